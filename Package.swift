@@ -1,0 +1,25 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Swift 6 mode is the tools version's default. What is added makes imports and existentials explicit,
+/// keeps `nonisolated async` functions on their caller's executor, and lets no warning pass.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "holdfast",
+    products: [
+        .library(name: "ZeroMQ", targets: ["ZeroMQ"])
+    ],
+    dependencies: [],
+    targets: [
+        .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
+        .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], path: "Shared/ZeroMQ", swiftSettings: strict),
+        .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
+    ]
+)

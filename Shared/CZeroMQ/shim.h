@@ -1,0 +1,18 @@
+#ifndef HOLDFAST_CZEROMQ_SHIM_H
+#define HOLDFAST_CZEROMQ_SHIM_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <zmq.h>
+
+// pthread_setname_np(3) is declared for _GNU_SOURCE only, which Swift's Glibc module does not define.
+static inline void holdfast_set_thread_name(const char *name) {
+    pthread_setname_np(pthread_self(), name);
+}
+
+#endif

@@ -1,0 +1,27 @@
+import CZeroMQ
+
+/// The I/O threads that a program's sockets share: one per process.
+///
+/// Every socket keeps its context alive, so a context ends only when its last socket has closed; it then waits
+/// until what the sockets still had to send has left, at most their `SocketOptions.linger` (zmq_ctx_term(3)).
+public final class Context: Sendable {
+    /// zmq_ctx_new(3): "A ØMQ context is thread safe and may be shared among as many application threads as necessary".
+    nonisolated(unsafe) let handle: UnsafeMutableRawPointer
+
+    /// Starts a context.
+    /// - Parameters:
+    ///   - ioThreads: background threads that move bytes; one serves about a gigabyte per second.
+    ///   - maximumSockets: sockets that may be open at once. Each connection of a hostile peer is a file
+    ///     descriptor, not a socket, so this stays small.
+    public init(ioThreads: Int = 1, maximumSockets: Int = 256) throws(ZeroMQError) {
+        guard let handle = zmq_ctx_new() else { throw .last(during: "zmq_ctx_new") }
+        zmq_ctx_set(handle, ZMQ_IO_THREADS, Int32(clamping: ioThreads))
+        zmq_ctx_set(handle, ZMQ_MAX_SOCKETS, Int32(clamping: maximumSockets))
+        zmq_ctx_set(handle, ZMQ_IPV6, 0)
+        self.handle = handle
+    }
+
+    deinit {
+        while zmq_ctx_term(handle) != 0, zmq_errno() == ZeroMQError.Code.interrupted.rawValue {}
+    }
+}

@@ -1,0 +1,58 @@
+import CZeroMQ
+
+/// The answering side of REQ/REP on a `SocketThread`, for any number of askers at once.
+///
+/// A ROUTER socket in place of a REP: a slow request does not hold up the next asker's, and a peer that breaks
+/// the protocol can't leave the socket in a state where it serves nobody. A plain REQ socket notices no difference.
+public actor Replier {
+    /// A request that waits for its reply.
+    public struct Request: Sendable {
+        /// Who asked: identity frames up to and with the empty delimiter.
+        let envelope: [[UInt8]]
+        /// What was asked.
+        public let frames: [[UInt8]]
+    }
+
+    private let thread: SocketThread
+    private let socket: Socket
+    private let monitor: SocketMonitor
+
+    /// The thread that owns the socket.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// Opens the socket.
+    public init(context: Context, thread: SocketThread, options: SocketOptions = SocketOptions()) throws(ZeroMQError) {
+        self.thread = thread
+        socket = try Socket.open(.router, in: context, options: options)
+        monitor = try SocketMonitor(of: socket, in: context, on: thread)
+    }
+
+    /// What happened to the socket's connections so far.
+    public nonisolated var connectionEvents: ConnectionEvents { monitor.events }
+
+    /// Listens on an endpoint, and returns it with its real port where `*` was asked.
+    public func bind(to endpoint: String) throws(ZeroMQError) -> String { try socket.bind(to: endpoint) }
+
+    /// Waits for the next request.
+    /// - Throws: `CancellationError`, and `ZeroMQError` where the socket fails.
+    public func next() async throws -> Request {
+        var batch = MessageBatch()
+        while try !socket.receive(into: &batch) {
+            _ = try await thread.wait(socket: socket.handle)
+        }
+        let message = batch[0]
+        // Identity, what a correlating REQ adds, an empty frame, then the request. A DEALER that sends no empty frame
+        // is answered without one.
+        let end = message.dropFirst().firstIndex(of: []).map { $0 + 1 } ?? 1
+        return Request(envelope: Array(message[..<end]), frames: Array(message[end...]))
+    }
+
+    /// Answers a request. For an asker that has gone, or does not read, the reply is dropped.
+    public func reply(to request: Request, with frames: [[UInt8]]) throws(ZeroMQError) {
+        do {
+            _ = try socket.send(request.envelope + frames)
+        } catch  where error.code == .hostUnreachable {
+            return
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import CZeroMQ
+
+/// A REQ socket on a `SocketThread`: one request after another, each with a time limit.
+///
+/// A request that times out or is cancelled leaves the requester usable (ZMQ_REQ_RELAXED, ZMQ_REQ_CORRELATE).
+public actor Requester {
+    private let thread: SocketThread
+    private let socket: Socket
+    private let endpoint: String
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// The thread that owns the socket.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// Opens the socket and connects it, now or whenever the other side is there.
+    public init(
+        context: Context, thread: SocketThread, endpoint: String, options: SocketOptions = SocketOptions()
+    ) throws(ZeroMQError) {
+        self.thread = thread
+        self.endpoint = endpoint
+        var options = options
+        // A request whose asker has gone need not be delivered.
+        options.linger = .zero
+        socket = try Socket.open(.request, in: context, options: options)
+        try socket.connect(to: endpoint)
+    }
+
+    /// Sends a request and waits for its reply. Calls made meanwhile wait for their turn.
+    /// - Parameter timeout: counted from the moment the request is sent.
+    /// - Throws: `ZeroMQError` with `timedOut`, or `CancellationError`.
+    public func request(_ frames: [[UInt8]], timeout: Duration) async throws -> [[UInt8]] {
+        if isBusy {
+            await withCheckedContinuation { waiting.append($0) }
+        } else {
+            isBusy = true
+        }
+        // The turn passes on with `isBusy` kept, so that nobody comes between.
+        defer { if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() } }
+        try Task.checkCancellation()
+
+        let deadline = MonotonicClock.now + timeout.inNanoseconds
+        // A REQ socket without a connection queues nothing, so sending is tried until there is one.
+        while try !socket.send(frames) {
+            guard MonotonicClock.now < deadline else { throw timedOut }
+            try await thread.sleep(until: min(deadline, MonotonicClock.now + 10_000_000))
+        }
+        var reply = MessageBatch()
+        while try !socket.receive(into: &reply) {
+            guard try await thread.wait(socket: socket.handle, deadline: deadline) else { throw timedOut }
+        }
+        return reply[0]
+    }
+
+    private var timedOut: ZeroMQError { ZeroMQError(.timedOut, during: "request to \(endpoint)") }
+}

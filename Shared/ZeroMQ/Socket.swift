@@ -1,0 +1,154 @@
+import CZeroMQ
+
+/// One libzmq socket with one owner: open from `open` to the end of its life.
+///
+/// Not Sendable: zmq_socket(3) forbids use by two threads at once. Whoever owns it (an actor on a `SocketThread`,
+/// or a mutex) is what makes it safe, and zmq(7) allows the moves between threads that this implies, since both
+/// put a full memory barrier between two uses.
+struct Socket: ~Copyable {
+    /// The patterns that Holdfast speaks.
+    enum Kind: Int32 {
+        case pair = 0
+        case publish = 1
+        case subscribe = 2
+        case request = 3
+        case router = 6
+
+        var name: String {
+            switch self {
+            case .pair: "PAIR"
+            case .publish: "PUB"
+            case .subscribe: "SUB"
+            case .request: "REQ"
+            case .router: "ROUTER"
+            }
+        }
+    }
+
+    let handle: UnsafeMutableRawPointer
+    /// Held so that the context can't end before its sockets.
+    private let context: Context
+
+    private init(handle: UnsafeMutableRawPointer, context: Context) {
+        self.handle = handle
+        self.context = context
+    }
+
+    deinit { zmq_close(handle) }
+
+    /// Opens a socket with every bound set.
+    static func open(
+        _ kind: Kind, in context: Context, options: SocketOptions
+    ) throws(ZeroMQError) -> Socket {
+        guard let handle = zmq_socket(context.handle, kind.rawValue) else {
+            throw .last(during: "zmq_socket \(kind.name)")
+        }
+        let socket = Socket(handle: handle, context: context)
+        try socket.set(ZMQ_LINGER, options.linger.inMilliseconds)
+        try socket.set(ZMQ_SNDHWM, Int32(clamping: max(1, options.sendHighWaterMark)))
+        try socket.set(ZMQ_RCVHWM, Int32(clamping: max(1, options.receiveHighWaterMark)))
+        try socket.set(ZMQ_HANDSHAKE_IVL, options.handshakeLimit.inMilliseconds)
+        try socket.set(ZMQ_MAXMSGSIZE, Int64(options.maximumFrameSize))
+        try socket.set(ZMQ_RECONNECT_IVL, options.reconnectInterval.inMilliseconds)
+        try socket.set(ZMQ_RECONNECT_IVL_MAX, (options.reconnectInterval * 10).inMilliseconds)
+        // A host that lost power closes nothing; its connections end when the kernel's probes go unanswered.
+        try socket.set(ZMQ_TCP_KEEPALIVE, Int32(1))
+        try socket.set(ZMQ_TCP_KEEPALIVE_IDLE, Int32(10))
+        try socket.set(ZMQ_TCP_KEEPALIVE_INTVL, Int32(5))
+        try socket.set(ZMQ_TCP_KEEPALIVE_CNT, Int32(3))
+        if kind == .request {
+            // A request that timed out leaves the socket usable, and its late reply is not taken for the next one's.
+            try socket.set(ZMQ_REQ_RELAXED, Int32(1))
+            try socket.set(ZMQ_REQ_CORRELATE, Int32(1))
+        }
+        if kind == .router {
+            // A client that comes back under the identity it chose is served again.
+            try socket.set(ZMQ_ROUTER_HANDOVER, Int32(1))
+        }
+        return socket
+    }
+
+    func set<Value: BitwiseCopyable>(_ option: Int32, _ value: Value) throws(ZeroMQError) {
+        let result = withUnsafeBytes(of: value) { zmq_setsockopt(handle, option, $0.baseAddress, $0.count) }
+        if result != 0 { throw .last(during: "zmq_setsockopt \(option)") }
+    }
+
+    func set(_ option: Int32, prefix: String) throws(ZeroMQError) {
+        if zmq_setsockopt(handle, option, prefix, prefix.utf8.count) != 0 {
+            throw .last(during: "zmq_setsockopt \(option) '\(prefix)'")
+        }
+    }
+
+    /// Listens, and returns where: the endpoint with its real port where `*` or `0` was asked.
+    func bind(to endpoint: String) throws(ZeroMQError) -> String {
+        if zmq_bind(handle, endpoint) != 0 { throw .last(during: "zmq_bind \(endpoint)") }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1_024) { text in
+            var size = text.count
+            guard zmq_getsockopt(handle, ZMQ_LAST_ENDPOINT, text.baseAddress, &size) == 0,
+                let start = text.baseAddress
+            else { return endpoint }
+            return String(cString: start)
+        }
+    }
+
+    func connect(to endpoint: String) throws(ZeroMQError) {
+        if zmq_connect(handle, endpoint) != 0 { throw .last(during: "zmq_connect \(endpoint)") }
+    }
+
+    func disconnect(from endpoint: String) throws(ZeroMQError) {
+        if zmq_disconnect(handle, endpoint) != 0 { throw .last(during: "zmq_disconnect \(endpoint)") }
+    }
+
+    /// Sends one message of the given frames without waiting.
+    /// - Returns: false where the message can't be queued now (nothing of it was sent).
+    func send(_ frames: UnsafeBufferPointer<UnsafeRawBufferPointer>) throws(ZeroMQError) -> Bool {
+        for (index, frame) in frames.enumerated() {
+            let more = index + 1 < frames.count ? ZMQ_SNDMORE : 0
+            while zmq_send(handle, frame.baseAddress, frame.count, ZMQ_DONTWAIT | more) < 0 {
+                let error = ZeroMQError.last(during: "zmq_send")
+                if error.code == .interrupted { continue }
+                if error.code == .wouldBlock, index == 0 { return false }
+                throw error
+            }
+        }
+        return true
+    }
+
+    /// Sends one message of the given frames without waiting.
+    /// - Returns: false where the message can't be queued now (nothing of it was sent).
+    func send(_ frames: [[UInt8]]) throws(ZeroMQError) -> Bool {
+        for (index, frame) in frames.enumerated() {
+            let more = index + 1 < frames.count ? ZMQ_SNDMORE : 0
+            while zmq_send(handle, frame, frame.count, ZMQ_DONTWAIT | more) < 0 {
+                let error = ZeroMQError.last(during: "zmq_send")
+                if error.code == .interrupted { continue }
+                if error.code == .wouldBlock, index == 0 { return false }
+                throw error
+            }
+        }
+        return true
+    }
+
+    /// Takes the next whole message, if there is one now, and appends it to a batch.
+    /// - Returns: false where there is none.
+    func receive(into batch: inout MessageBatch) throws(ZeroMQError) -> Bool {
+        // zmq_msg_t must not be copied after it was initialised, so it stays this local variable.
+        var part = zmq_msg_t()
+        zmq_msg_init(&part)
+        defer { zmq_msg_close(&part) }
+        var isFirst = true
+        repeat {
+            // libzmq delivers a message whole: after its first frame, the others are there.
+            while zmq_msg_recv(&part, handle, ZMQ_DONTWAIT) < 0 {
+                let error = ZeroMQError.last(during: "zmq_msg_recv")
+                if error.code == .interrupted { continue }
+                if error.code == .wouldBlock, isFirst { return false }
+                throw error
+            }
+            isFirst = false
+            batch.appendFrame(UnsafeRawBufferPointer(start: zmq_msg_data(&part), count: zmq_msg_size(&part)))
+        } while zmq_msg_more(&part) != 0
+        batch.endMessage()
+        return true
+    }
+}

@@ -1,0 +1,40 @@
+/// What bounds a socket: set before it binds or connects, because libzmq applies most options only to later endpoints.
+///
+/// Every value is explicit; the reasons for the defaults stand beside them.
+public struct SocketOptions: Hashable, Sendable {
+    /// Messages queued per subscriber or peer before a publisher drops (zmq_setsockopt(3), ZMQ_SNDHWM). Never 0, which is unlimited.
+    public var sendHighWaterMark = 1_000
+    /// Messages queued per peer before the network is no longer read (ZMQ_RCVHWM).
+    public var receiveHighWaterMark = 1_000
+    /// How long closing waits for what was sent to leave; bounds a shutdown with a dead peer.
+    public var linger: Duration = .milliseconds(500)
+    /// A peer that has not finished its handshake by then is cut off: with libzmq's 30 s, a few hundred silent connections starve honest ones.
+    public var handshakeLimit: Duration = .milliseconds(500)
+    /// A frame larger than this ends its connection (ZMQ_MAXMSGSIZE). It bounds what a stranger can make us allocate.
+    public var maximumFrameSize = 32 << 20
+    /// The wait before a lost connection is tried again; doubles up to ten times as much.
+    public var reconnectInterval: Duration = .milliseconds(100)
+
+    /// The defaults.
+    public init() {}
+
+    /// The defaults of a publisher: nothing that a subscriber sends is longer than a subscription to a topic, and
+    /// each one sent is kept in memory, so longer frames end the connection.
+    public static var publishing: SocketOptions {
+        var options = SocketOptions()
+        options.maximumFrameSize = 256
+        return options
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, as libzmq's options count, at most what fits a C int.
+    var inMilliseconds: Int32 {
+        Int32(clamping: components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000)
+    }
+
+    /// Whole nanoseconds.
+    var inNanoseconds: Int64 {
+        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+    }
+}

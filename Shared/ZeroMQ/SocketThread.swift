@@ -1,0 +1,73 @@
+import CZeroMQ
+import Glibc
+
+/// A thread that is the executor of actors: those that own sockets, and those that may block (a log writer).
+///
+/// Give an actor `unownedExecutor { thread.unownedExecutor }` and a stored `SocketThread`: the compiler then
+/// proves that its sockets are used by this thread alone. The thread ends by itself when the last reference goes,
+/// after the jobs that are already queued.
+public final class SocketThread: Sendable {
+    let loop: PollLoop
+
+    /// Starts the thread.
+    /// - Parameter name: shown by `top -H`; the kernel keeps 15 bytes.
+    public init(name: String) throws(ZeroMQError) {
+        loop = try PollLoop()
+        let start = Unmanaged.passRetained(Start(name: name, loop: loop))
+        var thread = pthread_t()
+        let result = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+                holdfast_set_thread_name(String(start.name.prefix(15)))
+                start.loop.run()
+                return nil
+            }, start.toOpaque())
+        guard result == 0 else {
+            start.release()
+            throw ZeroMQError(.init(rawValue: result), during: "pthread_create \(name)")
+        }
+        pthread_detach(thread)
+    }
+
+    deinit { loop.stop() }
+
+    /// What an actor on this thread returns from its own `unownedExecutor`.
+    public var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// Waits until an instant of `MonotonicClock`, exact to about 0.1 ms. Call it on this thread only.
+    /// - Throws: `CancellationError` where the task is cancelled first.
+    public func sleep(until deadline: Int64) async throws {
+        _ = try await wait(deadline: deadline)
+    }
+
+    /// Waits until a file descriptor can be read, or a deadline on `MonotonicClock`. Call it on this thread only.
+    /// - Returns: false where the deadline came first.
+    /// - Throws: `CancellationError` where the task is cancelled first.
+    public func readable(descriptor: Int32, deadline: Int64? = nil) async throws -> Bool {
+        try await wait(descriptor: descriptor, deadline: deadline)
+    }
+
+    /// One wait: a fresh stream each time, since a stream whose consumer was cancelled stays finished.
+    func wait(
+        socket: UnsafeMutableRawPointer? = nil, descriptor: Int32 = -1, deadline: Int64? = nil
+    ) async throws -> Bool {
+        let (ready, wake) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
+        let identifier = loop.watch(socket: socket, descriptor: descriptor, deadline: deadline, wake: wake)
+        defer { loop.unwatch(identifier) }
+        for await isReady in ready { return isReady }
+        throw CancellationError()
+    }
+
+    /// What the new thread is given.
+    private final class Start: Sendable {
+        let name: String
+        let loop: PollLoop
+
+        init(name: String, loop: PollLoop) {
+            self.name = name
+            self.loop = loop
+        }
+    }
+}

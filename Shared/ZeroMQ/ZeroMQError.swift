@@ -1,0 +1,52 @@
+import CZeroMQ
+import Glibc
+
+/// What libzmq refused to do, with the error number it gave.
+///
+/// `description` reads as a sentence: `zmq_bind tcp://127.0.0.1:5550: Address already in use`.
+public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The reason, as an error number of errno(3) or of zmq.h. Open: libzmq may add more.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The error number.
+        public let rawValue: Int32
+
+        /// Wraps an error number.
+        public init(rawValue: Int32) { self.rawValue = rawValue }
+
+        /// The endpoint is taken by another socket.
+        public static let addressInUse = Code(rawValue: EADDRINUSE)
+        /// The endpoint is not one of this machine's.
+        public static let addressNotAvailable = Code(rawValue: EADDRNOTAVAIL)
+        /// The endpoint or an option's value makes no sense.
+        public static let invalidArgument = Code(rawValue: EINVAL)
+        /// Nothing can be received or sent at this moment.
+        public static let wouldBlock = Code(rawValue: EAGAIN)
+        /// No answer came within the time limit.
+        public static let timedOut = Code(rawValue: ETIMEDOUT)
+        /// The peer of a routed message is not connected.
+        public static let hostUnreachable = Code(rawValue: EHOSTUNREACH)
+        /// A signal interrupted the call.
+        public static let interrupted = Code(rawValue: EINTR)
+    }
+
+    /// The reason.
+    public let code: Code
+    /// What was being done, with what: `zmq_bind tcp://127.0.0.1:5550`.
+    public let operation: String
+
+    /// An error with a given code.
+    public init(_ code: Code, during operation: String) {
+        self.code = code
+        self.operation = operation
+    }
+
+    /// The error that libzmq left in this thread's errno.
+    static func last(during operation: String) -> ZeroMQError {
+        ZeroMQError(Code(rawValue: zmq_errno()), during: operation)
+    }
+
+    /// `operation: reason`, for people.
+    public var description: String {
+        "\(operation): \(String(cString: zmq_strerror(code.rawValue)))"
+    }
+}
