@@ -14,12 +14,15 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "holdfast",
     products: [
-        .library(name: "ZeroMQ", targets: ["ZeroMQ"])
+        .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
+        .library(name: "Messages", targets: ["Messages"]),
     ],
     dependencies: [],
     targets: [
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], path: "Shared/ZeroMQ", swiftSettings: strict),
+        .target(name: "Messages", path: "Shared/Messages", swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
+        .testTarget(name: "MessagesTests", dependencies: ["Messages"], exclude: ["Golden"], swiftSettings: strict),
     ]
 )

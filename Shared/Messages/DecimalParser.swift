@@ -1,0 +1,102 @@
+import Glibc
+
+/// Reads the text of a number, as it stands in JSON or in a table, to the nearest `Double`.
+///
+/// Up to 19 digits with a small power of ten are exact in one multiplication or division (William Clinger, "How to read
+/// floating point numbers accurately", 1990); the rest is left to the C library, which rounds correctly too. The program must
+/// not have called `setlocale`, or the C library may expect a decimal comma.
+public enum DecimalParser {
+    /// The number that `bytes` spell, or nil when they are no number.
+    ///
+    /// Takes more than JSON does, for tables written by others: a plus sign, leading zeros, a point without digits on
+    /// one of its sides. Also NaN, Infinity and -Infinity, quoted or not. No blanks. Too large a number is an infinity, too
+    /// small a one is zero.
+    public static func parse(_ bytes: UnsafeRawBufferPointer) -> Double? {
+        let end = bytes.count
+        var index = 0
+        var isNegative = false
+        if end > 0, bytes[0] == UInt8(ascii: "-") || bytes[0] == UInt8(ascii: "+") {
+            isNegative = bytes[0] == UInt8(ascii: "-")
+            index = 1
+        }
+
+        var significand: UInt64 = 0
+        let integerStart = index
+        while index < end, let digit = digit(bytes[index]) {
+            significand = significand &* 10 &+ digit
+            index += 1
+        }
+        var digitCount = index - integerStart
+        var exponent = 0
+        if index < end, bytes[index] == UInt8(ascii: ".") {
+            index += 1
+            let start = index
+            while index < end, let digit = digit(bytes[index]) {
+                significand = significand &* 10 &+ digit
+                index += 1
+            }
+            exponent = start - index
+            digitCount += index - start
+        }
+        guard digitCount > 0 else { return nonFinite(bytes) }
+
+        if index < end, bytes[index] | 0x20 == UInt8(ascii: "e") {
+            index += 1
+            var isExponentNegative = false
+            if index < end, bytes[index] == UInt8(ascii: "-") || bytes[index] == UInt8(ascii: "+") {
+                isExponentNegative = bytes[index] == UInt8(ascii: "-")
+                index += 1
+            }
+            guard index < end else { return nil }
+            var written = 0
+            while index < end, let digit = digit(bytes[index]) {
+                // Anything beyond is infinite or zero, and goes to the C library.
+                if written < 100_000 { written = written * 10 + Int(digit) }
+                index += 1
+            }
+            exponent += isExponentNegative ? -written : written
+        }
+        guard index == end else { return nil }
+
+        // 19 digits can't overflow the significand; leading zeros among them only send it to the slow path.
+        if digitCount <= 19, significand <= 1 << 53, exponent.magnitude < powersOfTen.count {
+            let power = powersOfTen[Int(exponent.magnitude)]
+            let magnitude = exponent < 0 ? Double(significand) / power : Double(significand) * power
+            return isNegative ? -magnitude : magnitude
+        }
+        return readByTheCLibrary(bytes)
+    }
+
+    @inline(__always)
+    private static func digit(_ byte: UInt8) -> UInt64? {
+        let digit = byte &- UInt8(ascii: "0")
+        return digit < 10 ? UInt64(digit) : nil
+    }
+
+    /// The powers of ten that a Double holds exactly.
+    private static let powersOfTen: [Double] = [
+        1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20,
+        1e21, 1e22,
+    ]
+
+    private static func readByTheCLibrary(_ bytes: UnsafeRawBufferPointer) -> Double {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytes.count + 1) { text in
+            _ = text.update(fromContentsOf: bytes.bindMemory(to: CChar.self))
+            text[bytes.count] = 0
+            return text.baseAddress.map { strtod($0, nil) } ?? .nan
+        }
+    }
+
+    /// What one of the words for non-finite numbers stands for, quoted or not; nil for any other text.
+    static func nonFinite(_ bytes: UnsafeRawBufferPointer) -> Double? {
+        var word = bytes[...]
+        if word.count >= 2, word.first == UInt8(ascii: "\""), word.last == UInt8(ascii: "\"") {
+            word = word.dropFirst().dropLast()
+        }
+        if word.elementsEqual("NaN".utf8) { return .nan }
+        if word.elementsEqual("Infinity".utf8) { return .infinity }
+        if word.elementsEqual("-Infinity".utf8) { return -.infinity }
+        return nil
+    }
+}

@@ -1,0 +1,289 @@
+/// Starts a recording: `recording.start`.
+public struct RecordingStart: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "recording.start"
+
+    /// The session's name; one is made where it is not given.
+    public var session: String?
+    /// The first part of the step path: what the person does.
+    public var task: String?
+    /// The step that the session begins with.
+    public var step: String?
+    /// Streams by full name (`phone/accelerometer`), or all of a device (`left-wrist/`).
+    public var streams: [String]
+    /// `json` (default), `csv` or `tsv`.
+    public var format: String?
+    /// `array` (default) or `dictionary`; for `json` only.
+    public var root: String?
+    /// A log file is finished and the next one begun at this many bytes.
+    public var maximumFileSize: Int?
+    /// A log file is finished and the next one begun after this many seconds.
+    public var maximumFileAge: Double?
+    /// The session stops by itself after this many seconds.
+    public var duration: Double?
+
+    /// What is recorded from now on.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// The session's name.
+        public var session: String
+        /// The session's status.
+        public var status: String
+        /// The logs open so far; a stream that appears later gets its own then.
+        public var logs: [LogSummary]
+
+        /// A started session.
+        public init(session: String, status: String, logs: [LogSummary]) {
+            self.session = session
+            self.status = status
+            self.logs = logs
+        }
+    }
+
+    /// Asks for a recording.
+    public init(
+        session: String? = nil, task: String? = nil, step: String? = nil, streams: [String], format: String? = nil,
+        root: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil
+    ) {
+        self.session = session
+        self.task = task
+        self.step = step
+        self.streams = streams
+        self.format = format
+        self.root = root
+        self.maximumFileSize = maximumFileSize
+        self.maximumFileAge = maximumFileAge
+        self.duration = duration
+    }
+}
+
+/// A log that is being written.
+public struct LogSummary: Codable, Hashable, Sendable {
+    /// The log's name.
+    public var name: String
+    /// Its file, under the session's directory.
+    public var file: String
+    /// The stream in it.
+    public var stream: StreamName
+    /// Samples written.
+    public var samples: Int
+    /// Bytes written.
+    public var bytes: Int
+    /// Runs of samples that could not be had.
+    public var gaps: Int
+    /// Samples that were lost in a first delivery and got back.
+    public var recovered: Int
+
+    /// A log's state.
+    public init(
+        name: String, file: String, stream: StreamName, samples: Int, bytes: Int, gaps: Int, recovered: Int
+    ) {
+        self.name = name
+        self.file = file
+        self.stream = stream
+        self.samples = samples
+        self.bytes = bytes
+        self.gaps = gaps
+        self.recovered = recovered
+    }
+}
+
+/// A recording that goes on: what `moveTo`, `pause`, `resume`, `cancel` and `status` answer.
+public struct RecordingState: Codable, Hashable, Sendable {
+    /// The session's name.
+    public var session: String
+    /// The session's status.
+    public var status: String
+    /// The current step path.
+    public var step: String
+    /// Whether samples are left out at present.
+    public var paused: Bool
+    /// The logs.
+    public var logs: [LogSummary]
+
+    /// A session's state.
+    public init(session: String, status: String, step: String, paused: Bool, logs: [LogSummary]) {
+        self.session = session
+        self.status = status
+        self.step = step
+        self.paused = paused
+        self.logs = logs
+    }
+}
+
+/// A recording that is over: what `stop` and `result` answer.
+public struct RecordingResult: Codable, Hashable, Sendable {
+    /// The session's name.
+    public var session: String
+    /// The session's status.
+    public var status: String
+    /// How it went.
+    public var report: SessionReport
+    /// The session's directory, on the recorder's machine.
+    public var directory: String
+    /// The logs with their finished files.
+    public var logs: [Log]
+
+    /// A log that is complete.
+    public struct Log: Codable, Hashable, Sendable {
+        /// The log's name.
+        public var name: String
+        /// Its files, in order, under the session's directory.
+        public var files: [String]
+        /// Samples written.
+        public var samples: Int
+        /// Runs of samples that could not be had.
+        public var gaps: Int
+
+        /// A complete log.
+        public init(name: String, files: [String], samples: Int, gaps: Int) {
+            self.name = name
+            self.files = files
+            self.samples = samples
+            self.gaps = gaps
+        }
+    }
+
+    /// A session's result.
+    public init(session: String, status: String, report: SessionReport, directory: String, logs: [Log]) {
+        self.session = session
+        self.status = status
+        self.report = report
+        self.directory = directory
+        self.logs = logs
+    }
+}
+
+/// Goes on to another step: `recording.moveTo`. Every log gets a marker.
+public struct RecordingMoveTo: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = RecordingState
+    /// The method's name on the wire.
+    public static let method = "recording.moveTo"
+
+    /// The session.
+    public var session: String
+    /// The step; none for the task as a whole.
+    public var step: String?
+
+    /// Asks for another step.
+    public init(session: String, step: String?) {
+        self.session = session
+        self.step = step
+    }
+}
+
+/// Leaves out samples taken from now on: `recording.pause`.
+public struct RecordingPause: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = RecordingState
+    /// The method's name on the wire.
+    public static let method = "recording.pause"
+    /// The session.
+    public var session: String
+
+    /// Asks for a pause.
+    public init(session: String) { self.session = session }
+}
+
+/// Writes samples taken from now on again: `recording.resume`.
+public struct RecordingResume: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = RecordingState
+    /// The method's name on the wire.
+    public static let method = "recording.resume"
+    /// The session.
+    public var session: String
+
+    /// Asks to go on.
+    public init(session: String) { self.session = session }
+}
+
+/// Ends a recording whose result nobody wants: `recording.cancel`. Its files stay, complete and valid.
+public struct RecordingCancel: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = RecordingState
+    /// The method's name on the wire.
+    public static let method = "recording.cancel"
+    /// The session.
+    public var session: String
+
+    /// Asks for the end.
+    public init(session: String) { self.session = session }
+}
+
+/// Asks how a recording goes: `recording.status`.
+public struct RecordingStatus: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = RecordingState
+    /// The method's name on the wire.
+    public static let method = "recording.status"
+    /// The session.
+    public var session: String
+
+    /// Asks.
+    public init(session: String) { self.session = session }
+}
+
+/// Ends a recording: `recording.stop`. Every sample taken before this was asked is in the logs when it is answered.
+public struct RecordingStop: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = RecordingResult
+    /// The method's name on the wire.
+    public static let method = "recording.stop"
+    /// The session.
+    public var session: String
+
+    /// Asks for the end.
+    public init(session: String) { self.session = session }
+}
+
+/// Asks how a recording went that is over: `recording.result`.
+public struct RecordingResultRequest: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = RecordingResult
+    /// The method's name on the wire.
+    public static let method = "recording.result"
+    /// The session.
+    public var session: String
+
+    /// Asks.
+    public init(session: String) { self.session = session }
+}
+
+/// Asks for all recordings on disk: `recording.list`.
+public struct RecordingList: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "recording.list"
+
+    /// The recordings, oldest first.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// One entry per session.
+        public var recordings: [Entry]
+
+        /// The recordings.
+        public init(recordings: [Entry]) { self.recordings = recordings }
+    }
+
+    /// A recording on disk.
+    public struct Entry: Codable, Hashable, Sendable {
+        /// The session's name.
+        public var session: String
+        /// The session's status.
+        public var status: String
+        /// When it started.
+        public var startDate: WallTime
+        /// When it ended, if it has.
+        public var endDate: WallTime?
+
+        /// A recording.
+        public init(session: String, status: String, startDate: WallTime, endDate: WallTime? = nil) {
+            self.session = session
+            self.status = status
+            self.startDate = startDate
+            self.endDate = endDate
+        }
+    }
+
+    /// Asks.
+    public init() {}
+}

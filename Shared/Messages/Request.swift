@@ -1,0 +1,15 @@
+/// Something that a program can be asked over its REP socket, JSON-RPC 2.0: the params of one method.
+///
+/// A request knows the type of its reply, so an asker never casts.
+public protocol Request: Codable, Sendable {
+    /// What the method answers.
+    associatedtype Reply: Codable & Sendable
+    /// The method's name on the wire.
+    static var method: String { get }
+}
+
+/// A request or reply that says nothing more than that it was made: `{}`.
+public struct Nothing: Codable, Hashable, Sendable {
+    /// Nothing.
+    public init() {}
+}

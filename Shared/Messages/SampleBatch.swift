@@ -1,0 +1,125 @@
+/// A batch of samples of one stream, as events with the topic `samples/<device>/<stream>` carry it: schema `samples.v1`.
+///
+/// This is the convenient form. Where every microsecond counts, `SampleBatchEncoder` writes the same bytes, and
+/// `SampleBody` with `SampleRows` reads them in place.
+///
+/// In JSON, numbers that JSON can't express are the strings `"NaN"`, `"Infinity"` and `"-Infinity"`; a `null` is read as NaN.
+public struct SampleBatch: Event, Hashable {
+    /// The name of this schema in `schema`.
+    public static let schema = "samples.v1"
+
+    /// The program that published the batch.
+    public var source: String
+    /// The index of the first sample in its epoch, counting samples.
+    public var sequence: Int
+    /// The device that was sampled.
+    public var device: String
+    /// The stream of that device: accelerometer, gyro, deviceMotion …
+    public var stream: String
+    /// A UUID, new at every start of the publisher.
+    public var epoch: String
+    /// How many samples the batch holds.
+    public var count: Int
+    /// What the columns are; the first is `uptime`, in seconds on the publisher's monotonic clock.
+    public var fields: [String]
+    /// One instant on both of the publisher's clocks.
+    public var clock: ClockReading
+    /// The samples, one row each with a value per field; nil when they travel packed in a frame of their own.
+    public var values: [[Double]]?
+
+    /// A batch of samples.
+    public init(
+        source: String, sequence: Int, device: String, stream: String, epoch: String, count: Int, fields: [String],
+        clock: ClockReading, values: [[Double]]?
+    ) {
+        self.source = source
+        self.sequence = sequence
+        self.device = device
+        self.stream = stream
+        self.epoch = epoch
+        self.count = count
+        self.fields = fields
+        self.clock = clock
+        self.values = values
+    }
+
+    /// Always `samples.v1`.
+    public var schema: String { Self.schema }
+
+    /// `samples/<device>/<stream>`.
+    public var topic: String { "\(TopicArea.samples)\(device)/\(stream)" }
+
+    private enum CodingKeys: CodingKey {
+        case clock, count, device, epoch, fields, schema, sequence, source, stream, values
+    }
+
+    /// Reads a batch; another schema is an error.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let schema = try container.decode(String.self, forKey: .schema)
+        guard schema == Self.schema else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .schema, in: container, debugDescription: "\(Self.schema) was expected, not \(schema)")
+        }
+        source = try container.decode(String.self, forKey: .source)
+        sequence = try container.decode(Int.self, forKey: .sequence)
+        device = try container.decode(String.self, forKey: .device)
+        stream = try container.decode(String.self, forKey: .stream)
+        epoch = try container.decode(String.self, forKey: .epoch)
+        count = try container.decode(Int.self, forKey: .count)
+        fields = try container.decode([String].self, forKey: .fields)
+        clock = try container.decode(ClockReading.self, forKey: .clock)
+        values = try container.decodeIfPresent([[Value]].self, forKey: .values)?.map { $0.map(\.number) }
+    }
+
+    /// Writes a batch.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(Self.schema, forKey: .schema)
+        try container.encode(source, forKey: .source)
+        try container.encode(sequence, forKey: .sequence)
+        try container.encode(device, forKey: .device)
+        try container.encode(stream, forKey: .stream)
+        try container.encode(epoch, forKey: .epoch)
+        try container.encode(count, forKey: .count)
+        try container.encode(fields, forKey: .fields)
+        try container.encode(clock, forKey: .clock)
+        try container.encodeIfPresent(values?.map { $0.map(Value.init) }, forKey: .values)
+    }
+
+    /// A number that may be one that JSON can't express.
+    private struct Value: Codable {
+        var number: Double
+
+        init(_ number: Double) {
+            self.number = number
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if container.decodeNil() {
+                number = .nan
+            } else if let number = try? container.decode(Double.self) {
+                self.number = number
+            } else {
+                switch try container.decode(String.self) {
+                case "NaN": number = .nan
+                case "Infinity": number = .infinity
+                case "-Infinity": number = -.infinity
+                case let text:
+                    throw DecodingError.dataCorruptedError(
+                        in: container, debugDescription: "\"\(text)\" is no number")
+                }
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            if number.isFinite {
+                try container.encode(number)
+            } else {
+                try container.encode(number.isNaN ? "NaN" : number > 0 ? "Infinity" : "-Infinity")
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+/// Writes the batches of one stream, without allocating: the same bytes as
+/// `JSONEncoder` gives for a `SampleBatch` with `.sortedKeys` and `.withoutEscapingSlashes`.
+///
+/// Make it once per stream; what stays the same from batch to batch is laid out then.
+public struct SampleBatchEncoder: Sendable {
+    /// How many values a row has.
+    public let columns: Int
+    /// Whether the samples travel in a frame of their own, so that the body has no `values`.
+    public let isPacked: Bool
+
+    private let beforeDate: [UInt8]
+    private let afterCount: [UInt8]
+    private let afterSequence: [UInt8]
+
+    /// An encoder of the batches of one stream of one epoch.
+    public init(source: String, device: String, stream: String, epoch: String, fields: [String], isPacked: Bool) {
+        columns = fields.count
+        self.isPacked = isPacked
+        beforeDate = Array(#"{"clock":{"date":""#.utf8)
+
+        var text = ByteBuffer(capacity: 512)
+        text.append(utf8: #","device":"#)
+        text.append(jsonString: device)
+        text.append(utf8: #","epoch":"#)
+        text.append(jsonString: epoch)
+        text.append(utf8: #","fields":["#)
+        for (index, field) in fields.enumerated() {
+            if index > 0 { text.append(UInt8(ascii: ",")) }
+            text.append(jsonString: field)
+        }
+        text.append(utf8: #"],"schema":"samples.v1","sequence":"#)
+        afterCount = text.withUnsafeBytes { Array($0) }
+
+        text.removeAll()
+        text.append(utf8: #","source":"#)
+        text.append(jsonString: source)
+        text.append(utf8: #","stream":"#)
+        text.append(jsonString: stream)
+        text.append(utf8: isPacked ? "}" : #","values":["#)
+        afterSequence = text.withUnsafeBytes { Array($0) }
+    }
+
+    /// Appends the body of a batch to `buffer`.
+    ///
+    /// - Parameters:
+    ///   - sequence: the index of the first sample in its epoch.
+    ///   - count: how many samples there are.
+    ///   - clock: one instant on both clocks; the uptime is finite.
+    ///   - rows: `count` rows of `columns` values each.
+    public func encode(
+        sequence: Int, count: Int, clock: ClockReading, rows: UnsafeBufferPointer<Double>,
+        into buffer: inout ByteBuffer
+    ) {
+        precondition(rows.count == count * columns, "a batch has a value for each sample and field")
+        buffer.append(beforeDate)
+        buffer.withUnsafeMutableTail(reserving: WallTime.utcLength) { clock.date.writeUTC(to: $0) }
+        buffer.append(utf8: #"","uptime":"#)
+        buffer.append(json: clock.uptime)
+        buffer.append(utf8: #"},"count":"#)
+        buffer.append(count)
+        buffer.append(afterCount)
+        buffer.append(sequence)
+        buffer.append(afterSequence)
+        if !isPacked { append(rows, count: count, to: &buffer) }
+    }
+
+    private func append(_ rows: UnsafeBufferPointer<Double>, count: Int, to buffer: inout ByteBuffer) {
+        for row in 0..<count {
+            // Room for the whole row at once, with a comma each, a comma before and brackets around.
+            buffer.withUnsafeMutableTail(reserving: columns * (ShortestDecimal.maximumLength + 3) + 3) { text in
+                var end = text
+                func put(_ byte: Unicode.Scalar) {
+                    end.pointee = UInt8(ascii: byte)
+                    end += 1
+                }
+                if row > 0 { put(",") }
+                put("[")
+                for column in 0..<columns {
+                    if column > 0 { put(",") }
+                    let value = rows[row * columns + column]
+                    if !value.isFinite { put("\"") }
+                    end += ShortestDecimal.write(value, to: end)
+                    if !value.isFinite { put("\"") }
+                }
+                put("]")
+                return end - text
+            }
+        }
+        buffer.append(utf8: "]}")
+    }
+
+    /// Appends samples as the frame `packed` carries them: a row-major matrix of little-endian Float64.
+    public func encodePacked(_ rows: UnsafeBufferPointer<Double>, into buffer: inout ByteBuffer) {
+        #if _endian(little)
+            buffer.append(UnsafeRawBufferPointer(rows))
+        #else
+            for value in rows { withUnsafeBytes(of: value.bitPattern.littleEndian) { buffer.append($0) } }
+        #endif
+    }
+}

@@ -1,0 +1,122 @@
+/// Walks the rows of `values` of a received `samples.v1` body in place: where each number stands, without reading it.
+///
+/// So a log can copy the digits as they came. Everything is checked on the way: each row must have the same number of values,
+/// and a value is a JSON number, `null`, or one of the strings "NaN", "Infinity" and "-Infinity". Only when `next()` has
+/// returned false is the whole array known to be sound: until then be ready to take back what was copied.
+///
+/// Holds the pointer to the frame, so use it inside the closure that lends the frame.
+///
+///     var rows = SampleRows(frame, values: values, columns: 4)
+///     while try rows.next() {
+///         for column in 0..<4 { buffer.append(UnsafeRawBufferPointer(rebasing: frame[rows.token(column)])) }
+///     }
+public struct SampleRows: ~Copyable {
+    /// How many values each row has.
+    public let columns: Int
+    /// How many rows `next()` has found.
+    public private(set) var rowCount = 0
+
+    private let frame: UnsafeRawBufferPointer
+    private let end: Int
+    private var scanner: JSONScanner
+    private var isDone = false
+    /// Where the values of the present row stand.
+    @usableFromInline let tokens: UnsafeMutablePointer<Range<Int>>
+
+    /// The rows of an array.
+    ///
+    /// - Parameters:
+    ///   - values: where the array stands in `frame`, as `SampleBody` found it.
+    ///   - columns: how many values a row must have.
+    public init(_ frame: UnsafeRawBufferPointer, values: Range<Int>, columns: Int) {
+        precondition(columns >= 0, "a row has no negative number of columns")
+        self.frame = frame
+        self.columns = columns
+        end = values.upperBound
+        scanner = JSONScanner(frame, in: values)
+        tokens = .allocate(capacity: columns)
+        tokens.initialize(repeating: 0..<0, count: columns)
+    }
+
+    deinit {
+        tokens.deallocate()
+    }
+
+    /// Where a value of the present row stands in the frame; a string has its quotes.
+    @inlinable
+    public func token(_ column: Int) -> Range<Int> {
+        precondition(column >= 0 && column < columns, "a row has only its columns")
+        return tokens[column]
+    }
+
+    /// The number that a value of the present row spells; `null` is NaN.
+    public func number(_ column: Int) -> Double {
+        DecimalParser.parse(UnsafeRawBufferPointer(rebasing: frame[token(column)])) ?? .nan
+    }
+
+    /// Goes to the next row; false when there is none. After an error there is none either.
+    ///
+    /// - Throws: `malformed`, `wrongType` or `wrongColumns`.
+    public mutating func next() throws(MessageError) -> Bool {
+        if isDone { return false }
+        // Set back only by a whole row.
+        isDone = true
+        if rowCount == 0 {
+            try scanner.expect(UInt8(ascii: "["))
+            if scanner.skip(UInt8(ascii: "]")) {
+                try scanner.finish()
+                return false
+            }
+        } else if !scanner.skip(UInt8(ascii: ",")) {
+            try scanner.expect(UInt8(ascii: "]"))
+            try scanner.finish()
+            return false
+        }
+        try readRow()
+        rowCount += 1
+        isDone = false
+        return true
+    }
+
+    private mutating func readRow() throws(MessageError) {
+        guard scanner.skip(UInt8(ascii: "[")) else {
+            throw MessageError(.wrongType, "row \(rowCount) of \"values\" must be an array")
+        }
+        for column in 0..<columns {
+            guard column == 0 || scanner.skip(UInt8(ascii: ",")) else { throw columnError() }
+            guard let byte = scanner.peek() else { throw columnError() }
+            if byte == UInt8(ascii: "-") || byte &- UInt8(ascii: "0") < 10 {
+                tokens[column] = try scanner.skipNumber()
+            } else {
+                tokens[column] = try skipWord(byte)
+            }
+        }
+        guard scanner.skip(UInt8(ascii: "]")) else { throw columnError() }
+    }
+
+    @inline(never)
+    private mutating func skipWord(_ byte: UInt8) throws(MessageError) -> Range<Int> {
+        if byte == UInt8(ascii: "]") { throw columnError() }
+        let start = scanner.index
+        if byte == UInt8(ascii: "n") {
+            try scanner.skipWord("null")
+            return start..<scanner.index
+        }
+        if byte == UInt8(ascii: "\"") {
+            let token = try scanner.skipString()
+            if DecimalParser.nonFinite(UnsafeRawBufferPointer(rebasing: frame[token])) != nil { return token }
+        }
+        throw MessageError(.wrongType, "row \(rowCount) of \"values\" has something else than numbers")
+    }
+
+    /// What to say when a comma or a bracket is not where the number of columns wants it.
+    @inline(never)
+    private mutating func columnError() -> MessageError {
+        switch scanner.peek() {
+        case UInt8(ascii: ","), UInt8(ascii: "]"):
+            MessageError(
+                .wrongColumns, "row \(rowCount) of \"values\" must have \(columns) values, as \"fields\" has names")
+        default: scanner.malformed("a comma or a bracket was expected")
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/// Asks a program whether it does its work: `service.health`.
+public struct ServiceHealth: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "service.health"
+
+    /// How a program is.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// How well the program does its work.
+        public var status: Status
+        /// Why it is not `ok`, in sentences.
+        public var reasons: [String]
+        /// Seconds since the program started.
+        public var uptime: Double
+        /// The program's version.
+        public var version: String
+        /// What the program measures of itself, by name with its unit: `latenessMedianSeconds`.
+        public var measures: [String: Double]?
+
+        /// A program's state.
+        public init(
+            status: Status, reasons: [String], uptime: Double, version: String, measures: [String: Double]? = nil
+        ) {
+            self.status = status
+            self.reasons = reasons
+            self.uptime = uptime
+            self.version = version
+            self.measures = measures
+        }
+    }
+
+    /// How well a program does its work.
+    public enum Status: String, Codable, Hashable, Sendable {
+        /// All is well.
+        case ok
+        /// It works, and something is wrong: a peer is away, say.
+        case degraded
+        /// It does not do its work.
+        case failing
+    }
+
+    /// Asks.
+    public init() {}
+}
+
+/// Asks a program what it is: `service.describe`.
+public struct ServiceDescribe: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "service.describe"
+
+    /// What a program is.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// The program's name: `recorder`.
+        public var name: String
+        /// Its version.
+        public var version: String
+        /// Its sockets: `publish` and `reply`.
+        public var endpoints: [String: String]
+        /// The methods that it answers, sorted.
+        public var methods: [String]
+
+        /// A program's description.
+        public init(name: String, version: String, endpoints: [String: String], methods: [String]) {
+            self.name = name
+            self.version = version
+            self.endpoints = endpoints
+            self.methods = methods
+        }
+    }
+
+    /// Asks.
+    public init() {}
+}

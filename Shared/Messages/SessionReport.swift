@@ -1,0 +1,118 @@
+/// How a session went: what was expected, what was had, what is missing and why. The contents of `report.json`.
+public struct SessionReport: Codable, Hashable, Sendable {
+    /// The session.
+    public var session: String
+    /// What the person did.
+    public var task: String?
+    /// The session's status at its end.
+    public var status: String
+    /// When it started, on the recorder's clock.
+    public var startDate: WallTime
+    /// When it ended.
+    public var endDate: WallTime
+    /// Whether no sample was lost.
+    public var isWhole: Bool
+    /// The streams, in the order in which they were met.
+    public var streams: [Stream]
+    /// Seconds from a sample's publication to its commit to disk (fdatasync).
+    public var commitLatency: Latency
+    /// What failed, where something did.
+    public var failures: [String]
+
+    /// A session's report.
+    public init(
+        session: String, task: String?, status: String, startDate: WallTime, endDate: WallTime, streams: [Stream],
+        commitLatency: Latency, failures: [String]
+    ) {
+        self.session = session
+        self.task = task
+        self.status = status
+        self.startDate = startDate
+        self.endDate = endDate
+        isWhole = failures.isEmpty && streams.allSatisfy { $0.lost == 0 }
+        self.streams = streams
+        self.commitLatency = commitLatency
+        self.failures = failures
+    }
+
+    /// How one stream went.
+    public struct Stream: Codable, Hashable, Sendable {
+        /// The stream.
+        public var stream: StreamName
+        /// Its log.
+        public var log: String
+        /// The log's files, under the session's directory.
+        public var files: [String]
+        /// Bytes of those files.
+        public var bytes: Int
+        /// Samples that belong to the session: written, paused and lost together.
+        public var expected: Int
+        /// Samples that arrived, in the first delivery or by replay.
+        public var received: Int
+        /// Of those, the ones that had to be asked for again.
+        public var recovered: Int
+        /// Samples that arrived more than once and were written once.
+        public var duplicates: Int
+        /// Samples that could not be had.
+        public var lost: Int
+        /// Samples left out because the session was paused.
+        public var paused: Int
+        /// The runs of lost samples.
+        public var gaps: [Gap]
+        /// Whether the publisher said where the stream stood when the session stopped; if not, samples after the last
+        /// one received may exist.
+        public var isEndKnown: Bool
+        /// Samples per second as the publisher names it.
+        public var nominalRate: Double?
+        /// Samples per second over the samples' own times.
+        public var actualRate: Double?
+        /// The uptime of the first sample written, in seconds of the publisher's clock.
+        public var firstUptime: Double?
+        /// The uptime of the last sample written.
+        public var lastUptime: Double?
+
+        /// A stream's part of a report.
+        public init(
+            stream: StreamName, log: String, files: [String], bytes: Int, expected: Int, received: Int, recovered: Int,
+            duplicates: Int, lost: Int, paused: Int, gaps: [Gap], isEndKnown: Bool, nominalRate: Double?,
+            actualRate: Double?, firstUptime: Double?, lastUptime: Double?
+        ) {
+            self.stream = stream
+            self.log = log
+            self.files = files
+            self.bytes = bytes
+            self.expected = expected
+            self.received = received
+            self.recovered = recovered
+            self.duplicates = duplicates
+            self.lost = lost
+            self.paused = paused
+            self.gaps = gaps
+            self.isEndKnown = isEndKnown
+            self.nominalRate = nominalRate
+            self.actualRate = actualRate
+            self.firstUptime = firstUptime
+            self.lastUptime = lastUptime
+        }
+    }
+
+    /// How long something took, in seconds.
+    public struct Latency: Codable, Hashable, Sendable {
+        /// How often it was measured.
+        public var count: Int
+        /// Half of the measurements took no longer.
+        public var median: Double
+        /// 99 of 100 took no longer.
+        public var p99: Double
+        /// The longest.
+        public var maximum: Double
+
+        /// Measured times.
+        public init(count: Int, median: Double, p99: Double, maximum: Double) {
+            self.count = count
+            self.median = median
+            self.p99 = p99
+            self.maximum = maximum
+        }
+    }
+}

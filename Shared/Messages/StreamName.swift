@@ -1,0 +1,45 @@
+/// A stream's full name, `<device>/<stream>`, as topics and requests write it.
+public struct StreamName: Hashable, Sendable, Codable, CustomStringConvertible {
+    /// The device: `left-wrist`.
+    public let device: String
+    /// The stream of that device: `accelerometer`.
+    public let stream: String
+
+    /// A name of two parts.
+    public init(device: String, stream: String) {
+        self.device = device
+        self.stream = stream
+    }
+
+    /// Reads `<device>/<stream>`; nil where there are not two parts.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
+        self.init(device: String(parts[0]), stream: String(parts[1]))
+    }
+
+    /// Decodes what `encode` wrote.
+    public init(from decoder: any Decoder) throws {
+        let text = try String(from: decoder)
+        guard let name = StreamName(text) else {
+            throw DecodingError.dataCorrupted(
+                .init(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "'\(text)' does not name a stream: write DEVICE/STREAM"))
+        }
+        self = name
+    }
+
+    /// Encodes as it goes over the wire.
+    public func encode(to encoder: any Encoder) throws {
+        try description.encode(to: encoder)
+    }
+
+    /// `device/stream`.
+    public var description: String { "\(device)/\(stream)" }
+
+    /// Whether a pattern asks for this stream: its full name, or a device with a slash at the end.
+    public func matches(_ pattern: String) -> Bool {
+        pattern.hasSuffix("/") ? pattern == "\(device)/" : pattern == description
+    }
+}

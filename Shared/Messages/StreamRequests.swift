@@ -1,0 +1,99 @@
+/// Asks a publisher for its streams: `streams.list`.
+///
+/// Before it answers, the publisher publishes the samples that wait for their batch to fill, so `nextSequence` counts
+/// every sample taken so far: a session that starts or stops now knows exactly where.
+public struct StreamsList: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "streams.list"
+
+    /// The publisher's streams, sorted by name.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// One description per stream.
+        public var streams: [StreamDescription]
+
+        /// The streams.
+        public init(streams: [StreamDescription]) { self.streams = streams }
+    }
+
+    /// Asks.
+    public init() {}
+}
+
+/// Starts a stream that is not running: `streams.start`. Its source begins anew; its sequence goes on.
+public struct StreamsStart: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = StreamDescription
+
+    /// The method's name on the wire.
+    public static let method = "streams.start"
+
+    /// The stream.
+    public var stream: StreamName
+
+    /// Asks for a start.
+    public init(stream: StreamName) { self.stream = stream }
+}
+
+/// Stops a stream: `streams.stop`. Nothing of it is published once this is answered.
+public struct StreamsStop: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = StreamDescription
+
+    /// The method's name on the wire.
+    public static let method = "streams.stop"
+
+    /// The stream.
+    public var stream: StreamName
+
+    /// Asks for a stop.
+    public init(stream: StreamName) { self.stream = stream }
+}
+
+/// Asks a publisher for samples again: `samples.replay`.
+///
+/// The reply's further frames are the batches in order: for each its body, as it was published, followed by its
+/// matrix where the body has no `values`. A reply is bounded; ask again for what it does not hold.
+public struct SamplesReplay: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "samples.replay"
+
+    /// Which samples the reply's frames hold, and which could be had.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// The first sample in the frames; where there are none, what was asked.
+        public var from: Int
+        /// How many samples the frames hold, without a hole.
+        public var count: Int
+        /// The oldest sample that is still kept; one past `last` where none is.
+        public var first: Int
+        /// The newest sample that is kept.
+        public var last: Int
+
+        /// What a reply holds.
+        public init(from: Int, count: Int, first: Int, last: Int) {
+            self.from = from
+            self.count = count
+            self.first = first
+            self.last = last
+        }
+    }
+
+    /// The device.
+    public var device: String
+    /// The stream of that device.
+    public var stream: String
+    /// The epoch that the samples belong to.
+    public var epoch: String
+    /// The first sample wanted.
+    public var from: Int
+    /// How many are wanted.
+    public var count: Int
+
+    /// Asks for a run of samples.
+    public init(device: String, stream: String, epoch: String, from: Int, count: Int) {
+        self.device = device
+        self.stream = stream
+        self.epoch = epoch
+        self.from = from
+        self.count = count
+    }
+}

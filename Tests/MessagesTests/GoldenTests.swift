@@ -1,0 +1,178 @@
+import FoundationEssentials
+import Messages
+import Testing
+
+/// Every message has a file in `Golden` with its bytes. A file that no longer matches is a break of the wire: make a new
+/// version of the message instead of changing the file.
+@Suite(.timeLimit(.minutes(1)))
+struct GoldenTests {
+    private static let clock = ClockReading(
+        uptime: 1234.5, date: WallTime(nanosecondsSince1970: 1_795_219_200_123_456_000))
+    private static let date = WallTime(nanosecondsSince1970: 1_795_219_200_500_000_000)
+    private static let wrist = StreamName(device: "left-wrist", stream: "accelerometer")
+    private static let gap = Gap(epoch: "7D1B0C4E", from: 120, count: 30, reason: .notRetained)
+
+    private static let description = StreamDescription(
+        source: "sensor-publisher", sequence: 7, device: "left-wrist", stream: "accelerometer", epoch: "7D1B0C4E",
+        state: .running, fields: ["uptime", "x", "y", "z"], unit: "g", rate: 100, packed: false, nextSequence: 700,
+        replay: "tcp://127.0.0.1:5551", clock: clock, description: "a walk",
+        truth: SignalTruth(steps: 12, cadence: 1.8))
+
+    private static let report = SessionReport(
+        session: "s1", task: "Walk", status: "finished", startDate: clock.date, endDate: date,
+        streams: [
+            SessionReport.Stream(
+                stream: wrist, log: "left-wrist_accelerometer", files: ["left-wrist_accelerometer-20261121000000.json"],
+                bytes: 4_096, expected: 150, received: 120, recovered: 10, duplicates: 0, lost: 30, paused: 5,
+                gaps: [gap], isEndKnown: true, nominalRate: 100, actualRate: 99.98, firstUptime: 1234.5,
+                lastUptime: 1236)
+        ],
+        commitLatency: SessionReport.Latency(count: 12, median: 0.05, p99: 0.1, maximum: 0.11), failures: [])
+
+    private static let log = LogSummary(
+        name: "left-wrist_accelerometer", file: "left-wrist_accelerometer.json", stream: wrist, samples: 120,
+        bytes: 4_096, gaps: 1, recovered: 10)
+    private static let state = RecordingState(
+        session: "s1", status: "running", step: "Walk/return", paused: false, logs: [log])
+    private static let result = RecordingResult(
+        session: "s1", status: "finished", report: report, directory: "/data/recordings/s1",
+        logs: [
+            RecordingResult.Log(
+                name: "left-wrist_accelerometer", files: ["left-wrist_accelerometer-20261121000000.json"], samples: 115,
+                gaps: 1)
+        ])
+
+    @Test func samples() throws {
+        let batch = SampleBatch(
+            source: "sensor-publisher", sequence: 40, device: "left-wrist", stream: "accelerometer", epoch: "7D1B0C4E",
+            count: 2, fields: ["uptime", "x", "y", "z"], clock: Self.clock,
+            values: [[1234.5, 0.01, -1, 1e-05], [1234.51, .nan, .infinity, -0.0]])
+        try expectGolden("samples.v1", batch)
+        var packed = batch
+        packed.values = nil
+        try expectGolden("samples.v1-packed", packed)
+    }
+
+    @Test func events() throws {
+        try expectGolden("stream.v1", Self.description)
+        try expectGolden(
+            "recording.v1",
+            RecordingEvent(
+                source: "recorder", sequence: 3, session: "s1", date: Self.date, change: .gap, status: "running",
+                step: "Walk/return", stream: Self.wrist, gap: Self.gap))
+        try expectGolden(
+            "recording.v1-report",
+            RecordingEvent(
+                source: "recorder", sequence: 4, session: "s1", date: Self.date, change: .report, status: "finished",
+                step: "Walk", report: Self.report))
+        try expectGolden(
+            "segment.v1",
+            SegmentFinished(
+                source: "recorder", sequence: 0, session: "s1", log: "left-wrist_accelerometer",
+                path: "recordings/s1/left-wrist_accelerometer-20261121000000.json", bytes: 4_096, samples: 115,
+                sha256: "e3b0c442"))
+    }
+
+    @Test func serviceRequests() throws {
+        try expectGolden(ServiceHealth())
+        try expectGolden(
+            reply: ServiceHealth.self,
+            ServiceHealth.Reply(
+                status: .degraded, reasons: ["the disk is slow"], uptime: 12.5, version: "0.1.0",
+                measures: ["latenessMedianSeconds": 0.0001]))
+        try expectGolden(ServiceDescribe())
+        try expectGolden(
+            reply: ServiceDescribe.self,
+            ServiceDescribe.Reply(
+                name: "recorder", version: "0.1.0", endpoints: ["publish": "tcp://127.0.0.1:5560"],
+                methods: ["recording.list", "service.health"]))
+    }
+
+    @Test func streamRequests() throws {
+        try expectGolden(StreamsList())
+        try expectGolden(reply: StreamsList.self, StreamsList.Reply(streams: [Self.description]))
+        try expectGolden(StreamsStart(stream: Self.wrist))
+        try expectGolden(StreamsStop(stream: Self.wrist))
+        try expectGolden(
+            SamplesReplay(device: "left-wrist", stream: "accelerometer", epoch: "7D1B0C4E", from: 120, count: 30))
+        try expectGolden(
+            reply: SamplesReplay.self, SamplesReplay.Reply(from: 130, count: 20, first: 130, last: 699))
+    }
+
+    @Test func recordingRequests() throws {
+        try expectGolden(
+            RecordingStart(
+                session: "s1", task: "Walk", step: "outbound", streams: ["left-wrist/"], format: "json", root: "array",
+                maximumFileSize: 1_000_000, maximumFileAge: 3_600, duration: 20))
+        try expectGolden(
+            reply: RecordingStart.self, RecordingStart.Reply(session: "s1", status: "running", logs: [Self.log]))
+        try expectGolden(RecordingMoveTo(session: "s1", step: "return"))
+        try expectGolden(reply: RecordingMoveTo.self, Self.state)
+        try expectGolden(RecordingPause(session: "s1"))
+        try expectGolden(RecordingResume(session: "s1"))
+        try expectGolden(RecordingCancel(session: "s1"))
+        try expectGolden(RecordingStatus(session: "s1"))
+        try expectGolden(RecordingStop(session: "s1"))
+        try expectGolden(reply: RecordingStop.self, Self.result)
+        try expectGolden(RecordingResultRequest(session: "s1"))
+        try expectGolden(RecordingList())
+        try expectGolden(
+            reply: RecordingList.self,
+            RecordingList.Reply(recordings: [
+                RecordingList.Entry(session: "s1", status: "finished", startDate: Self.clock.date, endDate: Self.date),
+                RecordingList.Entry(session: "s2", status: "running", startDate: Self.date),
+            ]))
+    }
+
+    @Test func refusals() throws {
+        try expectGolden(
+            "error", ReplyEnvelope<Nothing>(id: .text("a"), error: RequestError(.alreadyRunning, "s1 is running")))
+        try expectGolden(
+            "error-standard", ReplyEnvelope<Nothing>(id: .null, error: .notJSON("the request is not JSON")))
+    }
+
+    @Test func paramsMayBeLeftOutWhereAllAreOptional() throws {
+        let text = #"{"jsonrpc":"2.0","id":1,"method":"recording.list"}"#
+        let envelope = try WireCoding.decode(RequestEnvelope<RecordingList>.self, from: text.utf8)
+        #expect(envelope.id == .integer(1))
+        #expect(throws: DecodingError.self) {
+            try WireCoding.decode(RequestEnvelope<RecordingStart>.self, from: text.utf8)
+        }
+    }
+
+    @Test func fieldsOfALaterVersionArePassedOver() throws {
+        let bytes = try golden("stream.v1")
+        let later = "{\"aaa\":{\"b\":[1,2]}," + String(decoding: bytes.dropFirst(), as: UTF8.self)
+        #expect(try WireCoding.decode(StreamDescription.self, from: later.utf8) == Self.description)
+    }
+
+    private func expectGolden<Params: Request & Equatable>(_ request: Params) throws {
+        let envelope = RequestEnvelope(id: .integer(1), params: request)
+        let bytes = try WireCoding.encode(envelope)
+        #expect(String(decoding: bytes, as: UTF8.self) == String(decoding: try golden(Params.method), as: UTF8.self))
+        #expect(try WireCoding.decode(RequestEnvelope<Params>.self, from: golden(Params.method)).params == request)
+    }
+
+    private func expectGolden<Params: Request>(reply type: Params.Type, _ reply: Params.Reply) throws
+    where Params.Reply: Equatable {
+        let name = "\(Params.method)-reply"
+        let bytes = try WireCoding.encode(ReplyEnvelope(id: .integer(1), result: reply))
+        #expect(String(decoding: bytes, as: UTF8.self) == String(decoding: try golden(name), as: UTF8.self))
+        #expect(try WireCoding.decode(ReplyEnvelope<Params.Reply>.self, from: golden(name)).result == reply)
+    }
+
+    private func expectGolden(_ name: String, _ value: some Codable & Sendable) throws {
+        let bytes = try WireCoding.encode(value)
+        #expect(String(decoding: bytes, as: UTF8.self) == String(decoding: try golden(name), as: UTF8.self))
+        // What was read back is written as the same bytes: nothing was lost on the way.
+        let copy = try WireCoding.decode(Swift.type(of: value), from: golden(name))
+        #expect(try WireCoding.encode(copy) == bytes)
+    }
+
+    private func golden(_ name: String) throws -> [UInt8] {
+        let path = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        var bytes = Array(try Data(contentsOf: URL(filePath: "\(path)/Golden/\(name).json")))
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        return bytes
+    }
+}
