@@ -1,0 +1,65 @@
+public import ZeroMQ
+
+/// Serves a router over a REP endpoint: several requests at once, each within a time limit.
+public final class ReplyServer: Sendable {
+    /// Requests answered at the same time; further ones wait in the socket.
+    private static let maximumConcurrency = 64
+
+    /// Where it listens, with its real port.
+    public let endpoint: String
+    private let replier: Replier
+    private let router: RequestRouter
+    private let timeLimit: Duration
+
+    /// Listens.
+    /// - Parameter timeLimit: a handler that takes longer is cancelled, and its asker told so.
+    public init(
+        listeningOn endpoint: String, router: RequestRouter, context: Context, thread: SocketThread,
+        timeLimit: Duration = .seconds(30), options: SocketOptions = SocketOptions()
+    ) async throws {
+        replier = try Replier(context: context, thread: thread, options: options)
+        self.endpoint = try await replier.bind(to: endpoint)
+        self.router = router
+        self.timeLimit = timeLimit
+    }
+
+    /// What happened to the socket's connections so far.
+    public var connectionEvents: ConnectionEvents { replier.connectionEvents }
+
+    /// Answers requests until the task is cancelled; then waits for the handlers under way.
+    public func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var underWay = 0
+            do {
+                while true {
+                    let request = try await replier.next()
+                    if underWay == Self.maximumConcurrency {
+                        try await group.next()
+                        underWay -= 1
+                    }
+                    underWay += 1
+                    group.addTask { try await self.answer(request) }
+                }
+            } catch is CancellationError {
+                group.cancelAll()
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func answer(_ request: Replier.Request) async throws {
+        let frames = await withTaskGroup(of: [[UInt8]]?.self) { group in
+            group.addTask { await self.router.answer(request.frames) }
+            group.addTask {
+                try? await Task.sleep(for: self.timeLimit)
+                return Task.isCancelled ? nil : self.router.timedOut(request.frames, after: self.timeLimit)
+            }
+            defer { group.cancelAll() }
+            while let result = await group.next() {
+                if let result { return result }
+            }
+            return []
+        }
+        if !frames.isEmpty { try await replier.reply(to: request, with: frames) }
+    }
+}

@@ -1,0 +1,98 @@
+public import Messages
+
+/// Which method is answered by what, and the rules of JSON-RPC around them. No sockets: bytes in, bytes out.
+///
+/// Whatever comes in, something goes out: a result or an error that says what to do.
+public struct RequestRouter: Sendable {
+    /// A request longer than this is refused unread. The longest that makes sense names some hundred streams.
+    public static let maximumRequestSize = 1 << 20
+
+    private typealias Handler = @Sendable (_ id: RequestIdentifier, _ request: [UInt8]) async throws -> [[UInt8]]
+
+    private var handlers: [String: Handler] = [:]
+
+    /// Answers nothing yet.
+    public init() {}
+
+    /// The methods that are answered, sorted.
+    public var methods: [String] { handlers.keys.sorted() }
+
+    /// Answers a method.
+    public mutating func on<Params: Request>(
+        _ type: Params.Type, _ handler: @escaping @Sendable (Params) async throws -> Params.Reply
+    ) {
+        onWithFrames(type) { (try await handler($0), []) }
+    }
+
+    /// Answers a method whose reply brings further frames.
+    public mutating func onWithFrames<Params: Request>(
+        _ type: Params.Type, _ handler: @escaping @Sendable (Params) async throws -> (Params.Reply, [[UInt8]])
+    ) {
+        handlers[Params.method] = { id, request in
+            let params: Params
+            do {
+                params = try WireCoding.decode(RequestEnvelope<Params>.self, from: request).params
+            } catch let error as DecodingError {
+                throw RequestError.invalidParams("\(Params.method): \(error.sentence)")
+            }
+            let (reply, frames) = try await handler(params)
+            return [try WireCoding.encode(ReplyEnvelope(id: id, result: reply))] + frames
+        }
+    }
+
+    /// The reply to a request's frames.
+    public func answer(_ frames: [[UInt8]]) async -> [[UInt8]] {
+        var id = RequestIdentifier.null
+        do {
+            let request = try Self.single(frames)
+            let header = try Self.header(of: request)
+            id = header.id
+            guard header.jsonrpc == "2.0" else {
+                throw RequestError.invalidRequest("jsonrpc is '\(header.jsonrpc)'; it must be \"2.0\"")
+            }
+            guard let handler = handlers[header.method] else {
+                throw RequestError.unknownMethod(
+                    "there is no method '\(header.method.prefix(100))'; there are \(methods.joined(separator: ", "))")
+            }
+            return try await handler(id, request)
+        } catch {
+            return [Self.refusal(id: id, error)]
+        }
+    }
+
+    /// The reply to a request that took too long.
+    func timedOut(_ frames: [[UInt8]], after limit: Duration) -> [[UInt8]] {
+        let header = try? Self.header(of: Self.single(frames))
+        return [Self.refusal(id: header?.id ?? .null, RequestError(.timedOut, "there was no answer within \(limit)"))]
+    }
+
+    private static func single(_ frames: [[UInt8]]) throws(RequestError) -> [UInt8] {
+        guard let request = frames.first, frames.count == 1 else {
+            throw .invalidRequest("a request is one frame of JSON; this one has \(frames.count)")
+        }
+        guard request.count <= maximumRequestSize else {
+            throw .invalidRequest("the request has \(request.count) bytes; at most \(maximumRequestSize) are read")
+        }
+        return request
+    }
+
+    private static func header(of request: [UInt8]) throws(RequestError) -> RequestHeader {
+        guard request.withUnsafeBytes({ JSONScanner.isValid($0) }) else { throw .notJSON("the request is not JSON") }
+        do {
+            return try WireCoding.decode(RequestHeader.self, from: request)
+        } catch let error as DecodingError {
+            throw .invalidRequest("the request is not JSON-RPC 2.0: \(error.sentence)")
+        } catch {
+            throw .invalidRequest("the request is not JSON-RPC 2.0: \(error)")
+        }
+    }
+
+    private static func refusal(id: RequestIdentifier, _ error: any Error) -> [UInt8] {
+        let refusal = error as? RequestError ?? .internalError("\(error)")
+        let reply = ReplyEnvelope<Nothing>(id: id, error: refusal)
+        // Encoding plain texts and numbers does not fail; if it did, this constant is still a reply.
+        return (try? WireCoding.encode(reply))
+            ?? Array(
+                #"{"error":{"code":-32603,"message":"the error can't be encoded"},"id":null,"jsonrpc":"2.0"}"#.utf8)
+    }
+}

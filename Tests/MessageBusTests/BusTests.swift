@@ -1,0 +1,133 @@
+import MessageBus
+import Messages
+import Testing
+import ZeroMQ
+
+/// Typed events and requests over real sockets.
+@Suite(.timeLimit(.minutes(1)))
+struct BusTests {
+    private let context: Context
+    private let thread: SocketThread
+
+    init() throws {
+        context = try Context()
+        thread = try SocketThread(name: "test")
+    }
+
+    @Test func anEventArrivesWithTopicBodyAndTime() async throws {
+        let (publisher, endpoint) = try EventPublisher.listening(
+            on: "tcp://127.0.0.1:*", context: context, thread: thread)
+        let subscriber = try Subscriber(context: context, thread: thread)
+        try await subscriber.subscribe(to: TopicArea.segment)
+        try await subscriber.connect(to: endpoint)
+        let event = SegmentFinished(
+            source: "recorder", sequence: 0, session: "s1", log: "a_b", path: "p", bytes: 1, samples: 2, sha256: "00")
+        let before = WallTime.now
+        let batch = try await publishUntilHeard(by: subscriber) { try publisher.publish(event) }
+        try batch.withUnsafeMessages { messages in
+            let frames = try EventFrames(0, of: messages)
+            #expect(String(decoding: frames.topic, as: UTF8.self) == "segment/s1/a_b")
+            #expect(try frames.decode(SegmentFinished.self) == event)
+            #expect(frames.packed == nil)
+            let time = try #require(EventTime.time(in: frames.time))
+            // The frame counts microseconds, and a Double that large is right to a quarter of one.
+            #expect(time.seconds > before.seconds - 1e-5)
+            #expect(time.seconds < WallTime.now.seconds + 1e-5)
+            #expect(throws: MessageError.self) { try frames.decode(StreamOfAnotherSchema.self) }
+        }
+    }
+
+    @Test func aPackedBatchHasFourFrames() async throws {
+        let (publisher, endpoint) = try EventPublisher.listening(
+            on: "inproc://packed", context: context, thread: thread)
+        let subscriber = try Subscriber(context: context, thread: thread)
+        try await subscriber.subscribe(to: "samples/a/")
+        try await subscriber.connect(to: endpoint)
+        let batch = try await publishUntilHeard(by: subscriber) {
+            var body = ByteBuffer(capacity: 8)
+            body.append(utf8: "{}")
+            var packed: ByteBuffer? = ByteBuffer(capacity: 8)
+            packed?.append(UInt8(7))
+            try publisher.publish(
+                topic: Array("samples/a/b".utf8), body: body, packed: packed,
+                at: WallTime(nanosecondsSince1970: 1_795_219_200_000_007_000))
+        }
+        #expect(batch[0] == [Array("samples/a/b".utf8), Array("{}".utf8), Array("1795219200.000007".utf8), [7]])
+    }
+
+    @Test func anEventOfTooFewFramesIsRefused() async throws {
+        let publisher = try Publisher(context: context)
+        let endpoint = try publisher.bind(to: "inproc://few")
+        let subscriber = try Subscriber(context: context, thread: thread)
+        try await subscriber.subscribe(to: "")
+        try await subscriber.connect(to: endpoint)
+        let batch = try await publishUntilHeard(by: subscriber) { try publisher.publish([[1], [2]]) }
+        batch.withUnsafeMessages { messages in
+            _ = #expect(throws: MessageError.self) { try EventFrames(0, of: messages) }
+        }
+    }
+
+    @Test func aRequestKnowsItsReply() async throws {
+        try await withServer { client in
+            let reply = try await client.send(StreamsList(), timeout: .seconds(10))
+            #expect(reply.streams.isEmpty)
+        }
+    }
+
+    @Test func aRefusalIsThrown() async throws {
+        try await withServer { client in
+            let error = await #expect(throws: RequestError.self) {
+                try await client.send(StreamsStop(stream: StreamName(device: "a", stream: "b")), timeout: .seconds(10))
+            }
+            #expect(error?.data?.reason == "unknownStream")
+        }
+    }
+
+    @Test func aHandlerThatTakesTooLongIsCutOffAndTheNextIsServed() async throws {
+        try await withServer(timeLimit: .milliseconds(50)) { client in
+            let error = await #expect(throws: RequestError.self) {
+                try await client.send(RecordingList(), timeout: .seconds(10))
+            }
+            #expect(error?.data?.reason == "timedOut")
+            _ = try await client.send(StreamsList(), timeout: .seconds(10))
+        }
+    }
+
+    private func withServer(
+        timeLimit: Duration = .seconds(10), _ body: (RequestClient) async throws -> Void
+    ) async throws {
+        var router = RequestRouter()
+        router.on(StreamsList.self) { _ in StreamsList.Reply(streams: []) }
+        router.on(StreamsStop.self) { _ in throw RequestError(.unknownStream, "no such stream") }
+        router.on(RecordingList.self) { _ in
+            try await Task.sleep(for: .seconds(3_600))
+            return RecordingList.Reply(recordings: [])
+        }
+        let server = try await ReplyServer(
+            listeningOn: "tcp://127.0.0.1:*", router: router, context: context, thread: thread, timeLimit: timeLimit)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            let client = try RequestClient(context: context, thread: thread, endpoint: server.endpoint)
+            try await body(client)
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+
+    private func publishUntilHeard(by subscriber: Subscriber, _ publish: () throws -> Void) async throws -> MessageBatch
+    {
+        while true {
+            try publish()
+            let batch = try await subscriber.next(deadline: MonotonicClock.now + 5_000_000)
+            if !batch.isEmpty { return batch }
+        }
+    }
+}
+
+private struct StreamOfAnotherSchema: Event {
+    static let schema = "other.v1"
+    var schema: String
+    var source: String
+    var sequence: Int
+    var topic: String { "" }
+}

@@ -1,0 +1,99 @@
+import MessageBus
+import Messages
+import Testing
+
+/// Whatever is asked, there is an answer, and it says what to do.
+@Suite(.timeLimit(.minutes(1)))
+struct RequestRouterTests {
+    private let router: RequestRouter = {
+        var router = RequestRouter()
+        router.on(StreamsStop.self) { request in
+            throw RequestError(.unknownStream, "there is no stream \(request.stream)")
+        }
+        router.on(RecordingList.self) { _ in RecordingList.Reply(recordings: []) }
+        router.onWithFrames(SamplesReplay.self) { request in
+            (SamplesReplay.Reply(from: request.from, count: 0, first: 0, last: -1), [[1], [2]])
+        }
+        return router
+    }()
+
+    @Test(arguments: [
+        ("", -32700), ("{", -32700), ("hello", -32700), ("{\"jsonrpc\":\"2.0\",}", -32700),
+        ("1", -32600), ("[]", -32600), ("{}", -32600), (#"{"jsonrpc":"2.0","id":1}"#, -32600),
+        (#"{"jsonrpc":"1.0","id":1,"method":"recording.list"}"#, -32600),
+        (#"{"jsonrpc":2,"id":1,"method":"recording.list"}"#, -32600),
+        (#"{"jsonrpc":"2.0","id":1,"method":"recording.destroy"}"#, -32601),
+        (#"{"jsonrpc":"2.0","id":1,"method":"streams.stop"}"#, -32602),
+        (#"{"jsonrpc":"2.0","id":1,"method":"streams.stop","params":{"stream":5}}"#, -32602),
+        (#"{"jsonrpc":"2.0","id":1,"method":"streams.stop","params":{"stream":"a"}}"#, -32602),
+        (#"{"jsonrpc":"2.0","id":1,"method":"streams.stop","params":["a/b"]}"#, -32602),
+        (#"{"jsonrpc":"2.0","id":1,"method":"streams.stop","params":{"stream":"a/b"}}"#, 3),
+    ])
+    func aBadRequestGetsItsCode(request: String, code: Int) async throws {
+        let reply = try await answer(to: request)
+        #expect(reply.error?.code == code)
+        #expect(reply.error?.message.isEmpty == false)
+    }
+
+    @Test func bytesThatAreNoTextAreRefused() async throws {
+        let frames = await router.answer([[0xFF, 0xFE, 0x00, 0x80]])
+        let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+        #expect(reply.error?.code == -32700)
+        #expect(reply.id == .null)
+    }
+
+    @Test func aRefusalSaysWhatToDo() async throws {
+        let unknown = try await answer(to: #"{"jsonrpc":"2.0","id":"x","method":"no"}"#)
+        #expect(unknown.id == .text("x"))
+        #expect(
+            unknown.error?.message
+                == "there is no method 'no'; there are recording.list, samples.replay, streams.stop")
+        let wrong = try await answer(
+            to:
+                #"{"jsonrpc":"2.0","id":1.5,"method":"samples.replay","params":{"device":"a","stream":"b","epoch":"c","from":"x","count":1}}"#
+        )
+        #expect(wrong.id == .number(1.5))
+        #expect(wrong.error?.message == "samples.replay: 'params.from' must be a whole number")
+        let missing = try await answer(to: #"{"jsonrpc":"2.0","id":1,"method":"streams.stop","params":{}}"#)
+        #expect(missing.error?.message == "streams.stop: 'params.stream' is missing")
+    }
+
+    @Test func aRequestOfSeveralFramesIsRefused() async throws {
+        let frames = await router.answer([Array("{}".utf8), []])
+        let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+        #expect(reply.error?.code == -32600)
+    }
+
+    @Test func anOversizedRequestIsRefusedUnread() async throws {
+        let frames = await router.answer([[UInt8](repeating: UInt8(ascii: "["), count: 1 << 20 + 1)])
+        let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+        #expect(reply.error?.code == -32600)
+        #expect(reply.error?.message == "the request has 1048577 bytes; at most 1048576 are read")
+    }
+
+    @Test func deepNestingIsRefused() async throws {
+        let deep = String(repeating: "[", count: 100_000)
+        #expect(try await answer(to: deep).error?.code == -32700)
+    }
+
+    @Test func aReplyMayBringFrames() async throws {
+        let request = SamplesReplay(device: "a", stream: "b", epoch: "c", from: 5, count: 1)
+        let frames = await router.answer([try WireCoding.encode(RequestEnvelope(id: .integer(9), params: request))])
+        #expect(frames.count == 3)
+        let reply = try WireCoding.decode(ReplyEnvelope<SamplesReplay.Reply>.self, from: frames[0])
+        #expect(reply.id == .integer(9))
+        #expect(reply.result?.from == 5)
+        #expect(Array(frames[1...]) == [[1], [2]])
+    }
+
+    @Test func aRequestWithoutAnIdentifierIsAnsweredWithNull() async throws {
+        let frames = await router.answer([Array(#"{"jsonrpc":"2.0","method":"recording.list"}"#.utf8)])
+        #expect(
+            String(decoding: frames[0], as: UTF8.self) == #"{"id":null,"jsonrpc":"2.0","result":{"recordings":[]}}"#)
+    }
+
+    private func answer(to request: String) async throws -> ReplyEnvelope<Nothing> {
+        let frames = await router.answer([Array(request.utf8)])
+        return try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+    }
+}
