@@ -11,6 +11,15 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+
 let package = Package(
     name: "holdfast",
     products: [
@@ -18,7 +27,15 @@ let package = Package(
         .library(name: "Messages", targets: ["Messages"]),
         .library(name: "MessageBus", targets: ["MessageBus"]),
     ],
-    dependencies: [],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    ],
     targets: [
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], path: "Shared/ZeroMQ", swiftSettings: strict),
@@ -26,9 +43,24 @@ let package = Package(
         .target(
             name: "MessageBus", dependencies: ["ZeroMQ", "Messages"], path: "Shared/MessageBus",
             swiftSettings: strict),
+        .target(
+            name: "ServiceKit",
+            dependencies: [
+                "Messages", "MessageBus", "ZeroMQ", argumentParser, configuration, histogram, lifecycle, logging,
+                signals, system,
+            ],
+            path: "Shared/ServiceKit", swiftSettings: strict),
+        .target(
+            name: "TestSupport", dependencies: [subprocess, system], path: "Shared/TestSupport", swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(name: "MessagesTests", dependencies: ["Messages"], exclude: ["Golden"], swiftSettings: strict),
         .testTarget(
             name: "MessageBusTests", dependencies: ["MessageBus", "Messages", "ZeroMQ"], swiftSettings: strict),
+        .testTarget(
+            name: "ServiceKitTests",
+            dependencies: [
+                "MessageBus", "Messages", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, lifecycle, logging,
+                system,
+            ], swiftSettings: strict),
     ]
 )

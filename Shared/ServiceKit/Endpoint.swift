@@ -1,0 +1,118 @@
+import ArgumentParser
+
+/// Where a socket listens or connects to: `tcp://127.0.0.1:5550`, `tcp://*:*`, `ipc:///run/holdfast/recorder`,
+/// `inproc://recorder`.
+///
+/// Checked as far as it can be without opening a socket: transport, host and port are there and make sense.
+package struct Endpoint: Hashable, Sendable {
+    /// How bytes travel.
+    package enum Transport: String, Hashable, Sendable {
+        /// Over the network: zmq_tcp(7).
+        case tcp
+        /// Through a socket in the file system: zmq_ipc(7).
+        case ipc
+        /// Inside this process: zmq_inproc(7).
+        case inproc
+    }
+
+    /// The endpoint as libzmq takes it.
+    package let description: String
+    /// How bytes travel.
+    package let transport: Transport
+    /// tcp: a name, an address, an interface or `*`; IPv6 in brackets. Otherwise the path or name.
+    package let host: String
+    /// tcp: 0 to 65535, or `nil` for `*`, any free port. Otherwise `nil`.
+    package let port: UInt16?
+
+    /// A tcp endpoint on this machine's loopback interface.
+    package static func loopback(port: UInt16) -> Endpoint {
+        Endpoint(transport: .tcp, host: "127.0.0.1", port: port, description: "tcp://127.0.0.1:\(port)")
+    }
+
+    /// Whether nobody outside this machine can reach it.
+    package var isLocal: Bool {
+        switch transport {
+        case .ipc, .inproc: true
+        case .tcp: host == "localhost" || host == "lo" || host == "[::1]" || Self.isLoopbackAddress(host)
+        }
+    }
+
+    /// Refuses an endpoint that other machines can reach, unless the user said that this is wanted.
+    ///
+    /// Nothing that is sent over tcp is encrypted or authenticated yet, so whoever reaches the port can listen and
+    /// give orders.
+    /// - Throws: `ServiceError` with what to do.
+    package func requireLocal(insecure: Bool, for key: String) throws(ServiceError) {
+        guard !isLocal, !insecure else { return }
+        let local = Endpoint(transport: .tcp, host: "127.0.0.1", port: port)
+        throw ServiceError(
+            .badConfiguration,
+            "\(key) \(self) can be reached from other machines, and nothing protects it: listen on \(local), "
+                + "or say --insecure where the network is private")
+    }
+
+    /// Where somebody on this machine reaches a socket that listens here: `tcp://*:5561` is `tcp://127.0.0.1:5561`.
+    /// `nil` where the port is not known before somebody listens.
+    package var reachableLocally: Endpoint? {
+        guard transport == .tcp else { return host == "*" ? nil : self }
+        guard let port, port != 0 else { return nil }
+        return switch host {
+        case "*", "0.0.0.0": .loopback(port: port)
+        case "[::]": Endpoint(transport: .tcp, host: "[::1]", port: port)
+        default: self
+        }
+    }
+
+    private init(transport: Transport, host: String, port: UInt16?, description: String? = nil) {
+        self.transport = transport
+        self.host = host
+        self.port = port
+        self.description = description ?? "\(transport)://\(host):\(port.map(String.init) ?? "*")"
+    }
+
+    private static func isLoopbackAddress(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+}
+
+extension Endpoint: ConfigurationValue, ExpressibleByArgument {
+    /// The longest path of a socket in the file system: `sun_path` of unix(7) without its final zero.
+    private static let longestPath = 107
+
+    package init(typed text: String) throws(InvalidValue) {
+        guard let colon = text.firstRange(of: "://"),
+            let transport = Transport(rawValue: String(text[..<colon.lowerBound])),
+            !text.contains(where: \.isWhitespace)
+        else {
+            throw InvalidValue("'\(text)' is not an endpoint: write tcp://127.0.0.1:5550, tcp://*:5550 or ipc:///path")
+        }
+        let address = text[colon.upperBound...]
+        switch transport {
+        case .tcp:
+            guard let colon = address.lastIndex(of: ":"), colon != address.startIndex,
+                Self.isHost(address[..<colon])
+            else {
+                throw InvalidValue("'\(text)' names no host and port: write tcp://127.0.0.1:5550 or tcp://*:5550")
+            }
+            let port = address[address.index(after: colon)...]
+            guard port == "*" || UInt16(port) != nil else {
+                throw InvalidValue("'\(text)' has no port: write a number from 0 to 65535, or * for any that is free")
+            }
+            self.init(transport: .tcp, host: String(address[..<colon]), port: UInt16(port), description: text)
+        case .ipc, .inproc:
+            guard !address.isEmpty else {
+                throw InvalidValue("'\(text)' names no \(transport == .ipc ? "path" : "name")")
+            }
+            guard transport == .inproc || address.utf8.count <= Self.longestPath else {
+                throw InvalidValue("'\(text)' is too long: a socket's path has at most \(Self.longestPath) bytes")
+            }
+            self.init(transport: transport, host: String(address), port: nil, description: text)
+        }
+    }
+
+    private static func isHost(_ text: Substring) -> Bool {
+        if text.first == "[" { return text.last == "]" && text.count > 2 }
+        return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_*".contains($0)) }
+    }
+}

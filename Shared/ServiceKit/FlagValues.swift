@@ -1,0 +1,29 @@
+import Configuration
+
+/// What a person gave on the command line, by the key of the setting: the topmost layer of a configuration.
+///
+/// A flag that was not given leaves no trace, so that the environment, the file or the default decides.
+package struct FlagValues: Sendable {
+    /// The values as the configuration takes them.
+    private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
+
+    /// No flag was given.
+    package init() {}
+
+    /// Takes over an option; `nil` says that it was not given.
+    package mutating func set(_ key: String, _ value: (some CustomStringConvertible)?) {
+        guard let value else { return }
+        values[AbsoluteConfigKey([key])] = ConfigValue(.string("\(value)"), isSecret: false)
+    }
+
+    /// Takes over an option that may be repeated; an empty array says that it was not given.
+    package mutating func set(_ key: String, all list: [some CustomStringConvertible]) {
+        guard !list.isEmpty else { return }
+        values[AbsoluteConfigKey([key])] = ConfigValue(.stringArray(list.map { "\($0)" }), isSecret: false)
+    }
+
+    /// Takes over a switch; `false` says that it was not given.
+    package mutating func set(_ key: String, if isGiven: Bool) {
+        if isGiven { set(key, true) }
+    }
+}

@@ -1,0 +1,65 @@
+package import ArgumentParser
+import MessageBus
+import Messages
+import ZeroMQ
+
+/// The `health` subcommand: asks the running program over its REP socket how it is.
+///
+/// Exits 0 where it does its work, be it degraded, and 1 where it is failing or silent: a container engine's health
+/// check. The endpoint is found as the program itself finds it, so in one container no options are needed.
+package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "health", abstract: "Ask the running \(Program.program) how it is; exit 0 or 1.")
+    }
+
+    @OptionGroup package var options: ServiceOptions
+
+    @Option(help: "Give up after this long (default: 2s).")
+    package var timeout: TimeSpan?
+
+    package init() {}
+
+    package func run() async throws {
+        do {
+            let reply = try await ask()
+            StandardStream.output.print(Self.text(of: reply))
+            if reply.status == .failing { throw ExitCode(ExitStatus.failed.rawValue) }
+        } catch let error where !(error is ExitCode) {
+            StandardStream.error.print("\(Program.program): \(error)\n")
+            throw ExitCode(ExitStatus.failed.rawValue)
+        }
+    }
+
+    /// What is printed about a program that answers.
+    /// - Throws: `ServiceError` where it does not, or can't be asked.
+    package func answer() async throws -> String { Self.text(of: try await ask()) }
+
+    private func ask() async throws -> ServiceHealth.Reply {
+        let reader = try ConfigurationReader(for: Program.program, flags: options.flags)
+        let listener = try reader.value("reply", default: Program.program.defaultReply)
+        guard let endpoint = listener.reachableLocally?.description else {
+            throw ServiceError(
+                .badConfiguration, "\(listener) does not say which port to ask: give --reply the one of the ready line")
+        }
+        var socketOptions = SocketOptions()
+        // Nothing is owed to a program that did not answer.
+        socketOptions.linger = .zero
+        let client = try RequestClient(
+            context: Context(), thread: SocketThread(name: "health"), endpoint: endpoint, options: socketOptions)
+        let timeout = timeout ?? .seconds(2)
+        do {
+            return try await client.send(ServiceHealth(), timeout: timeout.duration)
+        } catch let error as ZeroMQError where error.code == .timedOut {
+            throw ServiceError(.failed, "there was no answer at \(endpoint) within \(timeout): is the program running?")
+        }
+    }
+
+    private static func text(of reply: ServiceHealth.Reply) -> String {
+        let lines =
+            ["\(Program.program): \(reply.status.rawValue), version \(reply.version), up \(Int(reply.uptime)) s"]
+            + reply.reasons.map { "- \($0)" }
+            + (reply.measures ?? [:]).sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)" }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,19 @@
+/// The keys of log metadata, in one place so that a search finds every line about a thing.
+///
+/// A program adds its own in an extension.
+package enum LogKey {
+    /// The error, as a sentence.
+    package static let error = "error"
+    /// The exit code that the program ends with.
+    package static let exitCode = "exit.code"
+    /// A program's version.
+    package static let version = "service.version"
+    /// Where a program publishes.
+    package static let publish = "bus.publish"
+    /// Where a program answers.
+    package static let reply = "bus.reply"
+    /// Another program's endpoint.
+    package static let peer = "bus.peer"
+    /// A signal's number.
+    package static let signal = "signal"
+}

@@ -1,0 +1,32 @@
+/// The programs of Holdfast: their names, and the ports on which they publish and reply unless told otherwise.
+package enum Program: String, CaseIterable, CustomStringConvertible, Sendable {
+    /// Samples sources and publishes batches.
+    case sensorPublisher = "sensor-publisher"
+    /// Records sessions.
+    case recorder
+    /// Detects steps live.
+    case stepCounter = "step-counter"
+    /// Knows and removes finished log files.
+    case logManager = "log-manager"
+    /// Archives and uploads finished sessions.
+    case archiver
+
+    /// The port of the PUB socket. The REP socket has the next one.
+    private var firstPort: UInt16 {
+        switch self {
+        case .sensorPublisher: 5550
+        case .recorder: 5560
+        case .stepCounter: 5570
+        case .logManager: 5580
+        case .archiver: 5590
+        }
+    }
+
+    /// Where the program publishes unless told otherwise.
+    package var defaultPublish: Endpoint { .loopback(port: firstPort) }
+    /// Where the program answers requests unless told otherwise.
+    package var defaultReply: Endpoint { .loopback(port: firstPort + 1) }
+
+    /// The name that people type.
+    package var description: String { rawValue }
+}

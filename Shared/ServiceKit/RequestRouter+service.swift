@@ -1,0 +1,20 @@
+package import MessageBus
+import Messages
+
+extension RequestRouter {
+    /// Answers what every program answers: `service.health` and `service.describe`. Call it last, when all other
+    /// methods are there to be described.
+    /// - Parameter endpoints: asked at each description, since real ports are known only after listening.
+    package mutating func onServiceRequests(
+        of program: Program, health: Health, endpoints: @escaping @Sendable () -> ServiceEndpoints
+    ) {
+        let methods = (self.methods + [ServiceHealth.method, ServiceDescribe.method]).sorted()
+        on(ServiceHealth.self) { _ in health.reply }
+        on(ServiceDescribe.self) { _ in
+            let endpoints = endpoints()
+            return ServiceDescribe.Reply(
+                name: program.rawValue, version: Version.current,
+                endpoints: ["publish": endpoints.publish, "reply": endpoints.reply], methods: methods)
+        }
+    }
+}

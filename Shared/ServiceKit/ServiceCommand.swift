@@ -1,0 +1,62 @@
+package import ArgumentParser
+
+/// A program's main: its options, how its settings are read, and how its service is set up. The rest is the same for
+/// all programs and done here: `--check`, logging, sockets, signals, exit codes, and the `health` subcommand.
+///
+/// ```swift
+/// @main
+/// struct RecorderCommand: ServiceCommand {
+///     static let program = Program.recorder
+///     static let configuration = commandConfiguration(abstract: "Records sessions of sensor data.")
+///     @OptionGroup var options: ServiceOptions
+///     @Option(help: "How often data must reach the disk.") var syncInterval: TimeSpan?
+///
+///     func addFlags(to flags: inout FlagValues) { flags.set("sync-interval", syncInterval) }
+///     static func settings(reading reader: ConfigurationReader) throws -> RecorderSettings { … }
+///     static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService { … }
+/// }
+/// ```
+package protocol ServiceCommand: AsyncParsableCommand {
+    /// What the program reads besides `ServiceConfiguration`.
+    associatedtype Settings: Sendable
+
+    /// Which program this is.
+    static var program: Program { get }
+
+    /// The options that every program has.
+    var options: ServiceOptions { get }
+
+    /// Puts the program's own flags beside those of every program.
+    func addFlags(to flags: inout FlagValues)
+
+    /// Reads the program's own settings: every one, whatever the values of others.
+    /// - Throws: `ServiceError` or `InvalidValue`, where a value makes no sense.
+    static func settings(reading reader: ConfigurationReader) throws -> Settings
+
+    /// Checks for `--check` what a look at the disk tells, and changes nothing.
+    /// - Throws: `ServiceError` or `Errno`, with what is wrong.
+    static func check(_ settings: Settings, _ configuration: ServiceConfiguration) async throws
+
+    /// Sets the service up. Nothing is answered and no part runs before this returns.
+    static func start(_ settings: Settings, on host: ServiceHost) async throws -> RunningService
+}
+
+extension ServiceCommand {
+    package func addFlags(to flags: inout FlagValues) {}
+
+    package static func check(_ settings: Settings, _ configuration: ServiceConfiguration) async throws {}
+
+    /// The command's name, version and subcommands.
+    package static func commandConfiguration(abstract: String, discussion: String = "") -> CommandConfiguration {
+        CommandConfiguration(
+            commandName: program.rawValue, abstract: abstract, discussion: discussion, version: Version.current,
+            subcommands: [HealthCommand<Self>.self])
+    }
+
+    package func run() async throws {
+        var flags = options.flags
+        addFlags(to: &flags)
+        let status = await ServiceRunner<Self>.run(flags: flags, checkOnly: options.check)
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+}

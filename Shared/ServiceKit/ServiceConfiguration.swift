@@ -1,0 +1,41 @@
+package import Logging
+package import SystemPackage
+
+/// The settings that every program has, read and checked.
+///
+/// | key | what it is | unit | default |
+/// | --- | --- | --- | --- |
+/// | `config` | the JSON file that has settings, read by `ConfigurationReader` | path | none |
+/// | `data` | the directory that everything on disk lies under | path | `./data` |
+/// | `publish` | where the program publishes events | endpoint | `Program.defaultPublish` |
+/// | `reply` | where the program answers requests | endpoint | `Program.defaultReply` |
+/// | `insecure` | whether both may be where other machines reach them, without protection | true or false | false |
+/// | `log-level` | the least level that is logged | level of swift-log | `info` |
+///
+/// Relative paths count from the directory that the program was started in.
+package struct ServiceConfiguration: Sendable {
+    /// Which program this is.
+    package let program: Program
+    /// The directory that everything on disk lies under.
+    package let dataDirectory: FilePath
+    /// Where the program publishes events, as asked: the port may still be open.
+    package let publish: Endpoint
+    /// Where the program answers requests, as asked: the port may still be open.
+    package let reply: Endpoint
+    /// The least level that is logged.
+    package let logLevel: Logger.Level
+
+    /// Reads the settings.
+    /// - Throws: `ServiceError` (bad configuration) for a value that can't be read, and for an endpoint that other
+    ///   machines can reach without `insecure`.
+    package init(for program: Program, reading reader: ConfigurationReader) throws(ServiceError) {
+        self.program = program
+        dataDirectory = try reader.value("data", default: "./data")
+        publish = try reader.value("publish", default: program.defaultPublish)
+        reply = try reader.value("reply", default: program.defaultReply)
+        logLevel = try reader.value("log-level", default: .info)
+        let insecure = try reader.value("insecure", default: false)
+        try publish.requireLocal(insecure: insecure, for: "publish")
+        try reply.requireLocal(insecure: insecure, for: "reply")
+    }
+}

@@ -1,0 +1,56 @@
+package import ArgumentParser
+package import Logging
+
+/// The options that every program has.
+///
+/// All are optional and none has a default here: what was not given is looked up in the environment and the
+/// configuration file, and its default is written where the setting is read (`ServiceConfiguration`). A program adds
+/// its own options beside this group and puts them into the same `FlagValues`:
+///
+/// ```swift
+/// @OptionGroup var options: ServiceOptions
+/// @Option(help: "How often data must reach the disk.") var syncInterval: TimeSpan?
+/// …
+/// var flags = options.flags
+/// flags.set("sync-interval", syncInterval)
+/// ```
+package struct ServiceOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Read settings from this JSON file.", valueName: "file"))
+    package var config: String?
+
+    @Option(help: ArgumentHelp("Keep files under this directory (default: ./data).", valueName: "dir"))
+    package var data: String?
+
+    @Option(help: ArgumentHelp("Publish events here.", valueName: "endpoint"))
+    package var publish: Endpoint?
+
+    @Option(help: ArgumentHelp("Answer requests here.", valueName: "endpoint"))
+    package var reply: Endpoint?
+
+    @Flag(help: "Listen on an endpoint that other machines can reach, without protection.")
+    package var insecure = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Log from this level on: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).",
+            valueName: "level"),
+        transform: Logger.Level.init(typed:))
+    package var logLevel: Logger.Level?
+
+    @Flag(help: "Check the configuration and the state on disk, then exit.")
+    package var check = false
+
+    package init() {}
+
+    /// What was given, for the configuration.
+    package var flags: FlagValues {
+        var flags = FlagValues()
+        flags.set("config", config)
+        flags.set("data", data)
+        flags.set("publish", publish)
+        flags.set("reply", reply)
+        flags.set("insecure", if: insecure)
+        flags.set("log-level", logLevel)
+        return flags
+    }
+}

@@ -1,0 +1,153 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import MessageBus
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// Runs a program from its command line to its exit code.
+///
+/// Configuration, sockets, the ready line, then the service's parts until SIGTERM or SIGINT; then each part is told to
+/// stop, in reverse order, and has time to finish its work. A second signal, or the end of that time, cuts it short.
+package enum ServiceRunner<Command: ServiceCommand> {
+    /// How long a program may take to drain and flush. Container engines send SIGKILL 10 s after SIGTERM; by then the
+    /// program should have said itself what it could not do.
+    package static var drainLimit: Duration { .seconds(7) }
+
+    /// How long cut-short parts may take to end, in seconds: they only have to let go. After that the process exits,
+    /// whatever its threads hang in.
+    private static var lastResort: UInt32 { 2 }
+
+    /// Runs the program and says its error, if any, on standard error in one sentence.
+    /// - Parameters:
+    ///   - flags: what was given on the command line.
+    ///   - checkOnly: check configuration and disk, and stop there.
+    ///   - drainLimit: tests have less time.
+    /// - Returns: what the process exits with.
+    package static func run(
+        flags: FlagValues, checkOnly: Bool,
+        environment: [String: String] = ProcessInfo.processInfo.environment, drainLimit: Duration = drainLimit
+    ) async -> ExitStatus {
+        do {
+            let reader = try ConfigurationReader(for: Command.program, flags: flags, environment: environment)
+            let configuration = try ServiceConfiguration(for: Command.program, reading: reader)
+            let settings = try Command.settings(reading: reader)
+            try reader.finish()
+            if checkOnly {
+                try await Command.check(settings, configuration)
+                StandardStream.output.print("\(Command.program): configuration and files are good\n")
+                return .done
+            }
+            LoggingSystem.bootstrapStandardError(from: configuration.logLevel)
+            return try await serve(settings, configuration, drainLimit: drainLimit)
+        } catch {
+            StandardStream.error.print("\(Command.program): \(error)\n")
+            return ExitStatus(error)
+        }
+    }
+
+    private static func serve(
+        _ settings: Command.Settings, _ configuration: ServiceConfiguration, drainLimit: Duration
+    ) async throws -> ExitStatus {
+        // A reader of the ready line or the log may go away; that must not end the program.
+        signal(SIGPIPE, SIG_IGN)
+
+        let host = try ServiceHost(configuration: configuration, logger: Logger(label: Command.program.rawValue))
+        let running = try await Command.start(settings, on: host)
+        let bound = Bound(publish: host.publishEndpoint, reply: configuration.reply.description)
+        var router = running.router
+        router.onServiceRequests(of: Command.program, health: host.health) { bound.endpoints }
+        let server = try await ReplyServer(
+            listeningOn: configuration.reply.description, router: router, context: host.context, thread: host.thread)
+        bound.listening(at: server.endpoint)
+        let endpoints = bound.endpoints
+
+        let parts = try [ReplyService(server: server)] + running.parts(endpoints)
+        // Not before: until here a signal ends the process at once, which is safe at any moment, whereas a start that
+        // hangs with its signals trapped could not be stopped.
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        StandardStream.output.print(try ReadyLine(Command.program, at: endpoints).bytes)
+        host.logger.notice(
+            "started",
+            metadata: [
+                LogKey.version: "\(Version.current)", LogKey.publish: "\(endpoints.publish)",
+                LogKey.reply: "\(endpoints.reply)",
+            ])
+        try await run(parts, until: signals, drainLimit: drainLimit, on: host)
+        let status = running.outcome()
+        host.logger.notice("stopped", metadata: [LogKey.exitCode: "\(status.rawValue)"])
+        return status
+    }
+
+    private static func run(
+        _ parts: [any Service], until signals: UnixSignalsSequence, drainLimit: Duration, on host: ServiceHost
+    ) async throws {
+        let (ended, hasEnded) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (drain, drainBegan) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let watch = DrainWatch {
+            host.health.report(.degraded, "the program is stopping", for: "stopping")
+            drainBegan.yield()
+        }
+        // One part's failure is to the others what a signal is: finish your work.
+        let services: [any Service] = parts.map { Part(service: $0) { hasEnded.yield() } } + [watch]
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services.map {
+                    .init(
+                        service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup)
+                }, logger: host.logger))
+
+        defer { LastResort.disarm() }
+        try await withThrowingTaskGroup(of: Bool.self) { tasks in
+            tasks.addTask {
+                try await group.run()
+                return true
+            }
+            tasks.addTask {
+                for await _ in ended { await group.triggerGracefulShutdown() }
+                return false
+            }
+            tasks.addTask {
+                var isFirst = true
+                for await signal in signals {
+                    host.logger.notice("signal", metadata: [LogKey.signal: "\(signal)"])
+                    guard isFirst else {
+                        LastResort.arm(seconds: lastResort)
+                        throw ServiceError(
+                            .inputOutput, "a second signal cut the stop short; see the log for what is unfinished")
+                    }
+                    isFirst = false
+                    await group.triggerGracefulShutdown()
+                }
+                return false
+            }
+            tasks.addTask {
+                for await _ in drain {
+                    LastResort.arm(seconds: UInt32(drainLimit.components.seconds) + lastResort)
+                    guard (try? await Task.sleep(for: drainLimit)) != nil else { break }
+                    throw ServiceError(.inputOutput, "stopping took longer than \(drainLimit) and was cut short")
+                }
+                return false
+            }
+            while let isOver = try await tasks.next(), !isOver {}
+            tasks.cancelAll()
+        }
+    }
+
+    /// Where the program listens: with the ports asked for, then with the real ones.
+    private final class Bound: Sendable {
+        private let current: Mutex<ServiceEndpoints>
+
+        init(publish: String, reply: String) {
+            current = Mutex(ServiceEndpoints(publish: publish, reply: reply))
+        }
+
+        var endpoints: ServiceEndpoints { current.withLock { $0 } }
+
+        func listening(at reply: String) {
+            current.withLock { $0 = ServiceEndpoints(publish: $0.publish, reply: reply) }
+        }
+    }
+}

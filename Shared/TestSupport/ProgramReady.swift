@@ -1,0 +1,16 @@
+/// What a program says when it listens on all its sockets: one line of JSON on standard output.
+package struct ProgramReady: Codable, Hashable, Sendable {
+    /// The program's name.
+    package let ready: String
+    /// Where it publishes, with the real port.
+    package let publish: String
+    /// Where it answers requests, with the real port.
+    package let reply: String
+
+    /// What a program with this name and these endpoints says.
+    package init(ready: String, publish: String, reply: String) {
+        self.ready = ready
+        self.publish = publish
+        self.reply = reply
+    }
+}

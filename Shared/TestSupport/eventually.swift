@@ -1,0 +1,27 @@
+/// Asks again and again until something is so. Only for what gives no event to wait for: a file's size, say.
+/// - Parameters:
+///   - what: what is waited for, for the failure's sentence.
+///   - limit: how long.
+/// - Throws: `TestFailure` when the time is over, and what the condition throws.
+package func eventually(
+    _ what: String, within limit: Duration = .seconds(10), condition: () async throws -> Bool
+) async throws {
+    try await eventualValue(what, within: limit) { try await condition() ? true : nil }
+}
+
+/// Asks again and again until there is a value. Only for what gives no event to wait for.
+/// - Parameters:
+///   - what: what is waited for, for the failure's sentence.
+///   - limit: how long.
+/// - Throws: `TestFailure` when the time is over, and what the probe throws.
+@discardableResult
+package func eventualValue<Value>(
+    _ what: String, within limit: Duration = .seconds(10), probe: () async throws -> Value?
+) async throws -> Value {
+    let deadline = ContinuousClock.now + limit
+    while true {
+        if let value = try await probe() { return value }
+        guard .now < deadline else { throw TestFailure("\(what): not within \(limit)") }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+}

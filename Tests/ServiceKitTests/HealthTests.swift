@@ -1,0 +1,57 @@
+import MessageBus
+import Messages
+import ServiceKit
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct HealthTests {
+    private let health = Health { .milliseconds(1500) }
+
+    @Test func aProgramWithoutReportsIsWell() {
+        #expect(health.reply == ServiceHealth.Reply(status: .ok, reasons: [], uptime: 1.5, version: Version.current))
+    }
+
+    @Test func theWorstReportDecidesAndComesFirst() {
+        health.report(.degraded, "the publisher is away", for: "publisher")
+        health.report(.degraded, "the archiver is away", for: "archiver")
+        #expect(health.reply.status == .degraded)
+        health.report(.failing, "the disk is full", for: "disk")
+        #expect(health.reply.status == .failing)
+        #expect(health.reply.reasons == ["the disk is full", "the archiver is away", "the publisher is away"])
+    }
+
+    @Test func aReportTakenBackIsForgotten() {
+        health.report(.failing, "the disk is full", for: "disk")
+        health.report(.degraded, "the disk is nearly full", for: "disk")
+        #expect(health.reply.reasons == ["the disk is nearly full"])
+        health.clear("disk")
+        health.clear("disk")
+        #expect(health.reply.status == .ok)
+    }
+
+    @Test func measuresAreShown() {
+        health.measure("latenessMedianSeconds", 0.5)
+        health.measure("latenessMedianSeconds", 0.25)
+        #expect(health.reply.measures == ["latenessMedianSeconds": 0.25])
+    }
+
+    @Test func everyProgramAnswersHealthAndDescription() async throws {
+        var router = RequestRouter()
+        router.onServiceRequests(of: .recorder, health: health) {
+            ServiceEndpoints(publish: "tcp://127.0.0.1:1", reply: "tcp://127.0.0.1:2")
+        }
+        health.report(.degraded, "one thing", for: "thing")
+        let health = #"{"reasons":["one thing"],"status":"degraded","uptime":1.5,"version":"0.1.0"}"#
+        #expect(try await Self.ask(router, "service.health") == #"{"id":1,"jsonrpc":"2.0","result":\#(health)}"#)
+        let endpoints = #"{"publish":"tcp://127.0.0.1:1","reply":"tcp://127.0.0.1:2"}"#
+        let methods = #"["service.describe","service.health"]"#
+        let description =
+            #"{"endpoints":\#(endpoints),"methods":\#(methods),"name":"recorder","version":"0.1.0"}"#
+        #expect(try await Self.ask(router, "service.describe") == #"{"id":1,"jsonrpc":"2.0","result":\#(description)}"#)
+    }
+
+    private static func ask(_ router: RequestRouter, _ method: String) async throws -> String {
+        let frames = await router.answer([Array(#"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":{}}"#.utf8)])
+        return String(decoding: try #require(frames.first), as: UTF8.self)
+    }
+}
