@@ -16,6 +16,7 @@ let configuration = Target.Dependency.product(name: "Configuration", package: "s
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let sha2 = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
@@ -30,6 +31,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
@@ -44,6 +46,9 @@ let package = Package(
             name: "MessageBus", dependencies: ["ZeroMQ", "Messages"], path: "Shared/MessageBus",
             swiftSettings: strict),
         .target(
+            name: "Recording", dependencies: ["Messages", sha2, system], path: "Shared/Recording",
+            swiftSettings: strict),
+        .target(
             name: "ServiceKit",
             dependencies: [
                 "Messages", "MessageBus", "ZeroMQ", argumentParser, configuration, histogram, lifecycle, logging,
@@ -56,6 +61,9 @@ let package = Package(
         .testTarget(name: "MessagesTests", dependencies: ["Messages"], exclude: ["Golden"], swiftSettings: strict),
         .testTarget(
             name: "MessageBusTests", dependencies: ["MessageBus", "Messages", "ZeroMQ"], swiftSettings: strict),
+        .testTarget(
+            name: "RecordingTests", dependencies: ["Messages", "Recording", "TestSupport", system],
+            swiftSettings: strict),
         .testTarget(
             name: "ServiceKitTests",
             dependencies: [

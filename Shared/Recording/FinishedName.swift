@@ -1,0 +1,79 @@
+package import Messages
+
+/// The name of a finished log file: `<log>-yyyyMMddHHmmss[-NN].<extension>`.
+///
+/// The stamp is in UTC. The second and later files of one second are counted from 1, with two digits or more. Sorted,
+/// names stand in the order in which the files were finished, by numbers and not by text: `-100` follows `-99`.
+package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let log: LogName
+
+    /// `yyyyMMddHHmmss` in UTC: 14 digits.
+    package let stamp: String
+
+    /// How many files of the log were finished earlier in the same second.
+    package let count: Int
+
+    package let format: LogFormat
+
+    /// The name of a file finished at `stamp`, which must have 14 digits.
+    package init(log: LogName, stamp: String, count: Int = 0, format: LogFormat) {
+        precondition(Self.isStamp(stamp) && count >= 0, "A finished file's stamp has 14 digits.")
+        self.log = log
+        self.stamp = stamp
+        self.count = count
+        self.format = format
+    }
+
+    /// `yyyyMMddHHmmss` of a moment, in UTC.
+    package static func stamp(of date: WallTime) -> String {
+        String(date.utcText.filter(\.isASCIIDigit).prefix(14))
+    }
+
+    /// Reads a file's name, or gives `nil` if it is not one of a finished file of `log`.
+    package init?(_ fileName: String, of log: LogName) {
+        guard fileName.hasPrefix("\(log)-"), let dot = fileName.lastIndex(of: "."),
+            let format = LogFormat(rawValue: String(fileName[fileName.index(after: dot)...]))
+        else { return nil }
+        let rest = fileName[..<dot].dropFirst(log.text.count + 1)
+        let parts = rest.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let stamp = parts.first, Self.isStamp(stamp) else { return nil }
+        var count = 0
+        if parts.count == 2 {
+            guard let number = Int(parts[1]), number > 0 else { return nil }
+            count = number
+        }
+        self.init(log: log, stamp: String(stamp), count: count, format: format)
+        guard description == fileName else { return nil }
+    }
+
+    /// The file's name.
+    package var description: String {
+        let number = count == 0 ? "" : count < 10 ? "-0\(count)" : "-\(count)"
+        return "\(log)-\(stamp)\(number).\(format.fileExtension)"
+    }
+
+    /// The next name in the same second.
+    package var next: FinishedName {
+        FinishedName(log: log, stamp: stamp, count: count + 1, format: format)
+    }
+
+    package static func < (one: FinishedName, other: FinishedName) -> Bool {
+        // Stamps have one length, so text order is their order in time.
+        (one.stamp, one.count, one.log) < (other.stamp, other.count, other.log)
+    }
+
+    /// Whether `name` looks like a finished file's, without its extension.
+    static func endsInStamp(_ name: String) -> Bool {
+        let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+        let isCounted = parts.count > 2 && parts[parts.count - 1].allSatisfy(\.isASCIIDigit)
+        return (parts.count > 1 && isStamp(parts[parts.count - 1])) || (isCounted && isStamp(parts[parts.count - 2]))
+    }
+
+    private static func isStamp(_ text: some StringProtocol) -> Bool {
+        text.utf8.count == 14 && text.allSatisfy(\.isASCIIDigit)
+    }
+}
+
+extension Character {
+    fileprivate var isASCIIDigit: Bool { self >= "0" && self <= "9" }
+}

@@ -1,0 +1,8 @@
+/// Writes bytes as hexadecimal digits.
+enum HexText {
+    /// Two lower-case digits per byte.
+    static func lowercase(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef")
+        return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    }
+}

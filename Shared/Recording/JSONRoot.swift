@@ -1,0 +1,27 @@
+/// What holds the records of a JSON log.
+///
+/// The bytes are those of the ancestors' logs (`[`, or `startDate` and `items`), with each record on a line of its own.
+package enum JSONRoot: String, Codable, Sendable, CaseIterable {
+    /// `[`, the records, `]`.
+    case array
+    /// An object with `startDate`, when the file was opened, and `items`, the records.
+    case dictionary
+
+    /// The bytes in front of the first record.
+    ///
+    /// - Parameter startDate: when the file was opened, ISO 8601 with zone; only the dictionary has it.
+    func opening(startDate: String) -> String {
+        switch self {
+        case .array: "[\n"
+        case .dictionary: "{\n\"startDate\" : \"\(startDate)\",\n\"items\"     : ["
+        }
+    }
+
+    /// The bytes behind the last record.
+    var terminator: String {
+        switch self {
+        case .array: "\n]"
+        case .dictionary: "\n]\n}"
+        }
+    }
+}

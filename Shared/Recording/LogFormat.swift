@@ -1,0 +1,33 @@
+/// What a log file's records look like.
+///
+/// Its raw value is the word that requests use, and the file extension.
+package enum LogFormat: String, Codable, Sendable, CaseIterable {
+    /// One JSON object per line, inside a root that makes the whole file one JSON value.
+    case json
+    /// Comma-separated values, quoted as RFC 4180 says, with a header.
+    case csv
+    /// As `csv`, with tabs.
+    case tsv
+
+    /// The end of a log file's name, without the dot.
+    package var fileExtension: String { rawValue }
+
+    /// The media type of a log file.
+    package var contentType: String {
+        switch self {
+        case .json: "application/json"
+        case .csv: "text/csv"
+        case .tsv: "text/tab-separated-values"
+        }
+    }
+
+    /// The bytes in front of each record; in a JSON log, not in front of the first.
+    var separator: String {
+        self == .json ? ",\n" : "\n"
+    }
+
+    /// What stands between two columns of a table.
+    var delimiter: UInt8 {
+        self == .tsv ? UInt8(ascii: "\t") : UInt8(ascii: ",")
+    }
+}

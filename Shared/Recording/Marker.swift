@@ -1,0 +1,50 @@
+package import Messages
+
+/// Something that happened to a session, noted in each of its logs between the samples.
+package struct Marker: Hashable, Sendable {
+    /// What happened.
+    package enum Event: Hashable, Sendable {
+        /// The session started; the first record of a log.
+        case start
+        /// The session moved on to another step.
+        case step
+        /// Samples taken from here on are left out.
+        case pause
+        /// Samples are written again.
+        case resume
+        /// The recorder came back after a crash.
+        case resumed
+        /// Samples are missing here.
+        case gap(Gap)
+        /// The session stopped; the last record of a log.
+        case stop
+
+        /// The word in the record.
+        package var name: String {
+            switch self {
+            case .start: "start"
+            case .step: "step"
+            case .pause: "pause"
+            case .resume: "resume"
+            case .resumed: "resumed"
+            case .gap: "gap"
+            case .stop: "stop"
+            }
+        }
+    }
+
+    package var event: Event
+    /// When, in nanoseconds since the session's start.
+    package var time: Int64
+    /// When, ISO 8601 with zone.
+    package var date: String
+    /// The step path after it.
+    package var stepPath: String
+
+    package init(_ event: Event, time: Int64, date: String, stepPath: String) {
+        self.event = event
+        self.time = time
+        self.date = date
+        self.stepPath = stepPath
+    }
+}

@@ -1,0 +1,16 @@
+/// A row of a packed batch: little-endian Float64 values at any alignment.
+struct PackedRow {
+    private let bytes: UnsafeRawBufferPointer
+
+    /// A row of a batch with so many columns; it must lie within.
+    @inline(__always)
+    init(_ row: Int, of packed: UnsafeRawBufferPointer, columns: Int) {
+        let stride = columns * 8
+        bytes = UnsafeRawBufferPointer(rebasing: packed[row * stride..<(row + 1) * stride])
+    }
+
+    @inline(__always)
+    subscript(column: Int) -> Double {
+        Double(bitPattern: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: column * 8, as: UInt64.self)))
+    }
+}

@@ -1,0 +1,265 @@
+package import Messages
+
+/// Formats the samples and markers of one log.
+///
+/// Each record is preceded by the format's separator; `LogFile` drops it where a record is the first of a JSON log.
+/// Timestamps are seconds since the session's start: uptime less `origin`, the publisher's uptime at that moment,
+/// rounded to whole nanoseconds. Each row gets the step that was valid at its own time, and rows taken during a pause
+/// are left out. A row whose uptime is no time (NaN, or further than 146 years) is kept, in the current step, with a
+/// timestamp of NaN.
+///
+/// Numbers have the shortest digits that read back as the same value; those that came as JSON are copied as they came.
+/// NaN and infinities are words, in JSON in quotes; `null` stays so in JSON and is an empty field in a table.
+///
+/// A value that remembers how the last row's step is written: keep one per log. Formatting does not allocate, apart
+/// from the buffer's growth and changes of the step.
+package struct RecordFormatter: Sendable {
+    package let format: LogFormat
+    /// What the `sensorType` of each sample is: the stream's name.
+    package let sensorType: String
+    /// The names of a record's columns after `uptime`, as they are written. A name that a record has already gets "_"
+    /// at its end.
+    package let fields: [String]
+
+    private static let leading = ["uptime", "timestamp", "stepPath", "sensorType"]
+    private static let trailing = ["timestampDate", "marker", "epoch", "from", "count", "reason"]
+
+    /// The step path that `pieces` have.
+    private var stepPath = ""
+    private var pieces = RecordPieces([])
+
+    /// - Parameters:
+    ///   - fields: the columns of a row on the wire; the first is `uptime`.
+    package init(format: LogFormat, sensorType: String, fields: [String]) {
+        precondition(!fields.isEmpty, "A row has an uptime.")
+        self.format = format
+        self.sensorType = sensorType
+        var taken = Set(Self.leading + Self.trailing)
+        self.fields = fields.dropFirst().map { field in
+            var name = field
+            while !taken.insert(name).inserted { name += "_" }
+            return name
+        }
+        pieces = RecordPieces(rowPieces)
+    }
+
+    /// The first line of a table, without a line end.
+    package var header: String {
+        (Self.leading + fields + Self.trailing).map(tableText).joined(separator: delimiter)
+    }
+
+    // MARK: Samples
+
+    /// Formats rows of a packed batch.
+    ///
+    /// - Parameters:
+    ///   - packed: rows of little-endian Float64 values, uptime first, at any alignment.
+    ///   - rows: which of them; must lie within.
+    ///   - timeline: the session's steps and pauses.
+    ///   - origin: the publisher's uptime at the session's start, in nanoseconds.
+    package mutating func append(
+        packed: UnsafeRawBufferPointer, rows: Range<Int>, timeline: SessionTimeline, origin: Int64,
+        to buffer: inout ByteBuffer
+    ) -> FormattedRows {
+        let columns = fields.count + 1
+        precondition(
+            rows.lowerBound >= 0 && rows.upperBound <= packed.count / (columns * 8), "Rows lie within their batch.")
+        var result = FormattedRows()
+        var index = rows.lowerBound
+        while index < rows.upperBound {
+            var row = PackedRow(index, of: packed, columns: columns)
+            var time = Self.time(row[0], since: origin)
+            let (times, isPaused) = look(up: time, in: timeline)
+            withWriter { writer in
+                repeat {
+                    if isPaused {
+                        result.paused += 1
+                    } else {
+                        writer.append(row, timestamp: Self.seconds(time), to: &buffer)
+                        result.addWritten(row[0])
+                    }
+                    index += 1
+                    if index == rows.upperBound { return }
+                    row = PackedRow(index, of: packed, columns: columns)
+                    time = Self.time(row[0], since: origin)
+                } while times.contains(time)
+            }
+        }
+        return result
+    }
+
+    /// Formats rows of a JSON batch, with their digits as they came.
+    ///
+    /// - Parameters:
+    ///   - values: where the batch's array of rows stands in `frame`.
+    ///   - count: how many rows the batch says to have.
+    ///   - rows: which of them to format.
+    ///   - timeline, origin: as for packed rows.
+    /// - Throws: what is wrong with the array, also outside of `rows`; then nothing was appended.
+    package mutating func append(
+        values: Range<Int>, of frame: UnsafeRawBufferPointer, count: Int, rows: Range<Int>, timeline: SessionTimeline,
+        origin: Int64, to buffer: inout ByteBuffer
+    ) throws(MessageError) -> FormattedRows {
+        precondition(rows.lowerBound >= 0 && rows.upperBound <= count, "Rows lie within their batch.")
+        let start = buffer.count
+        do throws(MessageError) {
+            var result = FormattedRows()
+            var source = SampleRows(frame, values: values, columns: fields.count + 1)
+            var hasRow = try source.next()
+            while hasRow {
+                var uptime = source.number(0)
+                var time = Self.time(uptime, since: origin)
+                let (times, isPaused) = look(up: time, in: timeline)
+                try withWriter { writer throws(MessageError) in
+                    repeat {
+                        if rows.contains(source.rowCount - 1) {
+                            if isPaused {
+                                result.paused += 1
+                            } else {
+                                writer.append(source, of: frame, timestamp: Self.seconds(time), to: &buffer)
+                                result.addWritten(uptime)
+                            }
+                        }
+                        hasRow = try source.next()
+                        if !hasRow { return }
+                        uptime = source.number(0)
+                        time = Self.time(uptime, since: origin)
+                    } while times.contains(time)
+                }
+            }
+            if source.rowCount != count {
+                throw MessageError(.malformed, "\"values\" has \(source.rowCount) rows, not \(count) as \"count\" says")
+            }
+            return result
+        } catch {
+            buffer.truncate(to: start)
+            throw error
+        }
+    }
+
+    // MARK: Markers
+
+    /// Formats a marker.
+    ///
+    /// - Parameter origin: the publisher's uptime at the session's start, in nanoseconds.
+    package func append(_ marker: Marker, origin: Int64, to buffer: inout ByteBuffer) {
+        let uptime = Double(origin &+ marker.time) / 1e9
+        let timestamp = Double(marker.time) / 1e9
+        if format == .json {
+            buffer.append(utf8: "\(format.separator){\"uptime\":")
+            buffer.append(json: uptime)
+            buffer.append(utf8: ",\"timestamp\":")
+            buffer.append(json: timestamp)
+            buffer.append(utf8: ",\"stepPath\":")
+            buffer.append(jsonString: marker.stepPath)
+            buffer.append(utf8: ",\"timestampDate\":")
+            buffer.append(jsonString: marker.date)
+            buffer.append(utf8: ",\"marker\":")
+            buffer.append(jsonString: marker.event.name)
+            if case .gap(let gap) = marker.event {
+                buffer.append(utf8: ",\"epoch\":")
+                buffer.append(jsonString: gap.epoch)
+                buffer.append(utf8: ",\"from\":")
+                buffer.append(gap.from)
+                buffer.append(utf8: ",\"count\":")
+                buffer.append(gap.count)
+                buffer.append(utf8: ",\"reason\":")
+                buffer.append(jsonString: gap.reason.rawValue)
+            }
+            buffer.append(UInt8(ascii: "}"))
+        } else {
+            buffer.append(utf8: format.separator)
+            buffer.append(text: uptime)
+            buffer.append(format.delimiter)
+            buffer.append(text: timestamp)
+            // No sensorType and no fields.
+            var columns = [marker.stepPath, ""] + fields.map { _ in "" } + [marker.date, marker.event.name]
+            if case .gap(let gap) = marker.event {
+                columns += [gap.epoch, "\(gap.from)", "\(gap.count)", gap.reason.rawValue]
+            } else {
+                columns += ["", "", "", ""]
+            }
+            for column in columns { buffer.append(utf8: delimiter + tableText(column)) }
+        }
+    }
+
+    // MARK: Parts
+
+    private var delimiter: String { format == .tsv ? "\t" : "," }
+
+    private func tableText(_ text: String) -> String {
+        TableText.quoted(text, delimiter: format.delimiter)
+    }
+
+    /// What stands before uptime, timestamp and each field, and after the last.
+    private var rowPieces: [String] {
+        var between: [String]
+        let opening: String
+        let beforeTimestamp: String
+        var step: String
+        if format == .json {
+            opening = "\(format.separator){\"uptime\":"
+            beforeTimestamp = ",\"timestamp\":"
+            step = ",\"stepPath\":\(Self.jsonText(stepPath)),\"sensorType\":\(Self.jsonText(sensorType))"
+            between = fields.map { ",\(Self.jsonText($0)):" } + ["}"]
+        } else {
+            opening = format.separator
+            beforeTimestamp = delimiter
+            step = delimiter + tableText(stepPath) + delimiter + tableText(sensorType)
+            between = fields.map { _ in delimiter }
+            between.append(String(repeating: delimiter, count: Self.trailing.count))
+        }
+        step += between.removeFirst()
+        return [opening, beforeTimestamp, step] + between
+    }
+
+    private static func jsonText(_ text: String) -> String {
+        var buffer = ByteBuffer(capacity: text.utf8.count + 2)
+        buffer.append(jsonString: text)
+        return buffer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Makes the pieces those of the state at `time`.
+    ///
+    /// - Returns: the times over which that state is the same, and whether it is a pause.
+    private mutating func look(
+        up time: Int64, in timeline: SessionTimeline
+    ) -> (times: ClosedRange<Int64>, isPaused: Bool) {
+        let (times, state) = timeline.span(at: time)
+        if state.stepPath != stepPath {
+            stepPath = state.stepPath
+            pieces = RecordPieces(rowPieces)
+        }
+        return (times, state.isPaused)
+    }
+
+    @inline(__always)
+    private func withWriter<Failure: Error>(_ body: (RowWriter) throws(Failure) -> Void) throws(Failure) {
+        try pieces.withLent { lent throws(Failure) in
+            try body(
+                RowWriter(pieces: lent, format: format, fieldCount: fields.count, pieceRoom: pieces.byteCount))
+        }
+    }
+
+    /// Nanoseconds since the session's start; `.max` for what is no time.
+    @inline(__always)
+    private static func time(_ uptime: Double, since origin: Int64) -> Int64 {
+        let nanoseconds = (uptime * 1e9).rounded()
+        guard nanoseconds.magnitude < 0x1p62 else { return .max }
+        return Int64(nanoseconds) &- origin
+    }
+
+    @inline(__always)
+    private static func seconds(_ time: Int64) -> Double {
+        time == .max ? .nan : Double(time) / 1e9
+    }
+}
+
+extension FormattedRows {
+    @inline(__always)
+    fileprivate mutating func addWritten(_ uptime: Double) {
+        written += 1
+        if firstUptime == nil { firstUptime = uptime }
+        lastUptime = uptime
+    }
+}

@@ -1,0 +1,88 @@
+package import SystemPackage
+
+/// Says what went wrong with a recording, or with the files of one, and what a person can do about it.
+///
+/// Act on `code`; show `description`. Its raw value is the word that replies carry as `data.reason`.
+package struct RecordingError: Error, Hashable, CustomStringConvertible {
+    /// The kind of failure. Open: more may be added, so a `switch` needs a default.
+    package struct Code: RawRepresentable, Hashable, Sendable {
+        package let rawValue: String
+
+        package init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The session is being recorded already.
+        package static let alreadyRunning = Code(rawValue: "alreadyRunning")
+        /// The session is over; sessions are single use.
+        package static let finished = Code(rawValue: "finished")
+        /// A file or session of this name is there already.
+        package static let alreadyExists = Code(rawValue: "alreadyExists")
+        /// The file or directory is not there.
+        package static let notFound = Code(rawValue: "notFound")
+        /// The disk, or the user's share of it, is full (ENOSPC, EDQUOT).
+        package static let noSpace = Code(rawValue: "noSpace")
+        /// The place may not be written to (EROFS, EACCES, EPERM).
+        package static let notPermitted = Code(rawValue: "notPermitted")
+        /// Any other failure of the system while reading or writing.
+        package static let inputOutput = Code(rawValue: "inputOutput")
+        /// A file is there, but what is in it can't be understood.
+        package static let unreadable = Code(rawValue: "unreadable")
+        /// Something that was asked for can't be used as it is, such as a session's name.
+        package static let invalidParameter = Code(rawValue: "invalidParameter")
+    }
+
+    package let code: Code
+
+    /// What was being done, to be read after "Could not": "write to", "rename".
+    package let action: String
+
+    /// The file or directory concerned.
+    package let path: FilePath?
+
+    /// What the system answered.
+    package let errno: Errno?
+
+    /// Why it failed, where the system's answer does not say so.
+    package let reason: String?
+
+    /// What to do, a sentence.
+    package let advice: String
+
+    package init(
+        _ code: Code, action: String, path: FilePath? = nil, errno: Errno? = nil, reason: String? = nil, advice: String
+    ) {
+        self.code = code
+        self.action = action
+        self.path = path
+        self.errno = errno
+        self.reason = reason
+        self.advice = advice
+    }
+
+    /// The error for a system call that failed; its code and advice follow from `errno`.
+    package init(_ errno: Errno, action: String, path: FilePath) {
+        let (code, advice): (Code, String) =
+            switch errno {
+            case .noSpace, .diskQuotaExceeded:
+                (.noSpace, "Everything recorded so far is intact. Free some space and start a new recording.")
+            case .readOnlyFileSystem, .permissionDenied, .notPermitted:
+                (.notPermitted, "Make the place writable for this user, or choose another data directory.")
+            case .fileExists:
+                (.alreadyExists, "Choose another name, or move what is there out of the way.")
+            case .noSuchFileOrDirectory, .notDirectory:
+                (.notFound, "Check the path; somebody may have moved or removed it.")
+            default:
+                (.inputOutput, "Look at the system's log for trouble with this disk.")
+            }
+        self.init(code, action: action, path: path, errno: errno, advice: advice)
+    }
+
+    /// One or two sentences: what failed, with what, why, and what to do.
+    package var description: String {
+        var sentence = "Could not \(action)"
+        if let path { sentence += " \(path)" }
+        if let cause = reason ?? errno?.description { sentence += ": \(cause)" }
+        return "\(sentence). \(advice)"
+    }
+}

@@ -1,0 +1,66 @@
+package import Messages
+
+/// A session's name, safe as the name of a directory: 1 to 128 ASCII letters, digits, "-", "_" and ".", and not "." or
+/// "..".
+package struct SessionIdentifier: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let text: String
+
+    private static let maximumBytes = 128
+
+    /// The name that somebody asked for.
+    ///
+    /// - Throws: `invalidParameter` if it can't be the name of a directory.
+    package init(_ text: String) throws(RecordingError) {
+        guard Self.isValid(text) else {
+            throw RecordingError(
+                .invalidParameter, action: "use \"\(text.prefix(Self.maximumBytes))\" as a session's name",
+                reason: "it would not do as the name of a directory",
+                advice: "Use 1 to \(Self.maximumBytes) letters (a to z), digits, \"-\", \"_\" and \".\".")
+        }
+        self.text = text
+    }
+
+    /// A name for a session that nobody named, such as `20261121T025501Z-3f9a`.
+    ///
+    /// - Parameters:
+    ///   - date: when it starts.
+    ///   - random: tells sessions of the same second apart.
+    package init(startedAt date: WallTime, random: UInt16) {
+        let stamp = FinishedName.stamp(of: date)
+        let digits = HexText.lowercase([UInt8(random >> 8), UInt8(random & 0xFF)])
+        text = "\(stamp.prefix(8))T\(stamp.dropFirst(8))Z-\(digits)"
+    }
+
+    package var description: String { text }
+
+    package static func < (one: SessionIdentifier, other: SessionIdentifier) -> Bool {
+        one.text < other.text
+    }
+
+    private static func isValid(_ text: String) -> Bool {
+        guard (1...maximumBytes).contains(text.utf8.count), text != ".", text != ".." else { return false }
+        return text.unicodeScalars.allSatisfy { scalar in
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": true
+            default: false
+            }
+        }
+    }
+}
+
+extension SessionIdentifier: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        do {
+            try self.init(text)
+        } catch {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(error)")
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}

@@ -1,0 +1,18 @@
+/// Writes strings as fields of a table, as RFC 4180 says.
+enum TableText {
+    /// `text` as it is where it can stand so; else in quotes, with inner quotes doubled.
+    ///
+    /// What needs quotes: the delimiter, quotes, and line ends.
+    static func quoted(_ text: String, delimiter: UInt8) -> String {
+        let needsQuotes = text.utf8.contains { byte in
+            byte == delimiter || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+        }
+        guard needsQuotes else { return text }
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" { result += "\"" }
+            result.unicodeScalars.append(scalar)
+        }
+        return result + "\""
+    }
+}

@@ -1,0 +1,52 @@
+import Messages
+import Recording
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SessionStatusTests {
+    @Test func statesHaveTheAncestorsWordsAndOrder() {
+        #expect(
+            SessionStatus.allCases.sorted().map(\.name) == [
+                "idle", "requestingPermission", "permissionGranted", "starting", "running", "waitingToStop",
+                "processingResults", "stopping", "finished", "cancelled", "failed",
+            ])
+        #expect(SessionStatus.allCases.map(\.rawValue) == Array(0...10))
+    }
+
+    @Test func aStatusOnlyRises() {
+        for from in SessionStatus.allCases {
+            for to in SessionStatus.allCases {
+                var status = from
+                let moved = status.rise(to: to)
+                #expect(moved == (to > from))
+                #expect(status == max(from, to))
+            }
+        }
+    }
+
+    /// SEEDS case 57 and 1.2/6.
+    @Test func aSessionStartsOnce() throws {
+        let session = try SessionIdentifier("s1")
+        for status in SessionStatus.allCases {
+            var code: RecordingError.Code?
+            do {
+                try status.checkStart(of: session)
+            } catch {
+                code = error.code
+            }
+            let expected: RecordingError.Code? =
+                status >= .finished ? .finished : status >= .starting ? .alreadyRunning : nil
+            #expect(code == expected)
+        }
+    }
+
+    @Test func onDiskItIsAWord() throws {
+        for status in SessionStatus.allCases {
+            let bytes = try WireCoding.encode(status)
+            #expect(String(decoding: bytes, as: UTF8.self) == "\"\(status.name)\"")
+            #expect(try WireCoding.decode(SessionStatus.self, from: bytes) == status)
+        }
+        #expect(throws: DecodingError.self) { try WireCoding.decode(SessionStatus.self, from: Array("4".utf8)) }
+        #expect(throws: DecodingError.self) { try WireCoding.decode(SessionStatus.self, from: Array("\"going\"".utf8)) }
+    }
+}
