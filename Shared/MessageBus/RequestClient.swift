@@ -2,7 +2,13 @@ public import Messages
 public import ZeroMQ
 
 /// Asks a program: typed requests over a REQ socket, each with a time limit.
+///
+/// A connection that breaks takes a request or its reply with it, and nobody is told. So a request that may be repeated
+/// is sent again when its reply is overdue, until its time is over.
 public final class RequestClient: Sendable {
+    /// When a reply is overdue.
+    private static let repeatInterval = Duration.seconds(3)
+
     /// The program's REP endpoint.
     public let endpoint: String
     private let requester: Requester
@@ -28,7 +34,7 @@ public final class RequestClient: Sendable {
     ) async throws -> (reply: Params.Reply, frames: ArraySlice<[UInt8]>) {
         // One socket takes one request at a time and drops late replies itself, so any id will do.
         let envelope = RequestEnvelope(id: .integer(1), params: request)
-        let frames = try await requester.request([WireCoding.encode(envelope)], timeout: timeout)
+        let frames = try await reply(to: WireCoding.encode(envelope), repeating: Params.isRepeatable, timeout: timeout)
         do {
             let reply = try WireCoding.decode(ReplyEnvelope<Params.Reply>.self, from: frames.first ?? [])
             if let error = reply.error { throw error }
@@ -37,5 +43,18 @@ public final class RequestClient: Sendable {
             throw MessageError(.malformed, "the reply of \(endpoint) to \(Params.method): \(error.sentence)")
         }
         throw MessageError(.malformed, "the reply of \(endpoint) to \(Params.method) has neither result nor error")
+    }
+
+    private func reply(to request: [UInt8], repeating: Bool, timeout: Duration) async throws -> [[UInt8]] {
+        guard repeating else { return try await requester.request([request], timeout: timeout) }
+        var remaining = timeout
+        while remaining > Self.repeatInterval {
+            do {
+                return try await requester.request([request], timeout: Self.repeatInterval)
+            } catch let error as ZeroMQError where error.code == .timedOut {
+                remaining -= Self.repeatInterval
+            }
+        }
+        return try await requester.request([request], timeout: remaining)
     }
 }

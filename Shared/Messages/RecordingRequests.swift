@@ -2,6 +2,8 @@
 public struct RecordingStart: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "recording.start"
+    /// A second one is refused.
+    public static let isRepeatable = false
 
     /// The session's name; one is made where it is not given.
     public var session: String?
@@ -159,6 +161,8 @@ public struct RecordingMoveTo: Request, Hashable {
     public typealias Reply = RecordingState
     /// The method's name on the wire.
     public static let method = "recording.moveTo"
+    /// A second one would leave a second marker.
+    public static let isRepeatable = false
 
     /// The session.
     public var session: String
@@ -204,6 +208,8 @@ public struct RecordingCancel: Request, Hashable {
     public typealias Reply = RecordingState
     /// The method's name on the wire.
     public static let method = "recording.cancel"
+    /// A second one is refused.
+    public static let isRepeatable = false
     /// The session.
     public var session: String
 

@@ -6,6 +6,13 @@ public protocol Request: Codable, Sendable {
     associatedtype Reply: Codable & Sendable
     /// The method's name on the wire.
     static var method: String { get }
+    /// Whether asking twice does no more than asking once, so that an asker may ask again where an answer is missing.
+    static var isRepeatable: Bool { get }
+}
+
+extension Request {
+    /// Most requests read, or bring about a state. The few that do not say so themselves.
+    public static var isRepeatable: Bool { true }
 }
 
 /// A request or reply that says nothing more than that it was made: `{}`.

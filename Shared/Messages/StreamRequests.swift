@@ -26,6 +26,8 @@ public struct StreamsStart: Request, Hashable {
 
     /// The method's name on the wire.
     public static let method = "streams.start"
+    /// A second one is refused.
+    public static let isRepeatable = false
 
     /// The stream.
     public var stream: StreamName
@@ -41,6 +43,8 @@ public struct StreamsStop: Request, Hashable {
 
     /// The method's name on the wire.
     public static let method = "streams.stop"
+    /// A second one is refused.
+    public static let isRepeatable = false
 
     /// The stream.
     public var stream: StreamName

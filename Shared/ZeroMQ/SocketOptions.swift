@@ -9,7 +9,7 @@ public struct SocketOptions: Hashable, Sendable {
     /// How long closing waits for what was sent to leave; bounds a shutdown with a dead peer.
     public var linger: Duration = .milliseconds(500)
     /// A peer that has not finished its handshake by then is cut off: with libzmq's 30 s, a few hundred silent connections starve honest ones.
-    public var handshakeLimit: Duration = .milliseconds(500)
+    public var handshakeLimit: Duration = .seconds(1)
     /// A frame larger than this ends its connection (ZMQ_MAXMSGSIZE). It bounds what a stranger can make us allocate.
     public var maximumFrameSize = 32 << 20
     /// The wait before a lost connection is tried again; doubles up to ten times as much.

@@ -93,6 +93,20 @@ struct BusTests {
         }
     }
 
+    @Test func aRequestThatGotLostIsRepeatedIfItMayBe() async throws {
+        // Loses the first request, as a connection that breaks does.
+        let replier = try Replier(context: context, thread: thread)
+        let endpoint = try await replier.bind(to: "tcp://127.0.0.1:*")
+        let client = try RequestClient(context: context, thread: thread, endpoint: endpoint)
+        async let reply = client.send(StreamsList(), timeout: .seconds(30))
+        _ = try await replier.next()
+        let second = try await replier.next()
+        var router = RequestRouter()
+        router.on(StreamsList.self) { _ in StreamsList.Reply(streams: []) }
+        try await replier.reply(to: second, with: router.answer(second.frames))
+        #expect(try await reply.streams.isEmpty)
+    }
+
     private func withServer(
         timeLimit: Duration = .seconds(10), _ body: (RequestClient) async throws -> Void
     ) async throws {

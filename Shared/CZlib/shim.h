@@ -1,0 +1,6 @@
+#ifndef HOLDFAST_CZLIB_SHIM_H
+#define HOLDFAST_CZLIB_SHIM_H
+
+#include <zlib.h>
+
+#endif
