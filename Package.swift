@@ -13,6 +13,7 @@ let strict: [SwiftSetting] = [
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -24,12 +25,14 @@ let system = Target.Dependency.product(name: "SystemPackage", package: "swift-sy
 let package = Package(
     name: "holdfast",
     products: [
+        .executable(name: "sensor-publisher", targets: ["SensorPublisher"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         .library(name: "Messages", targets: ["Messages"]),
         .library(name: "MessageBus", targets: ["MessageBus"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -40,6 +43,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
+        .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], path: "Shared/ZeroMQ", swiftSettings: strict),
         .target(name: "Messages", path: "Shared/Messages", swiftSettings: strict),
         .target(
@@ -57,6 +61,13 @@ let package = Package(
             path: "Shared/ServiceKit", swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: [subprocess, system], path: "Shared/TestSupport", swiftSettings: strict),
+        .executableTarget(
+            name: "SensorPublisher",
+            dependencies: [
+                "CZlib", "Messages", "MessageBus", "ServiceKit", "ZeroMQ", argumentParser, deque, lifecycle, logging,
+                system,
+            ],
+            path: "Services/SensorPublisher", swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(name: "MessagesTests", dependencies: ["Messages"], exclude: ["Golden"], swiftSettings: strict),
         .testTarget(
@@ -70,6 +81,9 @@ let package = Package(
                 "MessageBus", "Messages", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, lifecycle, logging,
                 system,
             ], swiftSettings: strict),
+        .testTarget(
+            name: "SensorPublisherTests",
+            dependencies: ["Messages", "MessageBus", "SensorPublisher", "TestSupport", system], swiftSettings: strict),
     ]
 )
 

@@ -1,0 +1,16 @@
+package import ServiceKit
+
+/// Settings that are one of a few words.
+extension ConfigurationValue where Self: RawRepresentable & CaseIterable, RawValue == String {
+    package init(typed text: String) throws(InvalidValue) {
+        guard let value = Self(rawValue: text) else {
+            throw InvalidValue("'\(text)' is not one of \(Self.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        self = value
+    }
+
+    package var description: String { rawValue }
+}
+
+extension LineParser.Format: ConfigurationValue {}
+extension AccelerationUnit: ConfigurationValue {}

@@ -1,0 +1,24 @@
+/// Which of an input's columns are the time and which are fields, and in which order the fields are published.
+///
+/// The same for CSV, NDJSON and JSON points, so that a stream looks the same whichever way it came in.
+package enum FieldOrder {
+    /// The names under which a time in seconds is looked for, in this order, whatever their case.
+    package static let timeNames = ["t", "timestamp", "time"]
+
+    /// The field that every stream has already: the publisher's own clock. An input's column of this name is left out.
+    package static let reserved = "uptime"
+
+    /// The index of the time among the names of an input's columns.
+    package static func timeIndex(in names: [String]) -> Int? {
+        for timeName in timeNames {
+            if let index = names.firstIndex(where: { $0.lowercased() == timeName }) { return index }
+        }
+        return nil
+    }
+
+    /// Puts x, y, z first, in this order; the others keep theirs.
+    package static func sorted(_ names: [String]) -> [String] {
+        let axes = ["x", "y", "z"].filter(names.contains)
+        return axes + names.filter { !axes.contains($0) }
+    }
+}

@@ -1,0 +1,73 @@
+package import FoundationEssentials
+import CZlib
+import SystemPackage
+
+/// A file that is read from its beginning, plain or compressed with gzip: zlib tells which.
+///
+/// Not for use by two threads at once: it has one position.
+package final class GzipFile {
+    /// Bytes read at once.
+    private static let chunkSize = 1 << 16
+
+    private let path: String
+    private let file: gzFile
+    private var chunk = [UInt8](repeating: 0, count: chunkSize)
+
+    /// - Throws: `unreadable` if the file cannot be opened.
+    package init(path: String) throws(PublisherError) {
+        let descriptor: FileDescriptor
+        do {
+            descriptor = try FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec)
+        } catch {
+            throw PublisherError(.unreadable, "\(path): cannot be opened: \(error)")
+        }
+        guard let file = gzdopen(descriptor.rawValue, "rb") else {
+            try? descriptor.close()
+            throw PublisherError(.unreadable, "\(path): cannot be opened: out of memory")
+        }
+        self.path = path
+        self.file = file
+    }
+
+    deinit {
+        gzclose(file)
+    }
+
+    /// Lends the next chunk to `body`; false, without a call, at the end.
+    ///
+    /// - Throws: `unreadable` if reading fails or a compressed file was cut off.
+    package func read(_ body: (Span<UInt8>) -> Void) throws(PublisherError) -> Bool {
+        let count = Int(gzread(file, &chunk, UInt32(Self.chunkSize)))
+        guard count >= 0 else { throw failure() }
+        if count < Self.chunkSize {
+            // A compressed file that was cut off reads as a short one: only the error state tells (zlib.h, gzread).
+            var code: Int32 = 0
+            gzerror(file, &code)
+            guard code == Z_OK || code == Z_STREAM_END else { throw failure() }
+        }
+        guard count > 0 else { return false }
+        let read = chunk
+        body(read.span.extracting(0..<count))
+        return true
+    }
+
+    /// Reads what is left.
+    package func readAll() throws(PublisherError) -> Data {
+        var all = Data()
+        while try read({ chunk in chunk.withUnsafeBufferPointer { all.append($0) } }) {}
+        return all
+    }
+
+    /// Goes back to the beginning.
+    package func rewind() throws(PublisherError) {
+        guard gzrewind(file) == 0 else { throw failure() }
+    }
+
+    private func failure() -> PublisherError {
+        var code: Int32 = 0
+        let text = gzerror(file, &code).map { String(cString: $0) } ?? ""
+        let problem =
+            code == Z_BUF_ERROR ? "the compressed file was cut off: it ends too early" : "cannot be read: \(text)"
+        return PublisherError(.unreadable, "\(path): \(problem)")
+    }
+}

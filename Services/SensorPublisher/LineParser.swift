@@ -1,0 +1,242 @@
+import FoundationEssentials
+import Messages
+
+/// Turns lines of CSV or NDJSON into rows of samples: the same for a file that is replayed and for a program on standard input.
+///
+/// CSV begins with a header that names the columns, in any order; cells may be quoted. The time is the column t, timestamp or
+/// time (seconds), if there is one. x, y and z and every other column that has a number in the first row are fields; what
+/// else there is (labels) is left out, and named in `leftOut`. NDJSON has one object a line, with the names as keys; the
+/// first object's numbers are the fields, and each later one must have them.
+///
+/// A line that cannot be read is an error and changes nothing: the caller says where it was, and may go on.
+package struct LineParser {
+    /// How the lines are written.
+    package enum Format: String, CaseIterable, Hashable, Sendable {
+        case csv, ndjson
+    }
+
+    /// What a line turned out to be.
+    package enum Line: Hashable, Sendable {
+        /// Nothing to publish: an empty line, a header.
+        case nothing
+        /// A sample, appended to the row; its time in nanoseconds if the input has times.
+        case sample(time: Int64?)
+    }
+
+    private enum Column {
+        case time
+        case field(Int)
+        case undecided(String)
+        case leftOut
+    }
+
+    /// The names of the values, in the order in which they are published; empty before the first sample.
+    package private(set) var fields: [String] = []
+    /// The columns that are not published.
+    package private(set) var leftOut: [String] = []
+
+    private let format: Format
+    private var columns: [Column] = []
+    private var isFirstLine = true
+
+    package init(format: Format) {
+        self.format = format
+    }
+
+    /// Reads one line, without its end.
+    ///
+    /// - Throws: `invalidInput` saying what is wrong with the line.
+    package mutating func parse(_ line: Span<UInt8>, into row: inout [Double]) throws(PublisherError) -> Line {
+        var text = line
+        if isFirstLine {
+            isFirstLine = false
+            if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF { text = text.extracting(3...) }
+        }
+        if Self.trimmed(0..<text.count, of: text).isEmpty { return .nothing }
+        switch format {
+        case .ndjson: return try parseObject(text, into: &row)
+        case .csv where columns.isEmpty:
+            columns = try Self.header(text)
+            return .nothing
+        case .csv:
+            if fields.isEmpty { try decideColumns(by: text) }
+            return try parseCells(text, into: &row)
+        }
+    }
+
+    // MARK: - NDJSON
+
+    private mutating func parseObject(_ text: Span<UInt8>, into row: inout [Double]) throws(PublisherError) -> Line {
+        let item: NumericItem
+        do {
+            item = try JSONDecoder().decode(
+                NumericItem.self, from: text.withUnsafeBufferPointer { Data(buffer: $0) })
+        } catch {
+            throw PublisherError(.invalidInput, "this is not JSON: \(Self.string(text).prefix(80))")
+        }
+        let fields = self.fields.isEmpty ? try item.fields() : self.fields
+        let (seconds, values) = try item.values(of: fields)
+        let time = try seconds.map { (seconds) throws(PublisherError) in try Self.time(seconds) }
+        self.fields = fields
+        row += values
+        return .sample(time: time)
+    }
+
+    // MARK: - CSV
+
+    private static func header(_ text: Span<UInt8>) throws(PublisherError) -> [Column] {
+        let names = try cells(of: text).map { string(text.extracting($0)) }
+        guard names.contains(where: { Double($0) == nil }) else {
+            throw PublisherError(
+                .invalidInput, "the header is missing: the first line should name the columns, as t,x,y,z")
+        }
+        for (index, name) in names.enumerated() where !name.isEmpty && names[..<index].contains(name) {
+            throw PublisherError(.invalidInput, "two columns are named \"\(name)\"")
+        }
+        let time = FieldOrder.timeIndex(in: names)
+        return names.enumerated().map { index, name in index == time ? .time : .undecided(name) }
+    }
+
+    /// Settles by the first row which columns are numbers.
+    private mutating func decideColumns(by text: Span<UInt8>) throws(PublisherError) {
+        let cells = try cellsOfRow(text)
+        var names: [String] = []
+        var leftOut: [String] = []
+        for (column, cell) in zip(columns, cells) {
+            guard case .undecided(let name) = column else { continue }
+            let isNeeded = ["x", "y", "z"].contains(name)
+            let isPossible = !name.isEmpty && name.lowercased() != FieldOrder.reserved
+            if isNeeded || isPossible && Self.number(text.extracting(cell)) != nil {
+                names.append(name)
+            } else {
+                leftOut.append(name)
+            }
+        }
+        guard !names.isEmpty else {
+            throw PublisherError(.invalidInput, "no column with numbers beside the time")
+        }
+        let fields = FieldOrder.sorted(names)
+        // The row must be good before its columns are believed: a bad first line of a live input is only skipped.
+        for (column, cell) in zip(columns, cells) {
+            if case .undecided(let name) = column, fields.contains(name) {
+                _ = try Self.number(in: cell, of: text, name: name)
+            }
+        }
+        self.leftOut = leftOut
+        self.fields = fields
+        columns = columns.map { column in
+            guard case .undecided(let name) = column else { return column }
+            return fields.firstIndex(of: name).map { .field($0) } ?? .leftOut
+        }
+    }
+
+    private func parseCells(_ text: Span<UInt8>, into row: inout [Double]) throws(PublisherError) -> Line {
+        let base = row.count
+        var time: Int64?
+        var column = 0
+        var position = 0
+        for _ in fields { row.append(0) }
+        do throws(PublisherError) {
+            while let cell = try Self.nextCell(of: text, from: &position) {
+                guard column < columns.count else { throw try wrongCount(text) }
+                switch columns[column] {
+                case .time: time = try Self.time(try Self.number(in: cell, of: text, name: "time"))
+                case .field(let index):
+                    row[base + index] = try Self.number(in: cell, of: text, name: fields[index])
+                case .undecided, .leftOut: break
+                }
+                column += 1
+            }
+            guard column == columns.count else { throw try wrongCount(text) }
+        } catch {
+            row.removeSubrange(base...)
+            throw error
+        }
+        return .sample(time: time)
+    }
+
+    private func cellsOfRow(_ text: Span<UInt8>) throws(PublisherError) -> [Range<Int>] {
+        let cells = try Self.cells(of: text)
+        guard cells.count == columns.count else { throw try wrongCount(text) }
+        return cells
+    }
+
+    private func wrongCount(_ text: Span<UInt8>) throws(PublisherError) -> PublisherError {
+        let count = try Self.cells(of: text).count
+        return PublisherError(.invalidInput, "\(count) cells, but the header names \(columns.count) columns")
+    }
+
+    private static func time(_ seconds: Double) throws(PublisherError) -> Int64 {
+        guard let time = Nanoseconds.from(seconds: seconds) else {
+            throw PublisherError(.invalidInput, "\(seconds) is not a time in seconds")
+        }
+        return time
+    }
+
+    private static func number(in cell: Range<Int>, of text: Span<UInt8>, name: String) throws(PublisherError)
+        -> Double
+    {
+        guard let number = number(text.extracting(cell)) else {
+            throw PublisherError(
+                .invalidInput, "\(name): \"\(string(text.extracting(cell)))\" is not a number")
+        }
+        return number
+    }
+
+    /// Also takes "nan" and "inf", as some programs write them.
+    private static func number(_ text: Span<UInt8>) -> Double? {
+        text.withUnsafeBufferPointer { DecimalParser.parse(UnsafeRawBufferPointer($0)) } ?? Double(string(text))
+    }
+
+    private static func string(_ text: Span<UInt8>) -> String {
+        text.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func cells(of text: Span<UInt8>) throws(PublisherError) -> [Range<Int>] {
+        var cells: [Range<Int>] = []
+        var position = 0
+        while let cell = try nextCell(of: text, from: &position) { cells.append(cell) }
+        return cells
+    }
+
+    /// The next cell, without quotes and the blanks around it; `position` moves behind its comma, beyond the end after the last.
+    private static func nextCell(of text: Span<UInt8>, from position: inout Int) throws(PublisherError) -> Range<Int>? {
+        guard position <= text.count else { return nil }
+        var index = position
+        while index < text.count, isBlank(text[index]) { index += 1 }
+        if index < text.count, text[index] == quote {
+            let start = index + 1
+            index = start
+            while index < text.count, text[index] != quote || index + 1 < text.count && text[index + 1] == quote {
+                index += text[index] == quote ? 2 : 1
+            }
+            guard index < text.count else { throw PublisherError(.invalidInput, "a quote is not closed") }
+            let cell = trimmed(start..<index, of: text)
+            index += 1
+            while index < text.count, isBlank(text[index]) { index += 1 }
+            guard index == text.count || text[index] == comma else {
+                throw PublisherError(.invalidInput, "text after a closing quote")
+            }
+            position = index + 1
+            return cell
+        }
+        let start = index
+        while index < text.count, text[index] != comma { index += 1 }
+        position = index + 1
+        return trimmed(start..<index, of: text)
+    }
+
+    private static func trimmed(_ range: Range<Int>, of text: Span<UInt8>) -> Range<Int> {
+        var range = range
+        while let first = range.first, isBlank(text[first]) { range.removeFirst() }
+        while let last = range.last, isBlank(text[last]) { range.removeLast() }
+        return range
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+
+    private static let quote = UInt8(ascii: "\"")
+    private static let comma = UInt8(ascii: ",")
+}

@@ -1,0 +1,73 @@
+/// Cuts bytes that come in chunks into lines, for files and for live input alike.
+///
+/// Holds at most one chunk and one unfinished line; a line longer than `maximumLength` is an error, and skipped.
+package struct LineSplitter {
+    /// The longest line that is taken, in bytes.
+    package static let maximumLength = 1 << 20
+
+    /// The number of the line that `next` gave last, from 1.
+    package private(set) var lineNumber = 0
+
+    private var bytes: [UInt8] = []
+    /// Where the next line begins in `bytes`.
+    private var start = 0
+    /// Up to where `bytes` was searched for a line's end.
+    private var searched = 0
+    private var isFinished = false
+    private var isSkipping = false
+
+    package init() {}
+
+    /// Adds a chunk. Take all complete lines out with `next` before the next one.
+    package mutating func append(_ chunk: Span<UInt8>) {
+        bytes.removeFirst(start)
+        searched -= start
+        start = 0
+        chunk.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+    }
+
+    /// Says that nothing more comes: what is left without a line's end is the last line.
+    package mutating func finish() {
+        isFinished = true
+    }
+
+    /// Lends the next line, without its end (LF or CR LF), to `body`; nil if there is no complete one.
+    ///
+    /// - Throws: `invalidInput` for a line that is too long, else what `body` throws. The line is taken all the same.
+    package mutating func next<Result>(_ body: (Span<UInt8>) throws(PublisherError) -> Result) throws(PublisherError)
+        -> Result?
+    {
+        while true {
+            let end = endOfLine()
+            guard let end else {
+                guard bytes.count - start > Self.maximumLength else { return nil }
+                start = bytes.count
+                if isSkipping { return nil }
+                isSkipping = true
+                lineNumber += 1
+                throw PublisherError(.invalidInput, "the line is longer than \(Self.maximumLength) bytes")
+            }
+            var line = start..<end
+            start = min(end + 1, bytes.count)
+            searched = start
+            if isSkipping {
+                isSkipping = false
+                continue
+            }
+            lineNumber += 1
+            guard line.count <= Self.maximumLength else {
+                throw PublisherError(.invalidInput, "the line is longer than \(Self.maximumLength) bytes")
+            }
+            if line.last.map({ bytes[$0] }) == UInt8(ascii: "\r") { line.removeLast() }
+            return try body(bytes.span.extracting(line))
+        }
+    }
+
+    private mutating func endOfLine() -> Int? {
+        while searched < bytes.count {
+            if bytes[searched] == UInt8(ascii: "\n") { return searched }
+            searched += 1
+        }
+        return isFinished && start < bytes.count ? bytes.count : nil
+    }
+}

@@ -1,0 +1,106 @@
+package import Messages
+
+/// The samples that a program writes to our standard input, line by line: bytes in, batches out.
+///
+/// What the fields are is known from the first good line on. A line that can't be read is counted and left out. A class,
+/// because whoever reads the bytes and whoever publishes the stream mean the same one.
+package final class LiveInput: Sampler {
+    package let unit: String?
+    package let rate: Double?
+    package let description: String
+    package private(set) var fields: [String] = []
+    package private(set) var failure: PublisherError?
+    /// The number of lines that could not be read.
+    package private(set) var malformedLines = 0
+    /// The last line that could not be read, by its number, and why.
+    package private(set) var lastProblem: PublisherError?
+
+    private let isMotion: Bool
+    private var layout: DeviceMotionLayout?
+    private var lines = LineSplitter()
+    private var parser: LineParser
+    private var sampler: LiveSampler
+    private var row: [Double] = []
+    private var isOver = false
+
+    /// - Throws: `invalidParameter` for an impossible batch.
+    package init(
+        format: LineParser.Format, batch: Int, unit: String? = nil, rate: Double? = nil, isMotion: Bool = false
+    ) throws(PublisherError) {
+        self.unit = unit
+        self.rate = rate
+        self.isMotion = isMotion
+        description = "stdin:\(format.rawValue)"
+        parser = LineParser(format: format)
+        sampler = try LiveSampler(batch: batch)
+    }
+
+    package var state: SamplerState { sampler.state }
+    package var nextDeadline: Int64? { sampler.nextDeadline }
+    package var truth: SignalTruth? { nil }
+
+    /// Begins to take samples; those that came before are left out.
+    ///
+    /// - Throws: `alreadyRunning`, and `finished` after the end of the input.
+    package func start(at now: Int64) throws(PublisherError) {
+        if isOver {
+            throw PublisherError(.finished, "standard input has ended: start the program again with a new one")
+        }
+        try sampler.start()
+    }
+
+    /// Takes bytes, and gives the batches that they complete.
+    package func take(_ chunk: Span<UInt8>, at now: Int64) -> [SampledBatch] {
+        lines.append(chunk)
+        return takeLines(at: now)
+    }
+
+    /// Says that nothing more comes, and gives what is left.
+    package func end(at now: Int64) -> [SampledBatch] {
+        isOver = true
+        lines.finish()
+        let batches = takeLines(at: now)
+        return batches + [sampler.end(at: now)].compactMap(\.self)
+    }
+
+    /// Says that nothing more can be read, and gives what is left.
+    package func fail(_ error: PublisherError, at now: Int64) -> [SampledBatch] {
+        failure = error
+        return end(at: now)
+    }
+
+    package func advance(to now: Int64, limit: Int) -> [SampledBatch] {
+        [sampler.advance(to: now)].compactMap(\.self)
+    }
+
+    package func flush(at now: Int64) -> SampledBatch? {
+        sampler.flush(at: now)
+    }
+
+    package func stop(at now: Int64) -> SampledBatch? {
+        sampler.stop(at: now)
+    }
+
+    private func takeLines(at now: Int64) -> [SampledBatch] {
+        var batches: [SampledBatch] = []
+        while true {
+            row.removeAll(keepingCapacity: true)
+            do throws(PublisherError) {
+                let line = try lines.next { (text) throws(PublisherError) in try parser.parse(text, into: &row) }
+                guard let line else { return batches }
+                guard case .sample(let time) = line else { continue }
+                if fields.isEmpty { try settleFields() }
+                layout?.apply(to: &row, from: 0)
+                if let batch = sampler.take(row, time: time, at: now) { batches.append(batch) }
+            } catch {
+                malformedLines += 1
+                lastProblem = error.at("standard input, line \(lines.lineNumber)")
+            }
+        }
+    }
+
+    private func settleFields() throws(PublisherError) {
+        if isMotion { layout = try DeviceMotionLayout(fields: parser.fields) }
+        fields = [FieldOrder.reserved] + (isMotion ? DeviceMotion.fields : parser.fields)
+    }
+}

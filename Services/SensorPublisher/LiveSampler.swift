@@ -1,0 +1,96 @@
+/// Puts samples that come when they come (from a program on standard input) into batches.
+///
+/// Knows no clock: every call is told the time, in nanoseconds of a monotonic clock. Where samples have times of their own, the
+/// first one after a start is taken to have been made when it arrived, and the others at their distance from it:
+/// jitter on the way does not reach the data. Otherwise a sample's time is that of its arrival.
+package struct LiveSampler {
+    package private(set) var state = SamplerState.idle
+    /// The sequence number of the next sample to be published.
+    package private(set) var nextSequence: Int64 = 0
+
+    /// Samples in a full batch.
+    package let batch: Int
+    /// How long a sample may wait for its batch to fill, in nanoseconds.
+    package let maximumDelay: Int64
+
+    /// What is added to the samples' own times; nil before the first one.
+    private var offset: Int64?
+    private var rows: [Double] = []
+    private var count = 0
+    private var firstArrival: Int64 = 0
+    private var lastArrival: Int64 = 0
+
+    /// - Throws: `invalidParameter` for a batch that is not 1 … `StreamSampler.maximumBatch`.
+    package init(batch: Int = 1, maximumDelay: Int64 = 10_000_000) throws(PublisherError) {
+        guard batch >= 1, batch <= StreamSampler.maximumBatch else {
+            throw PublisherError(
+                .invalidParameter,
+                "a batch of \(batch) samples is not possible: give 1 to \(StreamSampler.maximumBatch)")
+        }
+        self.batch = batch
+        self.maximumDelay = maximumDelay
+    }
+
+    /// Begins to take samples.
+    ///
+    /// - Throws: `alreadyRunning`.
+    package mutating func start() throws(PublisherError) {
+        guard state != .running else {
+            throw PublisherError(.alreadyRunning, "the stream is running already; stop it before it is started again")
+        }
+        state = .running
+        offset = nil
+    }
+
+    /// Takes one sample, and gives the batch that it completes. One that comes while the stream is not running is left out.
+    ///
+    /// - Parameter time: The sample's own time in nanoseconds, if it has one.
+    package mutating func take(_ values: some Collection<Double>, time: Int64?, at now: Int64) -> SampledBatch? {
+        guard state == .running else { return nil }
+        if count == 0 { firstArrival = now }
+        lastArrival = now
+        if let time, offset == nil { offset = now - time }
+        rows.append(Nanoseconds.seconds(time.map { $0 + (offset ?? 0) } ?? now))
+        rows.append(contentsOf: values)
+        count += 1
+        return count == batch ? flush(at: now) : nil
+    }
+
+    /// When the batch under way is to be given out although it is not full; nil if it is empty.
+    package var nextDeadline: Int64? {
+        count > 0 ? firstArrival + maximumDelay : nil
+    }
+
+    /// Gives out the batch under way if its time has come.
+    package mutating func advance(to now: Int64) -> SampledBatch? {
+        guard let deadline = nextDeadline, deadline <= now else { return nil }
+        return flush(at: now)
+    }
+
+    /// Says that the input ended, and gives what was left.
+    package mutating func end(at now: Int64) -> SampledBatch? {
+        finish(as: .ended, at: now)
+    }
+
+    /// Ends sampling, and gives what was left.
+    package mutating func stop(at now: Int64) -> SampledBatch? {
+        finish(as: .stopped, at: now)
+    }
+
+    private mutating func finish(as end: SamplerState, at now: Int64) -> SampledBatch? {
+        guard state == .running else { return nil }
+        state = end
+        return flush(at: now)
+    }
+
+    /// Gives out what waits, without waiting for more.
+    package mutating func flush(at now: Int64) -> SampledBatch? {
+        guard count > 0 else { return nil }
+        defer {
+            nextSequence += Int64(count)
+            rows = []
+            count = 0
+        }
+        return SampledBatch(firstSequence: nextSequence, count: count, rows: rows, lateness: now - lastArrival)
+    }
+}

@@ -1,0 +1,107 @@
+package import FoundationEssentials
+
+/// Fires a predefined array of points: in the array's order, never sorted, none left out.
+///
+/// A point whose time is earlier than the one before it is due at once. All points are kept in memory; what is too long for
+/// that is a CSV file for `ReplaySource`.
+package struct PointsSource: SampleSource {
+    package let fields: [String]
+    package let unit: String?
+    package let rate: Double?
+    package let description: String
+
+    private let times: [Int64]
+    private let values: [Double]
+    private var index = 0
+
+    /// - Parameters:
+    ///   - rate: The nominal rate in Hz that listeners are told; it does not move any point.
+    /// - Throws: `invalidInput` naming the index of the first point that has not one value for each field or no usable time.
+    package init(
+        fields: [String], points: [Point], unit: String? = nil, rate: Double? = nil, description: String = "points"
+    ) throws(PublisherError) {
+        var times: [Int64] = []
+        var values: [Double] = []
+        for (index, point) in points.enumerated() {
+            guard point.values.count == fields.count else {
+                throw PublisherError(
+                    .invalidInput, "item \(index) has \(point.values.count) values, but the fields are \(fields)")
+            }
+            guard let time = Nanoseconds.from(seconds: point.timestamp) else {
+                throw PublisherError(.invalidInput, "item \(index): \(point.timestamp) is not a time in seconds")
+            }
+            times.append(time)
+            values += point.values
+        }
+        self.fields = fields
+        self.unit = unit
+        self.rate = rate
+        self.description = description
+        self.times = times
+        self.values = values
+    }
+
+    /// Reads points from JSON: an array of objects or an array of arrays.
+    ///
+    /// An object has its time as "t" or "timestamp", in seconds, and any other numbers; those of the first object are the
+    /// fields (see `FieldOrder`), and every later object must have them. Numbers may be one level deeper:
+    /// `{"t": 0, "gravity": {"x": 0, …}}` has the field "gravity.x". An array is the time followed by 1 value ("value"),
+    /// 2 or 3 (x, y, z), or 9 (device motion).
+    ///
+    /// - Throws: `invalidInput` naming the index of the first bad item.
+    package init(json: Data, unit: String? = nil, rate: Double? = nil, description: String = "points")
+        throws(PublisherError)
+    {
+        let items: [NumericItem]
+        do {
+            items = try JSONDecoder().decode([NumericItem].self, from: json)
+        } catch DecodingError.dataCorrupted(let context) {
+            throw PublisherError(.invalidInput, "this is not JSON: \(context.underlyingText)")
+        } catch {
+            throw PublisherError(.invalidInput, "a JSON array of points was expected: \(error)")
+        }
+        var fields: [String] = []
+        var points: [Point] = []
+        points.reserveCapacity(items.count)
+        for (index, item) in items.enumerated() {
+            do throws(PublisherError) {
+                if index == 0 { fields = try item.fields() }
+                points.append(try item.point(fields: fields))
+            } catch {
+                throw error.at("item \(index)")
+            }
+        }
+        try self.init(fields: fields, points: points, unit: unit, rate: rate, description: description)
+    }
+
+    /// Reads a file of points (JSON, also compressed with gzip) into memory.
+    ///
+    /// - Throws: `unreadable`, or what `init(json:)` throws with the file in front.
+    package init(path: String, unit: String? = nil, rate: Double? = nil) throws(PublisherError) {
+        let json = try GzipFile(path: path).readAll()
+        do throws(PublisherError) {
+            try self.init(
+                json: json, unit: unit, rate: rate, description: "points:\(path.split(separator: "/").last ?? "")")
+        } catch {
+            throw error.at(path)
+        }
+    }
+
+    package mutating func next(into row: inout [Double]) throws(PublisherError) -> Int64? {
+        guard index < times.count else { return nil }
+        row.append(contentsOf: values[index * fields.count..<(index + 1) * fields.count])
+        defer { index += 1 }
+        return times[index]
+    }
+
+    package mutating func rewind() {
+        index = 0
+    }
+}
+
+extension DecodingError.Context {
+    /// The most telling text there is: the underlying error's if there is one.
+    var underlyingText: String {
+        underlyingError.map { String(describing: $0) } ?? debugDescription
+    }
+}

@@ -1,0 +1,31 @@
+import Messages
+
+extension SamplesReplay.Reply {
+    /// Says which samples an answer holds.
+    init(_ answer: ReplayAnswer) {
+        self.init(from: Int(answer.from), count: answer.count, first: Int(answer.first), last: Int(answer.last))
+    }
+}
+
+extension ReplayAnswer {
+    /// The batches as further frames of a reply: each one's body, followed by its matrix where it is packed.
+    ///
+    /// The same as they were published but for the clock, which is read for the reply, and the cuts between batches.
+    func frames(_ encoder: SampleBatchEncoder, clock: ClockReading) -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        var buffer = ByteBuffer(capacity: 1 << 12)
+        for slice in slices {
+            slice.rows.withUnsafeBufferPointer { rows in
+                buffer.removeAll()
+                encoder.encode(
+                    sequence: Int(slice.firstSequence), count: slice.count, clock: clock, rows: rows, into: &buffer)
+                frames.append(buffer.withUnsafeBytes { Array($0) })
+                guard encoder.isPacked else { return }
+                buffer.removeAll()
+                encoder.encodePacked(rows, into: &buffer)
+                frames.append(buffer.withUnsafeBytes { Array($0) })
+            }
+        }
+        return frames
+    }
+}

@@ -1,0 +1,218 @@
+/// Plays a recorded file again: CSV or NDJSON, plain or compressed with gzip, a chunk at a time however long it is.
+///
+/// A file named *.ndjson or *.jsonl (also with .gz) has objects, any other is CSV; see `LineParser` for what either may hold. The
+/// values published are those of the file to the last digit, unless a conversion is asked for. Without a time column the
+/// rate gives the times. Rows keep the file's order; one whose time is earlier than the row before is due at once.
+///
+/// A row that cannot be read ends the stream with an error that names its line: `validate()` finds it beforehand.
+///
+/// A class, because it has one position in one file.
+package final class ReplaySource: SampleSource {
+    /// How a file is replayed.
+    package struct Options: Hashable, Sendable {
+        /// The rate in Hz: gives the times where the file has none, else only what listeners are told.
+        package var rate: Double?
+        /// Begins again at the end; time goes on, one interval after the last row.
+        package var isLooping = false
+        /// Takes the first row's time as 0. Otherwise the times are taken as they are.
+        package var isRebased = false
+        /// What the values are measured in.
+        package var unit: String?
+        /// Converts the accelerations (x, y, z, userAcceleration, gravity) to this unit; `unit` must be "g" or "m/s2" then.
+        package var conversion: AccelerationUnit?
+
+        package init(
+            rate: Double? = nil, isLooping: Bool = false, isRebased: Bool = false, unit: String? = nil,
+            conversion: AccelerationUnit? = nil
+        ) {
+            self.rate = rate
+            self.isLooping = isLooping
+            self.isRebased = isRebased
+            self.unit = unit
+            self.conversion = conversion
+        }
+    }
+
+    /// What a full reading of a file found.
+    package struct Contents: Hashable, Sendable {
+        /// The number of samples.
+        package let count: Int64
+        /// The first sample's time in seconds.
+        package let first: Double
+        /// The last sample's time in seconds.
+        package let last: Double
+
+        package init(count: Int64, first: Double, last: Double) {
+            self.count = count
+            self.first = first
+            self.last = last
+        }
+    }
+
+    /// The time of a first row beyond which a file is taken to count from somewhere else: one day.
+    private static let furthestStart = 86400 * Nanoseconds.perSecond
+    /// How many rows are looked at to find the nominal rate.
+    private static let rowsForRate: Int64 = 64
+
+    package private(set) var fields: [String] = []
+    package private(set) var rate: Double?
+    package private(set) var description = ""
+    package let unit: String?
+
+    private let path: String
+    private let options: Options
+    private let schedule: SampleSchedule?
+    private let factor: Double
+    private var convertedColumns: [Int] = []
+    private let reader: LineReader
+    private var parser: LineParser
+
+    private var index: Int64 = 0
+    /// What is added to the file's times in this round of the loop.
+    private var offset: Int64 = 0
+    private var firstTime: Int64 = 0
+    private var latestTime: Int64 = 0
+    private var previousTime: Int64 = 0
+    private var interval: Int64 = 0
+
+    /// Opens the file and reads its beginning.
+    ///
+    /// - Throws: `unreadable` for a file that cannot be read; `invalidInput` naming the line for one without rows, with a bad
+    ///   beginning, without times and rate, or with times that begin more than a day after 0; `invalidParameter` for a
+    ///   conversion from an unknown unit.
+    package init(path: String, options: Options = Options()) throws(PublisherError) {
+        self.path = path
+        self.options = options
+        schedule = try options.rate.map { (rate) throws(PublisherError) in try SampleSchedule(rate: rate) }
+        unit = options.conversion?.rawValue ?? options.unit
+        factor = try Self.factor(options)
+        reader = try LineReader(path: path)
+        parser = LineParser(format: Self.format(of: path))
+        try readBeginning()
+    }
+
+    package func next(into row: inout [Double]) throws(PublisherError) -> Int64? {
+        let base = row.count
+        var time = try nextInFile(into: &row)
+        if time == nil, options.isLooping {
+            try beginAgain()
+            time = try nextInFile(into: &row)
+        }
+        if factor != 1, time != nil {
+            for column in convertedColumns { row[base + column] *= factor }
+        }
+        return time
+    }
+
+    package func rewind() throws(PublisherError) {
+        try reader.rewind()
+        parser = LineParser(format: Self.format(of: path))
+        index = 0
+        offset = 0
+    }
+
+    /// Reads the whole file once, on its own, as `--check` does.
+    ///
+    /// - Throws: `invalidInput` naming the first line that cannot be read.
+    package func validate() throws(PublisherError) -> Contents {
+        var options = options
+        options.isLooping = false
+        let other = try ReplaySource(path: path, options: options)
+        var row: [Double] = []
+        var last: Int64 = 0
+        while let time = try other.next(into: &row) {
+            last = time
+            row.removeAll(keepingCapacity: true)
+        }
+        if self.options.isLooping { try other.beginAgain() }
+        return Contents(
+            count: other.index, first: Nanoseconds.seconds(options.isRebased ? 0 : firstTime),
+            last: Nanoseconds.seconds(last))
+    }
+
+    /// Reads the first rows, for the fields, the nominal rate and the mistakes that are known at once.
+    private func readBeginning() throws(PublisherError) {
+        var row: [Double] = []
+        while index < Self.rowsForRate, try nextInFile(into: &row) != nil {}
+        guard index > 0 else { throw PublisherError(.invalidInput, "\(path): no samples in this file") }
+        if let schedule {
+            rate = schedule.rate
+        } else if index > 1, latestTime > firstTime {
+            rate = Double(index - 1) * 1e9 / Double(latestTime - firstTime)
+        }
+        fields = parser.fields
+        convertedColumns = fields.indices.filter { column in
+            ["x", "y", "z"].contains(fields[column])
+                || ["userAcceleration.", "gravity."].contains { fields[column].hasPrefix($0) }
+        }
+        description = "replay:\(path.split(separator: "/").last ?? "")"
+        if !parser.leftOut.isEmpty { description += ", without \(parser.leftOut.joined(separator: ", "))" }
+        if !options.isRebased, abs(firstTime) > Self.furthestStart {
+            throw PublisherError(
+                .invalidInput,
+                "\(path): the first time is \(Nanoseconds.seconds(firstTime)) s, so the replay would begin that much later; "
+                    + "say that the first row is time 0 (rebase)")
+        }
+        try rewind()
+    }
+
+    private func nextInFile(into row: inout [Double]) throws(PublisherError) -> Int64? {
+        while let line = try nextLine(into: &row) {
+            guard case .sample(let ownTime) = line else { continue }
+            let time = ownTime ?? schedule?.time(of: index) ?? Nanoseconds.limit
+            if index == 0 {
+                (firstTime, latestTime) = (time, time)
+            } else {
+                interval = time - previousTime
+                latestTime = max(latestTime, time)
+            }
+            previousTime = time
+            index += 1
+            return time - (options.isRebased ? firstTime : 0) + offset
+        }
+        return nil
+    }
+
+    private func nextLine(into row: inout [Double]) throws(PublisherError) -> LineParser.Line? {
+        try reader.next { (text) throws(PublisherError) in
+            let line = try parser.parse(text, into: &row)
+            if line == .sample(time: nil), schedule == nil {
+                row.removeLast(parser.fields.count)
+                throw PublisherError(
+                    .invalidInput, "there is no time (t or timestamp, in seconds); add it, or give a rate")
+            }
+            return line
+        }
+    }
+
+    /// Begins the next round of the loop, one interval after the latest row of this one.
+    private func beginAgain() throws(PublisherError) {
+        guard interval > 0 else {
+            throw PublisherError(
+                .invalidInput, "\(path): cannot be looped: the last two rows do not say how long a row lasts")
+        }
+        let next = offset + (latestTime - firstTime) + interval
+        guard next < Nanoseconds.limit - latestTime else {
+            throw PublisherError(.invalidInput, "\(path): looped beyond \(Nanoseconds.limit) ns")
+        }
+        try rewind()
+        offset = next
+    }
+
+    private static func format(of path: String) -> LineParser.Format {
+        let name = path.lowercased()
+        let isObjects = [".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz"].contains { name.hasSuffix($0) }
+        return isObjects ? .ndjson : .csv
+    }
+
+    private static func factor(_ options: Options) throws(PublisherError) -> Double {
+        guard let wanted = options.conversion else { return 1 }
+        guard let declared = options.unit.flatMap(AccelerationUnit.init(rawValue:)) else {
+            throw PublisherError(
+                .invalidParameter,
+                "to convert to \(wanted.rawValue), say that the file is in \"g\" or \"m/s2\" (unit), "
+                    + "not \(options.unit.map { "\"\($0)\"" } ?? "nothing")")
+        }
+        return wanted.perG / declared.perG
+    }
+}

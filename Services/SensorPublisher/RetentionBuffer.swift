@@ -1,0 +1,135 @@
+import DequeModule
+package import Messages
+
+/// Keeps the latest batches of all streams, so that a listener who missed some can have them again.
+///
+/// Bounded twice, by age and by bytes, over all streams together; the oldest batch goes first, whichever stream it is of.
+/// A batch costs the memory of its rows plus `overhead`. Pure: time is told, in nanoseconds of a monotonic clock.
+package struct RetentionBuffer {
+    /// What a kept batch costs beside its rows, in bytes: its entries in two queues, each with room to grow, and the
+    /// array's header. Also what a batch is taken to cost in an answer, beside its rows.
+    package static let overhead = 256
+
+    /// How old a batch may get, in nanoseconds.
+    package let maximumAge: Int64
+    /// How much memory all batches may take.
+    package let maximumBytes: Int
+    /// How much memory they take now.
+    package private(set) var bytes = 0
+
+    private struct Entry {
+        let batch: SampledBatch
+        let insertedAt: Int64
+
+        var bytes: Int { batch.rows.capacity * MemoryLayout<Double>.stride + overhead }
+        var end: Int64 { batch.firstSequence + Int64(batch.count) }
+    }
+
+    private struct Stream {
+        var entries = Deque<Entry>()
+        var nextSequence: Int64 = 0
+    }
+
+    /// The position of each stream in `streams`.
+    private var positions: [StreamName: Int] = [:]
+    private var streams: [Stream] = []
+    /// For each batch that is kept, oldest first, the stream that it is of.
+    private var order = Deque<Int>()
+
+    /// - Parameters:
+    ///   - maximumAge: Nanoseconds; 10 minutes unless said otherwise.
+    ///   - maximumBytes: 256 MB unless said otherwise.
+    package init(maximumAge: Int64 = 600 * Nanoseconds.perSecond, maximumBytes: Int = 256_000_000) {
+        self.maximumAge = maximumAge
+        self.maximumBytes = maximumBytes
+    }
+
+    /// The number of batches that are kept.
+    package var batchCount: Int { order.count }
+
+    /// Keeps a batch, and drops what is too old or too much. One that alone is too large is not kept.
+    ///
+    /// The batches of a stream must come in the order of their sequence.
+    package mutating func insert(_ batch: SampledBatch, of name: StreamName, at now: Int64) {
+        let position = positions[name] ?? streams.count
+        if position == streams.count {
+            positions[name] = position
+            streams.append(Stream())
+        }
+        precondition(
+            batch.firstSequence >= streams[position].nextSequence, "batches come in the order of their sequence")
+        let entry = Entry(batch: batch, insertedAt: now)
+        streams[position].entries.append(entry)
+        streams[position].nextSequence = entry.end
+        order.append(position)
+        bytes += entry.bytes
+        while bytes > maximumBytes { dropOldest() }
+        expire(at: now)
+    }
+
+    /// Drops what is older than `maximumAge`: also to be called now and then while nothing comes in.
+    package mutating func expire(at now: Int64) {
+        while let position = order.first, let oldest = streams[position].entries.first,
+            now - oldest.insertedAt > maximumAge
+        {
+            dropOldest()
+        }
+    }
+
+    /// What there is of samples `from` ..< `from` + `count` of a stream.
+    ///
+    /// The answer is one range without holes. It begins at `from`, or later if the first ones are no longer kept, and ends
+    /// early at a hole or when `maximumBytes` are reached; it has at least one sample if any of those asked for is kept.
+    /// Who gets less than was asked for asks again for the rest.
+    package func batches(of name: StreamName, from: Int64, count: Int, maximumBytes: Int) -> ReplayAnswer {
+        guard let position = positions[name] else {
+            return ReplayAnswer(from: from, count: 0, first: 0, last: -1, slices: [])
+        }
+        let entries = streams[position].entries
+        let next = streams[position].nextSequence
+        let (end, overflows) = from.addingReportingOverflow(Int64(max(0, count)))
+        var slices: [ReplayAnswer.Slice] = []
+        var expected: Int64?
+        var budget = maximumBytes
+        for index in Self.firstIndex(in: entries, endingAfter: from)..<entries.count {
+            let entry = entries[index]
+            let first = max(from, entry.batch.firstSequence)
+            let last = min(overflows ? .max : end, entry.end)
+            guard first < last, expected == nil || first == expected else { break }
+            let bytesPerRow = entry.batch.columns * MemoryLayout<Double>.stride
+            let affordable = (budget - Self.overhead) / bytesPerRow
+            let taken = min(Int(last - first), slices.isEmpty ? max(1, affordable) : affordable)
+            guard taken > 0 else { break }
+            let row = Int(first - entry.batch.firstSequence) * entry.batch.columns
+            slices.append(
+                ReplayAnswer.Slice(
+                    firstSequence: first, count: taken,
+                    rows: entry.batch.rows[row..<row + taken * entry.batch.columns]))
+            budget -= Self.overhead + taken * bytesPerRow
+            guard taken == Int(last - first) else { break }
+            expected = last
+        }
+        return ReplayAnswer(
+            from: slices.first?.firstSequence ?? from, count: slices.reduce(0) { $0 + $1.count },
+            first: entries.first?.batch.firstSequence ?? next, last: next - 1, slices: slices)
+    }
+
+    private mutating func dropOldest() {
+        guard let position = order.popFirst(), let entry = streams[position].entries.popFirst() else { return }
+        bytes -= entry.bytes
+    }
+
+    /// The first entry that ends after `sequence`, by bisection.
+    private static func firstIndex(in entries: Deque<Entry>, endingAfter sequence: Int64) -> Int {
+        var range = 0..<entries.count
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            if entries[middle].end > sequence {
+                range = range.lowerBound..<middle
+            } else {
+                range = middle + 1..<range.upperBound
+            }
+        }
+        return range.lowerBound
+    }
+}

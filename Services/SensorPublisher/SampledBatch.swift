@@ -1,0 +1,22 @@
+/// Samples of one stream that follow each other, ready to be published.
+package struct SampledBatch: Hashable, Sendable {
+    /// The sequence number of the first sample: how many the stream had published before.
+    package let firstSequence: Int64
+    /// The number of samples, at least 1.
+    package let count: Int
+    /// The rows one after the other, each the uptime in seconds and the values of the fields.
+    package let rows: [Double]
+    /// How late the batch was: nanoseconds from the time at which its last sample was due until it was taken.
+    package let lateness: Int64
+
+    package init(firstSequence: Int64, count: Int, rows: [Double], lateness: Int64 = 0) {
+        precondition(count > 0 && rows.count % count == 0, "a batch has whole rows")
+        self.firstSequence = firstSequence
+        self.count = count
+        self.rows = rows
+        self.lateness = lateness
+    }
+
+    /// The number of values in a row, the uptime included.
+    package var columns: Int { rows.count / count }
+}

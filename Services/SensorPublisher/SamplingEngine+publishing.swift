@@ -1,0 +1,98 @@
+import Logging
+import MessageBus
+import Messages
+import ServiceKit
+import ZeroMQ
+
+/// What goes out: batches, descriptions, measures.
+extension SamplingEngine {
+    /// Publishes batches and keeps them.
+    /// - Parameter takenAt: when they were taken from a schedule, to measure how late it is kept; nil where there is none.
+    func publish(_ batches: [SampledBatch], of stream: PublishedStream, takenAt: Int64? = nil) {
+        for batch in batches {
+            let now = MonotonicClock.now
+            let clock = ClockReading(uptime: Nanoseconds.seconds(now), date: .now)
+            do {
+                try publish(batch, of: stream, clock: clock)
+            } catch {
+                health.report(
+                    .failing, "batches of \(stream.name) can't be published: \(error)", for: "stream \(stream.name)")
+            }
+            retention.insert(batch, of: stream.name, at: now)
+            stream.nextSequence += batch.count
+            samplesPublished += batch.count
+            batchesPublished += 1
+            if let takenAt { lateness.record(nanoseconds: batch.lateness + now - takenAt) }
+        }
+    }
+
+    private func publish(_ batch: SampledBatch, of stream: PublishedStream, clock: ClockReading) throws {
+        body.removeAll()
+        batch.rows.withUnsafeBufferPointer { rows in
+            stream.encoder.encode(
+                sequence: Int(batch.firstSequence), count: batch.count, clock: clock, rows: rows, into: &body)
+        }
+        guard stream.isPacked else {
+            return try events.publish(topic: stream.topic, body: body, packed: nil, at: clock.date)
+        }
+        if var packed = matrix.take() {
+            packed.removeAll()
+            batch.rows.withUnsafeBufferPointer { stream.encoder.encodePacked($0, into: &packed) }
+            matrix = consume packed
+        }
+        try events.publish(topic: stream.topic, body: body, packed: matrix, at: clock.date)
+    }
+
+    /// Describes a stream, and says so if it has failed, where its state is another than the one described last.
+    func noteState(of stream: PublishedStream) {
+        guard stream.state != stream.describedState else { return }
+        describe(stream)
+        guard let failure = stream.sampler.failure else { return }
+        health.report(.degraded, "\(stream.name) has failed: \(failure)", for: "stream \(stream.name)")
+        logger.error("stream failed", metadata: ["stream": "\(stream.name)", LogKey.error: "\(failure)"])
+    }
+
+    /// Publishes a stream's description.
+    func describe(_ stream: PublishedStream) {
+        guard stream.isKnown else { return }
+        do {
+            try events.publish(description(of: stream))
+            stream.descriptions += 1
+            stream.describedState = stream.state
+        } catch {
+            logger.warning("description not published", metadata: [LogKey.error: "\(error)"])
+        }
+    }
+
+    /// What a stream is now.
+    func description(of stream: PublishedStream) -> StreamDescription {
+        stream.description(replay: replayEndpoint, clock: .now)
+    }
+
+    /// Puts what was measured where `service.health` finds it.
+    func measure() {
+        if lateness.count > 0 {
+            health.measure("latenessMedianSeconds", Nanoseconds.seconds(lateness.median))
+            health.measure("lateness99PercentSeconds", Nanoseconds.seconds(lateness.percentile99))
+            health.measure("latenessMaximumSeconds", Nanoseconds.seconds(lateness.maximum))
+        }
+        for stream in streams {
+            let behind = secondsBehind(stream, at: MonotonicClock.now)
+            if behind > 1 {
+                health.report(
+                    .degraded,
+                    "\(stream.name) is \(Int(behind)) s behind its schedule: ask for a lower rate or speed, or larger batches",
+                    for: "schedule \(stream.name)")
+            } else {
+                health.clear("schedule \(stream.name)")
+            }
+        }
+        health.measure("samplesPublished", Double(samplesPublished))
+        health.measure("batchesPublished", Double(batchesPublished))
+        health.measure("retainedBytes", Double(retention.bytes))
+        let connections = events.connectionEvents
+        health.measure("connectionsAccepted", Double(connections.accepted))
+        health.measure("connectionsEnded", Double(connections.disconnected))
+        health.measure("handshakesFailed", Double(connections.failedHandshakes))
+    }
+}

@@ -1,0 +1,251 @@
+import FoundationEssentials
+import Logging
+import MessageBus
+import Messages
+import ServiceKit
+import Synchronization
+import SystemPackage
+import ZeroMQ
+
+/// Everything that a sensor publisher does with its streams: samples them at their times, publishes, keeps for replay.
+///
+/// An actor on a thread of its own, so that nothing else delays a sample. Each turn on that thread is bounded; streams,
+/// standard input and requests take turns. Requests are in `+requests`, what is published in `+publishing`.
+actor SamplingEngine {
+    /// One run of a stream, from a start to its end.
+    struct Run: Sendable {
+        /// The stream's place in `streams`.
+        let stream: Int
+        /// Which of the stream's starts it is.
+        let start: Int
+    }
+
+    /// The program's name, as the source of its events.
+    static let source = Program.sensorPublisher.rawValue
+    /// How many samples a stream takes before others have their turn: a few milliseconds' work at most.
+    static let samplesPerTurn = 4_096
+    /// How often a stream looks whether it is running still while it waits for a sample.
+    private static let longestSleep = Nanoseconds.perSecond
+    /// How long the program's end may be put off by streams that are behind their schedules; it is cut short after 7 s.
+    private static let longestFinish = 3 * Nanoseconds.perSecond
+    /// How many bytes are read from standard input in one turn.
+    private static let chunkSize = 1 << 16
+
+    let events: EventPublisher
+    let health: Health
+    let logger: Logger
+    let thread: SocketThread
+    /// A UUID of this process, shared by all its streams.
+    nonisolated let epoch = UUID().uuidString
+    let streams: [PublishedStream]
+    /// The stream of standard input, if there is one.
+    let live: (stream: PublishedStream, input: LiveInput)?
+    private let standardInput: FileDescriptor
+    private let startsStopped: Bool
+    private let replay = Mutex("")
+
+    /// The runs that are to be driven. One per start; each ends within a second of its stream's stop.
+    nonisolated let runs: AsyncStream<Run>
+    let beginning: AsyncStream<Run>.Continuation
+
+    var retention: RetentionBuffer
+    var body = ByteBuffer(capacity: 1 << 16)
+    var matrix: ByteBuffer? = ByteBuffer(capacity: 1 << 12)
+    var lateness = LatencyHistogram()
+    var samplesPublished = 0
+    var batchesPublished = 0
+    private var loggedMalformedLines = 0
+    private var hasBegun = false
+    var isStopping = false
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// Opens all sources.
+    /// - Parameter standardInput: where a live stream reads.
+    /// - Throws: `ServiceError` for a source that can't be opened, `ZeroMQError` where the thread can't be made.
+    init(settings: PublisherSettings, host: ServiceHost, standardInput: FileDescriptor = .standardInput) throws {
+        let epoch = epoch
+        do throws(PublisherError) {
+            streams = try settings.streams.map { (stream) throws(PublisherError) in
+                try PublishedStream(stream, epoch: epoch)
+            }
+        } catch {
+            throw ServiceError(error)
+        }
+        live = streams.lazy.compactMap { stream in (stream.sampler as? LiveInput).map { (stream, $0) } }.first
+        startsStopped = settings.startsStopped
+        self.standardInput = standardInput
+        retention = RetentionBuffer(
+            maximumAge: settings.retention.nanoseconds, maximumBytes: settings.retentionBytes.bytes)
+        events = host.publisher
+        health = host.health
+        logger = host.logger
+        thread = try SocketThread(name: "sampler")
+        (runs, beginning) = AsyncStream.makeStream(of: Run.self, bufferingPolicy: .unbounded)
+    }
+
+    /// Where `samples.replay` is answered. Set it before anything runs.
+    nonisolated var replayEndpoint: String {
+        get { replay.withLock { $0 } }
+        set { replay.withLock { $0 = newValue } }
+    }
+
+    /// Starts all streams, unless they are to wait; only the first call does.
+    ///
+    /// By the first request, or by the service: whichever comes first, so that no answer shows a stream before its start.
+    func begin() {
+        guard !hasBegun else { return }
+        hasBegun = true
+        let now = Self.wholeMicrosecond(MonotonicClock.now)
+        for stream in streams {
+            do throws(PublisherError) {
+                if startsStopped { describe(stream) } else { try start(stream, at: now) }
+            } catch {
+                logger.error("stream not started", metadata: ["stream": "\(stream.name)", LogKey.error: "\(error)"])
+            }
+        }
+    }
+
+    /// Starts a stream.
+    func start(_ stream: PublishedStream, at now: Int64) throws(PublisherError) {
+        try stream.sampler.start(at: now)
+        stream.starts += 1
+        health.clear("stream \(stream.name)")
+        // Input drives itself.
+        if let index = streams.firstIndex(where: { $0 === stream }), live?.stream !== stream {
+            beginning.yield(Run(stream: index, start: stream.starts))
+        }
+        noteState(of: stream)
+    }
+
+    /// Samples and publishes a stream at its times, as long as the run lasts.
+    func drive(_ run: Run) async throws {
+        let stream = streams[run.stream]
+        while stream.starts == run.start, let deadline = stream.sampler.nextDeadline {
+            let now = MonotonicClock.now
+            if deadline > now {
+                try await thread.sleep(until: min(deadline, now + Self.longestSleep))
+            } else {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+            if stream.starts == run.start { advance(stream, to: MonotonicClock.now) }
+        }
+    }
+
+    /// Describes all streams and measures, each second until the task is cancelled.
+    func describeRegularly() async throws {
+        let interval = Nanoseconds.perSecond
+        var tick = MonotonicClock.now
+        while true {
+            // Ticks lie on a grid; those that passed meanwhile are skipped.
+            tick += interval * (1 + max(0, (MonotonicClock.now - tick) / interval))
+            try await thread.sleep(until: tick)
+            for stream in streams { describe(stream) }
+            retention.expire(at: MonotonicClock.now)
+            measure()
+            logMalformedLines()
+        }
+    }
+
+    /// Publishes what comes on standard input, until its end.
+    func readInput() async throws {
+        guard let live else { return }
+        var chunk = [UInt8](repeating: 0, count: Self.chunkSize)
+        while true {
+            let descriptor = standardInput.rawValue
+            guard try await thread.readable(descriptor: descriptor, deadline: live.input.nextDeadline) else {
+                advance(live.stream, to: MonotonicClock.now)
+                continue
+            }
+            let now = Self.wholeMicrosecond(MonotonicClock.now)
+            do {
+                // It is readable, so this does not wait.
+                let count = try chunk.withUnsafeMutableBytes { try standardInput.read(into: $0) }
+                take(
+                    count == 0 ? live.input.end(at: now) : live.input.take(chunk.span.extracting(0..<count), at: now),
+                    from: live.stream, at: now)
+                if count == 0 { return }
+            } catch let error as Errno where error == .resourceTemporarilyUnavailable || error == .interrupted {
+                continue
+            } catch {
+                let failure = PublisherError(.unreadable, "standard input can't be read: \(error)")
+                take(live.input.fail(failure, at: now), from: live.stream, at: now)
+                return
+            }
+        }
+    }
+
+    /// Publishes what is due and what waits, stops all streams and describes them a last time.
+    func finish() async {
+        isStopping = true
+        begin()
+        let now = MonotonicClock.now
+        for stream in streams {
+            while isDue(stream, at: now), MonotonicClock.now < now + Self.longestFinish {
+                advance(stream, to: now)
+                await Task.yield()
+            }
+            if isDue(stream, at: now) {
+                logger.warning(
+                    "stream stopped behind its schedule: what was due was not sampled",
+                    metadata: ["stream": "\(stream.name)", "behind.seconds": "\(secondsBehind(stream, at: now))"])
+            }
+            if let last = stream.sampler.stop(at: now) { publish([last], of: stream) }
+            describe(stream)
+        }
+        logMalformedLines()
+    }
+
+    /// Publishes what is due at an instant, in as many turns as it takes.
+    func catchUp(_ stream: PublishedStream, to now: Int64) async throws {
+        while isDue(stream, at: now) {
+            advance(stream, to: now)
+            guard isDue(stream, at: now) else { return }
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    /// How far a stream is behind its schedule; below 0 while it is not.
+    func secondsBehind(_ stream: PublishedStream, at now: Int64) -> Double {
+        stream.sampler.nextDeadline.map { Nanoseconds.seconds(now - $0) } ?? 0
+    }
+
+    private func isDue(_ stream: PublishedStream, at now: Int64) -> Bool {
+        stream.sampler.nextDeadline.map { $0 <= now } ?? false
+    }
+
+    /// Publishes what is due, as much as one turn may hold.
+    private func advance(_ stream: PublishedStream, to now: Int64) {
+        let batches = stream.sampler.advance(to: now, limit: Self.samplesPerTurn)
+        publish(batches, of: stream, takenAt: now)
+        noteState(of: stream)
+    }
+
+    private func take(_ batches: [SampledBatch], from stream: PublishedStream, at now: Int64) {
+        // A listener should know the fields before the first samples come.
+        if stream.describedState == nil { describe(stream) }
+        publish(batches, of: stream)
+        advance(stream, to: now)
+        if let live, live.input.malformedLines > 0, let problem = live.input.lastProblem {
+            health.report(
+                .degraded, "\(live.input.malformedLines) lines could not be read and were left out, lately \(problem)",
+                for: "malformed lines")
+        }
+    }
+
+    private func logMalformedLines() {
+        guard let live, live.input.malformedLines > loggedMalformedLines, let problem = live.input.lastProblem else {
+            return
+        }
+        loggedMalformedLines = live.input.malformedLines
+        logger.warning(
+            "lines left out", metadata: ["count": "\(loggedMalformedLines)", LogKey.error: "\(problem)"])
+    }
+
+    /// An instant of which uptimes have few digits.
+    static func wholeMicrosecond(_ nanoseconds: Int64) -> Int64 {
+        nanoseconds - nanoseconds % 1_000
+    }
+}

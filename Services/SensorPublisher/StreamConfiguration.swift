@@ -1,0 +1,173 @@
+package import Messages
+
+/// One stream of a device: where its samples come from and how they are published.
+///
+/// In a configuration file an object with these keys; just one of `signal`, `points`, `replay`, `stdin` says the source:
+///
+/// | key | meaning (default) |
+/// | --- | --- |
+/// | `device` | a name: letters, digits, "-", "_", "." (phone) |
+/// | `stream` | a name like that (accelerometer) |
+/// | `signal` | a `SignalSpecification` |
+/// | `points` | a JSON file of points |
+/// | `replay` | a CSV or NDJSON file |
+/// | `stdin` | `csv` or `ndjson` |
+/// | `rate` | Hz (for a signal 100, otherwise what the source knows) |
+/// | `batch` | samples in a message (a hundredth of a second's) |
+/// | `unit` | "g", "m/s2", … (a walk's is g) |
+/// | `packed` | values as binary (false) |
+/// | `speed` | 50 = fifty times as fast as the source's own time (1) |
+/// | `loop` | begins a replay again at its end (false) |
+/// | `rebase` | takes the time of a replay's first row as 0 (false) |
+/// | `convert` | "g" or "m/s2": converts a replay's accelerations to it |
+///
+/// A stream named "deviceMotion" has the fields of `DeviceMotion`, whatever its source.
+package struct StreamConfiguration: Hashable, Sendable {
+    /// Where samples come from.
+    package enum Source: Hashable, Sendable {
+        case signal(String)
+        case points(String)
+        case replay(String)
+        case stdin(LineParser.Format)
+    }
+
+    /// The name that makes a stream one of device motion.
+    package static let deviceMotion = "deviceMotion"
+    /// The rate of a signal for which none is given, in Hz.
+    package static let defaultRate = 100.0
+    /// The largest batch that is chosen by itself.
+    private static let largestDefaultBatch = 10_000
+
+    package var device: String
+    package var stream: String
+    package var source: Source
+    package var rate: Double?
+    package var batch: Int?
+    package var unit: String?
+    package var isPacked: Bool
+    package var speed: Double
+    package var isLooping: Bool
+    package var isRebased: Bool
+    package var conversion: AccelerationUnit?
+
+    /// - Throws: `invalidParameter` saying which setting is not possible. No file is read.
+    package init(
+        device: String, stream: String, source: Source, rate: Double? = nil, batch: Int? = nil, unit: String? = nil,
+        isPacked: Bool = false, speed: Double = 1, isLooping: Bool = false, isRebased: Bool = false,
+        conversion: AccelerationUnit? = nil
+    ) throws(PublisherError) {
+        self.device = device
+        self.stream = stream
+        self.source = source
+        self.rate = rate
+        self.batch = batch
+        self.unit = unit
+        self.isPacked = isPacked
+        self.speed = speed
+        self.isLooping = isLooping
+        self.isRebased = isRebased
+        self.conversion = conversion
+        try validate()
+    }
+
+    /// The stream's full name.
+    package var name: StreamName { StreamName(device: device, stream: stream) }
+
+    /// Whether samples come from a program on standard input.
+    package var isLive: Bool {
+        if case .stdin = source { true } else { false }
+    }
+
+    /// Opens the source and makes its sampler.
+    ///
+    /// - Throws: `PublisherError` saying what is wrong with the file or the signal.
+    package func makeSampler() throws(PublisherError) -> any Sampler {
+        if case .stdin(let format) = source {
+            return try LiveInput(
+                format: format, batch: batchSize(rate: rate), unit: unit, rate: rate, isMotion: isMotion)
+        }
+        var source = try openSource()
+        if isMotion, source.fields != DeviceMotion.fields { source = try DeviceMotionSource(source) }
+        return try StreamSampler(source: source, batch: batchSize(rate: source.rate), speed: speed)
+    }
+
+    /// Reads the source from its beginning to its end, as far as it has one.
+    ///
+    /// - Throws: `PublisherError` naming the first line that can't be read.
+    package func checkSource() throws(PublisherError) {
+        _ = try makeSampler()
+        if case .replay = source { _ = try (try openSource() as? ReplaySource)?.validate() }
+    }
+
+    private var isMotion: Bool { stream == Self.deviceMotion }
+
+    private func openSource() throws(PublisherError) -> any SampleSource {
+        switch source {
+        case .signal(let text):
+            try SignalSource(
+                try signal(text), rate: rate ?? Self.defaultRate, shape: isMotion ? .deviceMotion : .axes, unit: unit)
+        case .points(let path): try PointsSource(path: path, unit: unit, rate: rate)
+        case .replay(let path):
+            try ReplaySource(
+                path: path,
+                options: ReplaySource.Options(
+                    rate: rate, isLooping: isLooping, isRebased: isRebased, unit: unit, conversion: conversion))
+        case .stdin: throw PublisherError(.invalidParameter, "standard input has no samples before they come")
+        }
+    }
+
+    /// The number of samples in a message: as asked for, or as many as come in a hundredth of a second.
+    package func batchSize(rate: Double?) -> Int {
+        if let batch { return batch }
+        let perMessage = (rate ?? 0) * speed / 100
+        return Int(max(1, min(perMessage.rounded(), Double(Self.largestDefaultBatch))))
+    }
+
+    private func signal(_ text: String) throws(PublisherError) -> Signal {
+        let signal = try SignalSpecification.signal(text)
+        guard let unit = unit.flatMap(AccelerationUnit.init(rawValue:)) else { return signal }
+        return try signal.converted(to: unit)
+    }
+
+    private func validate() throws(PublisherError) {
+        try Self.validate(name: device, of: "device")
+        try Self.validate(name: stream, of: "stream")
+        if let rate { _ = try SampleSchedule(rate: rate) }
+        if let batch, !(1...StreamSampler.maximumBatch).contains(batch) {
+            throw PublisherError(
+                .invalidParameter,
+                "batch: \(batch) samples in a message are not possible; give 1 to \(StreamSampler.maximumBatch)")
+        }
+        guard speed > 0, speed.isFinite else {
+            throw PublisherError(.invalidParameter, "speed: \(speed) is not possible; give a number above 0")
+        }
+        if let unit, unit.isEmpty || unit.utf8.count > 32 {
+            throw PublisherError(.invalidParameter, "unit: give 1 to 32 characters, as \"g\" or \"m/s2\"")
+        }
+        if case .signal(let text) = source { _ = try SignalSpecification.signal(text) }
+        if case .replay = source { return }
+        if isLooping || isRebased || conversion != nil {
+            throw PublisherError(.invalidParameter, "loop, rebase and convert are for a replay only")
+        }
+        if case .stdin = source, speed != 1 {
+            throw PublisherError(.invalidParameter, "speed: standard input comes at its own")
+        }
+    }
+
+    /// Names are parts of topics and of file names.
+    private static func validate(name: String, of what: String) throws(PublisherError) {
+        let isAllowed = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        guard isAllowed, !name.isEmpty, name.utf8.count <= 64 else {
+            throw PublisherError(
+                .invalidParameter,
+                "\(what): \"\(name)\" is not a name; use 1 to 64 letters (a to z), digits, \"-\", \"_\" and \".\"")
+        }
+    }
+}

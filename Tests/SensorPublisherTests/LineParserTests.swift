@@ -1,0 +1,79 @@
+import SensorPublisher
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct LineParserTests {
+    private func parse(_ parser: inout LineParser, _ line: String) throws -> (LineParser.Line, [Double]) {
+        var row: [Double] = [42]
+        let parsed = try parser.parse(Array(line.utf8).span, into: &row)
+        #expect(row.first == 42)
+        return (parsed, Array(row.dropFirst()))
+    }
+
+    private func problem(_ parser: inout LineParser, _ line: String) -> String {
+        var row: [Double] = [42]
+        let error = #expect(throws: PublisherError.self) { try parser.parse(Array(line.utf8).span, into: &row) }
+        #expect(row == [42], "a bad line leaves nothing behind")
+        return error?.message ?? ""
+    }
+
+    @Test func columnsMayComeInAnyOrder() throws {
+        var parser = LineParser(format: .csv)
+        #expect(try parse(&parser, "\u{FEFF}label, \"z\" ,Time,heart rate,y,x").0 == .nothing)
+        let (line, values) = try parse(&parser, "\"a, b\",3, \"0.25\",61, 2 ,1")
+        #expect(parser.fields == ["x", "y", "z", "heart rate"])
+        #expect(parser.leftOut == ["label"])
+        #expect(line == .sample(time: 250_000_000))
+        #expect(values == [1, 2, 3, 61])
+        #expect(try parse(&parser, "  ").0 == .nothing)
+        #expect(try parse(&parser, "c,3,1,nan,2,1").1[3].isNaN)
+    }
+
+    @Test func anInputsUptimeAndNamelessColumnsAreLeftOut() throws {
+        var parser = LineParser(format: .csv)
+        _ = try parse(&parser, ",uptime,x")
+        let (line, values) = try parse(&parser, "0,5,1")
+        #expect(line == .sample(time: nil))
+        #expect(values == [1])
+        #expect(parser.leftOut == ["", "uptime"])
+    }
+
+    @Test func aBadRowSaysWhatIsWrongAndChangesNothing() throws {
+        var parser = LineParser(format: .csv)
+        _ = try parse(&parser, "t,x,y,z")
+        #expect(problem(&parser, "0,1,2") == "3 cells, but the header names 4 columns")
+        #expect(problem(&parser, "0,1,,3") == "y: \"\" is not a number")
+        #expect(try parse(&parser, "0,1,2,3").1 == [1, 2, 3])
+        #expect(problem(&parser, "0,1,2,3,4") == "5 cells, but the header names 4 columns")
+        #expect(problem(&parser, "0,1,2,") == "z: \"\" is not a number")
+        #expect(problem(&parser, "0,1,2,three") == "z: \"three\" is not a number")
+        #expect(problem(&parser, "nan,1,2,3") == "nan is not a time in seconds")
+        #expect(problem(&parser, "0,1,2,\"3") == "a quote is not closed")
+        #expect(problem(&parser, "0,1,2,\"3\"3") == "text after a closing quote")
+        #expect(try parse(&parser, "1,4,5,6").1 == [4, 5, 6])
+    }
+
+    @Test func aBadHeaderIsRefused() throws {
+        var parser = LineParser(format: .csv)
+        #expect(problem(&parser, "0,1,2,3").contains("the header is missing"))
+        parser = LineParser(format: .csv)
+        #expect(problem(&parser, "t,x,x").contains("two columns are named \"x\""))
+        parser = LineParser(format: .csv)
+        _ = try parse(&parser, "t,label")
+        #expect(problem(&parser, "0,walk").contains("no column with numbers"))
+    }
+
+    @Test func objectsAreReadLineByLine() throws {
+        var parser = LineParser(format: .ndjson)
+        #expect(problem(&parser, "{\"t\": 0, \"x\":").contains("this is not JSON"))
+        #expect(problem(&parser, "{\"t\": 0}").contains("no numbers"))
+        let (line, values) = try parse(&parser, #"{"y": 2, "x": 1.5, "t": 1.25, "who": "me", "b": true}"#)
+        #expect(line == .sample(time: 1_250_000_000))
+        #expect(values == [1.5, 2])
+        #expect(parser.fields == ["x", "y"])
+        #expect(try parse(&parser, #"{"x": 3, "y": 4, "z": 5}"#) == (.sample(time: nil), [3, 4]))
+        #expect(problem(&parser, #"{"x": 3}"#) == "no number for \"y\"")
+        #expect(problem(&parser, "7") == "neither an object nor an array of numbers")
+        #expect(try parse(&parser, "").0 == .nothing)
+    }
+}

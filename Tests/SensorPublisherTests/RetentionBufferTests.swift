@@ -1,0 +1,135 @@
+import Messages
+import SensorPublisher
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RetentionBufferTests {
+    private let key = StreamName(device: "phone", stream: "accelerometer")
+
+    /// A batch of two columns: the sequence number as uptime, and its negative.
+    private func batch(_ first: Int64, _ count: Int) -> SampledBatch {
+        SampledBatch(
+            firstSequence: first, count: count,
+            rows: (first..<first + Int64(count)).flatMap { [Double($0), -Double($0)] })
+    }
+
+    private func sequences(_ answer: ReplayAnswer) -> [Int64] {
+        answer.slices.flatMap { slice in
+            stride(from: slice.rows.startIndex, to: slice.rows.endIndex, by: 2).map { Int64(slice.rows[$0]) }
+        }
+    }
+
+    @Test func aRangeIsCutOutOfTheBatches() {
+        var buffer = RetentionBuffer()
+        for first in stride(from: Int64(0), to: 100, by: 10) { buffer.insert(batch(first, 10), of: key, at: first) }
+        let answer = buffer.batches(of: key, from: 25, count: 30, maximumBytes: .max)
+        #expect(sequences(answer) == Array(25..<55))
+        #expect(answer.slices.map(\.firstSequence) == [25, 30, 40, 50])
+        #expect(answer.slices.map(\.count) == [5, 10, 10, 5])
+        #expect((answer.from, answer.count) == (25, 30))
+        #expect((answer.first, answer.last) == (0, 99))
+        #expect(sequences(buffer.batches(of: key, from: 37, count: 1, maximumBytes: .max)) == [37])
+        #expect(buffer.batches(of: key, from: 95, count: .max, maximumBytes: .max).count == 5)
+    }
+
+    @Test func whatIsNotThereIsAnsweredWithNothing() {
+        var buffer = RetentionBuffer()
+        let unknown = buffer.batches(of: key, from: 7, count: 5, maximumBytes: .max)
+        #expect((unknown.from, unknown.count, unknown.first, unknown.last) == (7, 0, 0, -1))
+        buffer.insert(batch(100, 10), of: key, at: 0)
+        for (from, count) in [(Int64(0), 100), (110, 5), (105, 0), (105, -3), (.max, 5), (.min, 5)] {
+            let answer = buffer.batches(of: key, from: from, count: count, maximumBytes: .max)
+            #expect((answer.from, answer.count, answer.first, answer.last) == (from, 0, 100, 109))
+        }
+        let other = StreamName(device: "phone", stream: "gyro")
+        #expect(buffer.batches(of: other, from: 100, count: 5, maximumBytes: .max).count == 0)
+    }
+
+    @Test func anAnswerBeginsAtTheFirstThatIsKept() {
+        var buffer = RetentionBuffer(maximumAge: 10)
+        for first in stride(from: Int64(0), to: 50, by: 10) { buffer.insert(batch(first, 10), of: key, at: first) }
+        let answer = buffer.batches(of: key, from: 5, count: 30, maximumBytes: .max)
+        #expect((answer.from, answer.count, answer.first, answer.last) == (30, 5, 30, 49))
+    }
+
+    @Test func oldBatchesGoWithTime() {
+        var buffer = RetentionBuffer(maximumAge: 100)
+        buffer.insert(batch(0, 1), of: key, at: 0)
+        buffer.insert(batch(1, 1), of: key, at: 50)
+        buffer.expire(at: 100)
+        #expect(buffer.batchCount == 2)
+        buffer.expire(at: 101)
+        #expect(buffer.batchCount == 1)
+        buffer.expire(at: 1000)
+        #expect(buffer.batchCount == 0)
+        #expect(buffer.bytes == 0)
+        let answer = buffer.batches(of: key, from: 0, count: 5, maximumBytes: .max)
+        #expect((answer.count, answer.first, answer.last) == (0, 2, 1))
+    }
+
+    @Test func aBatchThatIsTooLargeIsNotKeptAndLeavesAHole() {
+        var buffer = RetentionBuffer(maximumBytes: 2000)
+        buffer.insert(batch(0, 10), of: key, at: 0)
+        buffer.insert(batch(10, 1000), of: key, at: 0)
+        #expect(buffer.batchCount == 0)
+        buffer.insert(batch(1010, 10), of: key, at: 0)
+        let answer = buffer.batches(of: key, from: 0, count: 2000, maximumBytes: .max)
+        #expect((answer.from, answer.count) == (1010, 10))
+    }
+
+    @Test func anAnswerEndsAtAHole() {
+        var buffer = RetentionBuffer()
+        buffer.insert(batch(0, 10), of: key, at: 0)
+        buffer.insert(batch(20, 10), of: key, at: 0)
+        let answer = buffer.batches(of: key, from: 5, count: 100, maximumBytes: .max)
+        #expect((answer.from, answer.count) == (5, 5))
+        #expect(buffer.batches(of: key, from: 12, count: 100, maximumBytes: .max).from == 20)
+    }
+
+    @Test func anAnswerIsAsLongAsItMayBe() {
+        var buffer = RetentionBuffer()
+        for first in stride(from: Int64(0), to: 100, by: 10) { buffer.insert(batch(first, 10), of: key, at: 0) }
+        let size = 2 * (RetentionBuffer.overhead + 10 * 16) - 1
+        #expect(buffer.batches(of: key, from: 0, count: 100, maximumBytes: size).count == 19)
+        #expect(buffer.batches(of: key, from: 0, count: 100, maximumBytes: 0).count == 1)
+        #expect(buffer.batches(of: key, from: 0, count: 0, maximumBytes: 0).count == 0)
+    }
+
+    @Test(arguments: [1, 2, 3, 4]) func boundsHoldAndAnswersAreRightWhateverHappens(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let keys = (0..<3).map { StreamName(device: "d\($0)", stream: "s") }
+        let limit = 20_000
+        var buffer = RetentionBuffer(maximumAge: 500, maximumBytes: limit)
+        // The model: every batch ever inserted, in order, and whether it ought to be kept still.
+        var model: [(key: Int, first: Int64, count: Int, at: Int64)] = []
+        var next: [Int64] = [0, 0, 0]
+        var now: Int64 = 0
+        for _ in 0..<3000 {
+            now += Int64.random(in: 0...20, using: &generator)
+            let index = Int.random(in: 0..<3, using: &generator)
+            let count = Int.random(in: 1...60, using: &generator)
+            buffer.insert(batch(next[index], count), of: keys[index], at: now)
+            model.append((index, next[index], count, now))
+            next[index] += Int64(count)
+            #expect(buffer.bytes <= limit)
+            model.removeFirst(model.count - buffer.batchCount)
+            #expect(model.allSatisfy { now - $0.at <= 500 })
+            // Nothing is dropped without need: one batch more would be too much or too old.
+            if buffer.batchCount > 1 { #expect(buffer.bytes >= buffer.batchCount * RetentionBuffer.overhead) }
+
+            let asked = Int.random(in: 0..<3, using: &generator)
+            let from = Int64.random(in: max(0, next[asked] - 800)...next[asked] + 10, using: &generator)
+            let wanted = Int.random(in: 0...400, using: &generator)
+            let kept = model.filter { $0.key == asked }
+            let first = kept.first?.first ?? next[asked]
+            let expected = Array(max(first, from)..<max(first, from, min(next[asked], from + Int64(wanted))))
+            let answer = buffer.batches(of: keys[asked], from: from, count: wanted, maximumBytes: .max)
+            #expect(sequences(answer) == expected)
+            #expect(answer.from == expected.first ?? from)
+            #expect(answer.count == expected.count)
+            #expect(answer.first == first)
+            #expect(answer.last == next[asked] - 1)
+        }
+        #expect(model.count > 5)
+    }
+}

@@ -1,0 +1,46 @@
+import FoundationEssentials
+
+/// Writes a file into a directory of its own, lends its path, and removes both.
+func withFile<Result>(_ name: String, _ contents: [UInt8], _ body: (String) throws -> Result) throws -> Result {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appending(path: name)
+    try Data(contents).write(to: file)
+    return try body(file.path)
+}
+
+/// The same with a closure that waits.
+func withFile(_ name: String, _ text: String, _ body: (String) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appending(path: name)
+    try Data(text.utf8).write(to: file)
+    try await body(file.path)
+}
+
+/// The same with text.
+func withFile<Result>(_ name: String, _ text: String, _ body: (String) throws -> Result) throws -> Result {
+    try withFile(name, Array(text.utf8), body)
+}
+
+/// A gzip file (RFC 1952) whose content is stored, not squeezed.
+func gzipStored(_ content: [UInt8]) -> [UInt8] {
+    func littleEndian(_ value: UInt32, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }
+    }
+    var bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
+    for start in stride(from: 0, to: max(1, content.count), by: 65535) {
+        let block = content[start..<min(content.count, start + 65535)]
+        let isLast = start + 65535 >= content.count
+        bytes.append(isLast ? 1 : 0)
+        bytes += littleEndian(UInt32(block.count), 2) + littleEndian(~UInt32(block.count), 2) + block
+    }
+    var checksum: UInt32 = ~0
+    for byte in content {
+        checksum ^= UInt32(byte)
+        for _ in 0..<8 { checksum = checksum & 1 == 1 ? checksum >> 1 ^ 0xEDB8_8320 : checksum >> 1 }
+    }
+    return bytes + littleEndian(~checksum, 4) + littleEndian(UInt32(content.count), 4)
+}
