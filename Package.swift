@@ -26,6 +26,7 @@ let package = Package(
     name: "holdfast",
     products: [
         .executable(name: "sensor-publisher", targets: ["SensorPublisher"]),
+        .executable(name: "recorder", targets: ["Recorder"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         .library(name: "Messages", targets: ["Messages"]),
         .library(name: "MessageBus", targets: ["MessageBus"]),
@@ -68,6 +69,14 @@ let package = Package(
                 system,
             ],
             path: "Services/SensorPublisher", swiftSettings: strict),
+        .executableTarget(
+            name: "Recorder",
+            dependencies: [
+                "Messages", "MessageBus", "Recording", "ServiceKit", "ZeroMQ", argumentParser, deque, lifecycle,
+                logging,
+                signals, system,
+            ],
+            path: "Services/Recorder", swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(name: "MessagesTests", dependencies: ["Messages"], exclude: ["Golden"], swiftSettings: strict),
         .testTarget(
@@ -84,6 +93,10 @@ let package = Package(
         .testTarget(
             name: "SensorPublisherTests",
             dependencies: ["Messages", "MessageBus", "SensorPublisher", "TestSupport", system], swiftSettings: strict),
+        .testTarget(
+            name: "RecorderTests",
+            dependencies: ["Messages", "MessageBus", "Recorder", "Recording", "TestSupport", system],
+            swiftSettings: strict),
     ]
 )
 

@@ -1,0 +1,57 @@
+import Glibc
+import Messages
+import ServiceKit
+
+/// How a session goes, in one line: it moves on a terminal, and is printed now and then elsewhere.
+final class ProgressLine {
+    /// Whether the line overwrites itself.
+    let isMoving = isatty(STDOUT_FILENO) == 1
+    private var lastSamples = 0
+    private var lastTime = Duration.zero
+
+    /// Shows a state.
+    /// - Parameters:
+    ///   - time: since the start.
+    ///   - lateness: how late the publisher takes its samples, median and 99th percentile in seconds.
+    func show(
+        _ state: RecordingState, after time: Duration, of duration: Duration?,
+        lateness: (median: Double, percentile99: Double)?
+    ) {
+        let samples = state.logs.reduce(0) { $0 + $1.samples }
+        let bytes = state.logs.reduce(0) { $0 + $1.bytes }
+        let gaps = state.logs.reduce(0) { $0 + $1.gaps }
+        let span = (time - lastTime) / .seconds(1)
+        let rate = span > 0 ? Double(samples - lastSamples) / span : 0
+        lastSamples = samples
+        lastTime = time
+        let total = duration.map { " of \(Self.text($0 / .seconds(1), decimals: 0))" } ?? ""
+        var line = "\(Self.text(time / .seconds(1), decimals: 1))\(total) s  \(state.step.isEmpty ? "-" : state.step)"
+        line += "  \(samples) samples  \(Self.text(rate, decimals: 0))/s  \(Self.size(bytes))  \(gaps) gaps"
+        if let lateness {
+            line += "  late \(Self.text(lateness.median * 1e3, decimals: 2)) ms"
+            line += " (99 %: \(Self.text(lateness.percentile99 * 1e3, decimals: 2)) ms)"
+        }
+        if state.paused { line += "  paused" }
+        // The escape sequence clears what a longer line left behind.
+        StandardStream.output.print(isMoving ? "\r\(line)\u{1B}[K" : "\(line)\n")
+    }
+
+    private static func size(_ bytes: Int) -> String {
+        switch bytes {
+        case ..<1_000: "\(bytes) B"
+        case ..<1_000_000: "\(text(Double(bytes) / 1e3, decimals: 1)) kB"
+        case ..<1_000_000_000: "\(text(Double(bytes) / 1e6, decimals: 1)) MB"
+        default: "\(text(Double(bytes) / 1e9, decimals: 2)) GB"
+        }
+    }
+
+    private static func text(_ number: Double, decimals: Int) -> String {
+        let scale = [1.0, 10, 100][decimals]
+        let scaled = Int((number * scale).rounded())
+        guard decimals > 0 else { return "\(scaled)" }
+        let fraction = "\(abs(scaled) % Int(scale))"
+        let sign = scaled < 0 ? "-" : ""
+        return
+            "\(sign)\(abs(scaled) / Int(scale)).\(String(repeating: "0", count: decimals - fraction.count))\(fraction)"
+    }
+}

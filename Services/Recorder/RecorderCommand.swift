@@ -1,0 +1,60 @@
+package import ArgumentParser
+import MessageBus
+import Recording
+package import ServiceKit
+
+/// The recorder's command line.
+@main
+package struct RecorderCommand: ServiceCommand {
+    package static let program = Program.recorder
+    package static let configuration: CommandConfiguration = {
+        var configuration = commandConfiguration(
+            abstract: "Records sessions of sensor data so that nothing is lost.")
+        configuration.subcommands.append(RecordCommand.self)
+        return configuration
+    }()
+
+    @OptionGroup package var options: ServiceOptions
+
+    @Option(help: ArgumentHelp("Listen to this publisher; may be repeated.", valueName: "endpoint"))
+    var subscribe: [Endpoint] = []
+
+    @Option(help: "Make data durable this often, 10ms to 200ms (default: 100ms).")
+    var syncInterval: TimeSpan?
+
+    @Option(help: "Ask a silent publisher for missing samples this long (default: 10s).")
+    var recoveryLimit: TimeSpan?
+
+    @Option(help: "Let this much wait in memory, per stream, while samples are asked for (default: 64MB).")
+    var holdLimit: ByteCount?
+
+    @Option(help: "Let this many messages wait in the socket per publisher (default: 1000).")
+    var receiveHighWaterMark: Int?
+
+    package init() {}
+
+    package func addFlags(to flags: inout FlagValues) {
+        flags.set("subscribe", all: subscribe)
+        flags.set("sync-interval", syncInterval)
+        flags.set("recovery-limit", recoveryLimit)
+        flags.set("hold-limit", holdLimit)
+        flags.set("receive-high-water-mark", receiveHighWaterMark)
+    }
+
+    package static func settings(reading reader: ConfigurationReader) throws -> RecorderSettings {
+        try RecorderSettings(reading: reader)
+    }
+
+    package static func check(_ settings: RecorderSettings, _ configuration: ServiceConfiguration) async throws {
+        _ = try SessionDirectory.sessions(in: configuration.dataDirectory)
+    }
+
+    package static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
+        let subscriber = try await RecorderService.subscriber(on: host, settings: settings)
+        let engine = try RecordingEngine(settings: settings, host: host, subscriber: subscriber)
+        let loss = engine.loss
+        return RunningService(
+            router: RequestRouter(engine), outcome: { loss.isThere ? .doneWithLoss : .done },
+            parts: { _ in [RecorderService(engine: engine, subscriber: subscriber, settings: settings)] })
+    }
+}

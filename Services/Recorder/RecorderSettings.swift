@@ -1,0 +1,41 @@
+package import ServiceKit
+
+/// What a recorder reads besides `ServiceConfiguration`.
+///
+/// | key | what it is | unit | default |
+/// | --- | --- | --- | --- |
+/// | `subscribe` | the publishers to listen to | endpoints | `tcp://127.0.0.1:5550` |
+/// | `sync-interval` | how often what was written is made durable | duration, 10 ms to 200 ms | 100 ms |
+/// | `recovery-limit` | how long a publisher that does not answer is asked for missing samples | duration | 10 s |
+/// | `hold-limit` | how much may wait in memory, per stream, while missing samples are asked for | size | 64 MB |
+/// | `receive-high-water-mark` | messages that wait in the socket per publisher before the network is no longer read | messages | 1000 |
+package struct RecorderSettings: Sendable {
+    /// The publishers to listen to.
+    package let subscribe: [Endpoint]
+    /// How often what was written is made durable.
+    package let syncInterval: TimeSpan
+    /// How long a publisher that does not answer is asked for missing samples.
+    package let recoveryLimit: TimeSpan
+    /// How many bytes may wait in memory, per stream, while missing samples are asked for.
+    package let holdLimit: Int
+    /// Messages that wait in the socket per publisher.
+    package let receiveHighWaterMark: Int
+
+    /// Reads the settings.
+    /// - Throws: `ServiceError` (bad configuration).
+    package init(reading reader: ConfigurationReader) throws(ServiceError) {
+        let publishers = try reader.values("subscribe", as: Endpoint.self)
+        subscribe = publishers.isEmpty ? [Program.sensorPublisher.defaultPublish] : publishers
+        syncInterval = try reader.value("sync-interval", default: TimeSpan.milliseconds(100))
+        guard syncInterval >= .milliseconds(10), syncInterval <= .milliseconds(200) else {
+            throw ServiceError(
+                .badConfiguration, "sync-interval is \(syncInterval): write 10ms to 200ms, what a power cut may cost")
+        }
+        recoveryLimit = try reader.value("recovery-limit", default: TimeSpan.seconds(10))
+        holdLimit = try reader.value("hold-limit", default: ByteCount(bytes: 64_000_000)).bytes
+        receiveHighWaterMark = try reader.value("receive-high-water-mark", default: 1_000)
+        guard receiveHighWaterMark > 0 else {
+            throw ServiceError(.badConfiguration, "receive-high-water-mark is \(receiveHighWaterMark): write 1 or more")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Logging
+import MessageBus
+import Messages
+import Recording
+import ZeroMQ
+
+/// What is missing: asked for again from the publisher, until it is had or given up.
+///
+/// While an answer is awaited everything may change: samples are given up because too many wait behind them, or the
+/// session ends. So an answer counts only if what it answers is still what is missing next.
+extension RecordingEngine {
+    /// A request for missing samples, with where to send it.
+    struct Missing: Sendable {
+        let request: SamplesReplay
+        /// The publisher's REP endpoint.
+        let endpoint: String
+    }
+
+    /// Has a stream's missing samples asked for, unless that is under way.
+    func recover(_ stream: StreamRecording, of session: Session) {
+        guard !stream.isRecovering else { return }
+        stream.isRecovering = true
+        ordering.yield(.recover(session: session.identifier, stream: stream.name))
+    }
+
+    /// What is to be asked next for a stream; nil when nothing is missing, which ends the recovery.
+    func missing(_ name: StreamName, in identifier: SessionIdentifier) -> Missing? {
+        guard let session = sessions[identifier], let stream = session.streams[name] else { return nil }
+        // The end of the session may have left nothing of it.
+        if stream.intake.recovery?.missing.isEmpty == true { goOn(stream, of: session) }
+        guard session.isRecording, let recovery = stream.intake.recovery else {
+            stream.isRecovering = false
+            return nil
+        }
+        return Missing(
+            request: SamplesReplay(
+                device: name.device, stream: name.stream, epoch: recovery.epoch, from: recovery.missing.lowerBound,
+                count: recovery.missing.count),
+            endpoint: stream.replayEndpoint(of: recovery.epoch))
+    }
+
+    /// Takes the answer to a request for missing samples.
+    func take(
+        _ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay,
+        in identifier: SessionIdentifier
+    ) {
+        guard let (session, stream) = asker(of: request, in: identifier) else { return }
+        goOn(stream, of: session) {
+            if reply.count > 0 {
+                try stream.takeReplayed(frames, missingBefore: .notRetained, timeline: session.timeline)
+            }
+            guard let missing = stream.intake.recovery?.missing, missing.lowerBound == request.from else { return }
+            // An answer that brings nothing would be asked for without end.
+            try stream.giveUp(reply.count > 0 ? .malformed : .notRetained, timeline: session.timeline)
+        }
+    }
+
+    /// Gives up what a request asked for.
+    func giveUp(_ request: SamplesReplay, reason: Gap.Reason, in identifier: SessionIdentifier) {
+        guard let (session, stream) = asker(of: request, in: identifier) else { return }
+        goOn(stream, of: session) { try stream.giveUp(reason, timeline: session.timeline) }
+    }
+
+    /// Whose missing samples a request asks for, if it is what must be had next.
+    private func asker(
+        of request: SamplesReplay, in identifier: SessionIdentifier
+    ) -> (session: Session, stream: StreamRecording)? {
+        let name = StreamName(device: request.device, stream: request.stream)
+        guard let session = sessions[identifier], session.isRecording, let stream = session.streams[name],
+            let recovery = stream.intake.recovery, recovery.epoch == request.epoch,
+            recovery.missing.lowerBound == request.from
+        else { return nil }
+        return (session, stream)
+    }
+
+    /// Goes on with what waited for a recovery. Where it meets another gap, that is missing next.
+    private func goOn(_ stream: StreamRecording, of session: Session, after body: () throws -> Void = {}) {
+        do {
+            try body()
+            _ = try stream.resume(timeline: session.timeline)
+            try stream.flush()
+        } catch {
+            fail(session, error)
+        }
+        announceGaps(of: stream, in: session)
+    }
+}

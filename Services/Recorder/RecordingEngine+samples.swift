@@ -1,0 +1,129 @@
+import Logging
+import MessageBus
+import Messages
+import Recording
+import ServiceKit
+import ZeroMQ
+
+/// What arrives: batches of samples and descriptions of streams.
+extension RecordingEngine {
+    /// Topics and streams that are remembered: a stranger could publish under ever new names.
+    private static let maximumNames = 4_096
+
+    /// Takes what was received, writes it, and says what is missing.
+    func take(_ batch: MessageBatch) {
+        guard !batch.isEmpty else { return }
+        batch.withUnsafeMessages { messages in
+            for message in 0..<messages.count {
+                do {
+                    let frames = try EventFrames(message, of: messages)
+                    if frames.isIn(TopicArea.samples) {
+                        try takeSamples(frames)
+                    } else if frames.isIn(TopicArea.stream) {
+                        take(try frames.decode(StreamDescription.self))
+                    }
+                } catch {
+                    noteMalformed("\(error)")
+                }
+            }
+        }
+        for session in sessions.values where session.isRecording {
+            do {
+                for name in session.order { try session.streams[name]?.flush() }
+            } catch {
+                fail(session, error)
+            }
+        }
+    }
+
+    private func takeSamples(_ frames: EventFrames) throws {
+        let route = route(of: frames.topic)
+        guard !routes[route].recordings.isEmpty else { return }
+        let body = try SampleBody(frames.body)
+        let published = EventTime.time(in: frames.time)?.nanosecondsSince1970
+        for (session, stream) in routes[route].recordings where session.isRecording {
+            do {
+                let outcome = try stream.take(body, frames.body, packed: frames.packed, timeline: session.timeline)
+                switch outcome {
+                case .written: if let published, published > 0 { session.uncommitted.append(published) }
+                case .recover: recover(stream, of: session)
+                case .nothing: break
+                }
+                if stream.hasNewGaps { announceGaps(of: stream, in: session) }
+            } catch let error as MessageError {
+                noteMalformed("\(error)")
+            } catch {
+                fail(session, error)
+            }
+        }
+    }
+
+    /// Where a topic's batches go, as an index into `routes`. Publishers take turns, so the one after the last is
+    /// looked at right after the last itself.
+    private func route(of topic: UnsafeRawBufferPointer) -> Int {
+        for offset in 0..<routes.count {
+            let index = (lastRoute + offset) % routes.count
+            if topic.elementsEqual(routes[index].topic) {
+                lastRoute = index
+                return index
+            }
+        }
+        if routes.count >= Self.maximumNames { routes = [] }
+        let name = StreamName(String(decoding: topic.dropFirst(TopicArea.samples.utf8.count), as: UTF8.self))
+        routes.append(
+            Route(
+                topic: Array(topic),
+                recordings: sessions.values.filter(\.isRecording).compactMap { session in
+                    name.flatMap { session.streams[$0] }.map { (session, $0) }
+                }))
+        lastRoute = routes.count - 1
+        return lastRoute
+    }
+
+    private func take(_ description: StreamDescription) {
+        // Those that are still there describe themselves again within a second.
+        if described.count >= Self.maximumNames { described = [:] }
+        described[StreamSource(name: description.name, replay: description.replay)] = MonotonicClock.now
+        for session in sessions.values where session.status == .running && session.wants(description.name) {
+            guard let stream = stream(for: description, in: session) else { continue }
+            if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
+                recover(stream, of: session)
+            }
+        }
+    }
+
+    /// The recording of a stream that a publisher describes; nil where it can't be opened.
+    ///
+    /// A stream that was not there when the session started gets its log now. All of its epoch belongs to the session,
+    /// except what was sampled before the start.
+    func stream(for description: StreamDescription, in session: Session) -> StreamRecording? {
+        if let stream = session.streams[description.name] {
+            stream.describe(description)
+            return stream
+        }
+        do {
+            let stream = try session.open(description)
+            routes = []
+            if session.status > .starting {
+                stream.leaveOutEarlierSamples()
+                try session.save()
+            }
+            return stream
+        } catch let error as MessageError {
+            noteMalformed("\(error)")
+        } catch {
+            fail(session, error)
+        }
+        return nil
+    }
+
+    /// Counts what could not be read; the log and health say so, once in a while.
+    private func noteMalformed(_ reason: String) {
+        malformedCount += 1
+        guard malformedCount.nonzeroBitCount == 1 else { return }
+        logger.warning(
+            "a message could not be read", metadata: [LogKey.error: "\(reason)", "count": "\(malformedCount)"])
+        health.report(
+            .degraded, "\(malformedCount) or more messages could not be read, lately: \(reason)", for: "malformed")
+    }
+}

@@ -1,0 +1,129 @@
+import FoundationEssentials
+import Logging
+import MessageBus
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+import ZeroMQ
+
+/// Everything that a recorder knows: the sessions under way and the streams that publishers describe.
+///
+/// An actor on a thread of its own, because it writes files. What must wait for somebody else (a replay, a session's
+/// end) leaves it as an `Order`, which the service carries out. Its work is in extensions: what arrives
+/// (`+samples`), what is asked (`+requests`), what is missing (`+recovery`), what becomes durable (`+commits`).
+actor RecordingEngine {
+    /// Work that waits for others, carried out outside of the engine.
+    enum Order: Sendable {
+        /// Ask for a stream's missing samples until none is missing.
+        case recover(session: SessionIdentifier, stream: StreamName)
+        /// The session's duration is over.
+        case stop(session: SessionIdentifier)
+    }
+
+    /// A stream of one publisher. Two may have a stream of the same name.
+    struct StreamSource: Hashable {
+        let name: StreamName
+        /// The publisher's REP endpoint.
+        let replay: String
+    }
+
+    /// Where a topic's batches go.
+    struct Route {
+        let topic: [UInt8]
+        let recordings: [(session: Session, stream: StreamRecording)]
+    }
+
+    /// The program's name, as the source of its events.
+    static let source = Program.recorder.rawValue
+
+    let settings: RecorderSettings
+    let data: FilePath
+    let events: EventPublisher
+    let health: Health
+    let logger: Logger
+    let thread: SocketThread
+    let commitThread: SocketThread
+    let subscriber: Subscriber
+    let publishers: Publishers
+    /// Orders are few: at most one recovery per stream of a session, and a stop per session and tick until it is
+    /// carried out.
+    nonisolated let orders: AsyncStream<Order>
+    let ordering: AsyncStream<Order>.Continuation
+    let startedAt = MonotonicClock.now
+
+    var sessions: [SessionIdentifier: Session] = [:]
+    /// When each publisher described each of its streams last, on `MonotonicClock`.
+    var described: [StreamSource: Int64] = [:]
+    var routes: [Route] = []
+    var lastRoute = 0
+    /// Batches and descriptions that could not be read.
+    var malformedCount = 0
+    /// When sessions that are being stopped must have what they wait for, on `MonotonicClock`: set when the program ends.
+    var lastCall: Int64?
+    /// Raised where a session of this run ends with loss.
+    nonisolated let loss = LossFlag()
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    init(settings: RecorderSettings, host: ServiceHost, subscriber: Subscriber) throws {
+        self.settings = settings
+        self.subscriber = subscriber
+        // Replies name files to people who may stand elsewhere.
+        data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
+            .lexicallyNormalized()
+        events = host.publisher
+        health = host.health
+        logger = host.logger
+        thread = try SocketThread(name: "writer")
+        commitThread = try SocketThread(name: "commit")
+        publishers = Publishers(context: host.context, thread: host.thread)
+        (orders, ordering) = AsyncStream.makeStream(of: Order.self, bufferingPolicy: .unbounded)
+    }
+
+    /// Publishes what happened to a session.
+    func publish(
+        _ change: RecordingEvent.Change, of session: Session, stream: StreamName? = nil, gap: Gap? = nil,
+        reason: String? = nil, report: SessionReport? = nil
+    ) {
+        let event = RecordingEvent(
+            source: Self.source, sequence: session.eventSequence, session: session.identifier.text, date: .now,
+            change: change, status: session.status.name, step: session.timeline.current.stepPath, stream: stream,
+            gap: gap, reason: reason, report: report)
+        session.eventSequence += 1
+        publish(event)
+    }
+
+    /// Publishes an event. One that can't be sent is logged: what it says is on disk too.
+    func publish(_ event: some Event) {
+        do {
+            try events.publish(event)
+        } catch {
+            logger.warning("event not published", metadata: [LogKey.error: "\(error)"])
+        }
+    }
+
+    /// Publishes gaps that nobody was told of yet.
+    func announceGaps(of stream: StreamRecording, in session: Session) {
+        for gap in stream.takeNewGaps() {
+            var metadata: Logger.Metadata = [
+                "session": "\(session.identifier)", "stream": "\(stream.name)", "from": "\(gap.from)",
+                "count": "\(gap.count)", "reason": "\(gap.reason.rawValue)",
+            ]
+            if gap.reason == .malformed, let fault = stream.lastFault { metadata[LogKey.error] = "\(fault)" }
+            logger.error("samples lost", metadata: metadata)
+            publish(.gap, of: session, stream: stream.name, gap: gap)
+        }
+    }
+
+    /// Ends a session that can't go on: what is on disk stays valid, and everybody is told.
+    func fail(_ session: Session, _ error: any Error) {
+        guard session.fail("\(error)") else { return }
+        logger.error(
+            "recording failed", metadata: ["session": "\(session.identifier)", LogKey.error: "\(error)"])
+        health.report(.degraded, "session \(session.identifier) failed: \(error)", for: "session")
+        publish(.failure, of: session, reason: "\(error)")
+        routes = []
+        ordering.yield(.stop(session: session.identifier))
+    }
+}

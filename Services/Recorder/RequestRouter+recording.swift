@@ -1,0 +1,28 @@
+import MessageBus
+import Messages
+import Recording
+
+extension RequestRouter {
+    /// The methods of a recorder.
+    init(_ engine: RecordingEngine) {
+        self.init()
+        on(RecordingStart.self) { request in try await refusing { try await engine.start(request) } }
+        on(RecordingMoveTo.self) { request in try await refusing { try await engine.move(request) } }
+        on(RecordingPause.self) { request in try await refusing { try await engine.pause(request) } }
+        on(RecordingResume.self) { request in try await refusing { try await engine.resume(request) } }
+        on(RecordingCancel.self) { request in try await refusing { try await engine.cancel(request) } }
+        on(RecordingStop.self) { request in try await refusing { try await engine.stop(request) } }
+        on(RecordingStatus.self) { request in try await refusing { try await engine.status(request) } }
+        on(RecordingResultRequest.self) { request in try await refusing { try await engine.result(request) } }
+        on(RecordingList.self) { _ in try await refusing { try await engine.list() } }
+    }
+}
+
+/// Says in the words of the wire why a recording could not do what was asked.
+private func refusing<Reply>(_ body: () async throws -> Reply) async throws -> Reply {
+    do {
+        return try await body()
+    } catch let error as RecordingError {
+        throw RequestError(error)
+    }
+}

@@ -1,0 +1,52 @@
+import Messages
+import Recording
+import SystemPackage
+
+extension RecordingState {
+    /// A session that is on disk.
+    /// - Parameter report: how it went, where it is over.
+    init(_ record: SessionRecord, report: SessionReport?) {
+        self.init(
+            session: record.session.text, status: record.status.name,
+            step: SessionTimeline.path(task: record.task, step: record.steps.last?.step ?? record.step),
+            paused: record.pauses.last.map { $0.to == nil } ?? false,
+            logs: record.logs.map { log in
+                let stream = report?.streams.first { $0.log == log.name.text }
+                return LogSummary(
+                    name: log.name.text, file: log.file ?? log.files.last?.name ?? "",
+                    stream: StreamName(device: log.device, stream: log.stream),
+                    samples: log.files.reduce(0) { $0 + $1.samples }, bytes: log.files.reduce(0) { $0 + $1.bytes },
+                    gaps: stream?.gaps.count ?? 0, recovered: stream?.recovered ?? 0)
+            })
+    }
+}
+
+extension RecordingResult {
+    /// A session that is over.
+    init(_ record: SessionRecord, report: SessionReport, in directory: SessionDirectory) {
+        self.init(
+            session: record.session.text, status: record.status.name, report: report,
+            directory: directory.directory.path.string,
+            logs: record.logs.map { log in
+                Log(
+                    name: log.name.text, files: log.files.map(\.name),
+                    samples: log.files.reduce(0) { $0 + $1.samples },
+                    gaps: report.streams.first { $0.log == log.name.text }?.gaps.count ?? 0)
+            })
+    }
+}
+
+extension RequestError {
+    /// A refusal that comes from the recording itself.
+    init(_ error: RecordingError) {
+        let reason: Reason =
+            switch error.code {
+            case .alreadyRunning: .alreadyRunning
+            case .finished, .alreadyExists: .finished
+            case .invalidParameter: .invalidParameter
+            case .notFound: .unknownSession
+            default: .inputOutput
+            }
+        self.init(reason, error.description)
+    }
+}

@@ -1,0 +1,211 @@
+import DequeModule
+import MessageBus
+package import Messages
+
+/// Decides what becomes of each batch of a stream: written now, known already, or held back while the samples before
+/// it are asked for again, so that a log stays in order.
+///
+/// A pure value without threads or clocks. The samples of an epoch are counted by a `SequenceCursor`; an epoch that is
+/// met for the first time is expected from its sample 0, unless `start` said otherwise.
+package struct StreamIntake: Sendable {
+    /// What becomes of a batch.
+    package enum Admission: Hashable, Sendable {
+        /// These of its samples are new and in order: write them.
+        case take(Range<Int>)
+        /// All of it was had before.
+        case duplicate
+        /// It was sampled after the end of the session.
+        case late
+        /// Its turn has not come: give it to `hold`.
+        case wait
+        /// Samples before it are missing: ask for `recovery`, and give it to `hold`.
+        case gap
+    }
+
+    /// Samples that are being asked for again.
+    package struct Recovery: Hashable, Sendable {
+        /// Their epoch.
+        package var epoch: String
+        /// What of them is still missing; empty once all were taken or given up.
+        package var missing: Range<Int>
+    }
+
+    /// A batch that waits for its turn, with its frames copied.
+    package struct HeldBatch: Hashable, Sendable {
+        package var epoch: String
+        package var sequence: Int
+        package var count: Int
+        package var frames: [[UInt8]]
+
+        package init(epoch: String, sequence: Int, count: Int, frames: [[UInt8]]) {
+            self.epoch = epoch
+            self.sequence = sequence
+            self.count = count
+            self.frames = frames
+        }
+
+        fileprivate var byteCount: Int { frames.reduce(0) { $0 + $1.count } }
+    }
+
+    /// The end of the last sample that can be counted: the largest whole number that every reader of JSON knows exactly.
+    /// At a million samples per second it is reached after 285 years.
+    package static let maximumSequence = 1 << 53
+
+    private struct EpochState {
+        let epoch: String
+        var cursor: SequenceCursor
+        /// The first sample that is not the session's any more.
+        var end: Int?
+    }
+
+    /// A run of samples that is being asked for: from its epoch's next one on.
+    private struct Asked {
+        var epoch: Int
+        var end: Int
+    }
+
+    /// Few: one per start of the publisher during the session. The latest is looked at first.
+    private var epochs: [EpochState] = []
+    private var asked: Asked?
+    private var held: Deque<HeldBatch> = []
+    private var heldBytes = 0
+    private let maximumHeldBytes: Int
+
+    /// Nothing has arrived.
+    /// - Parameter maximumHeldBytes: how much may wait for a recovery before it is given up.
+    package init(maximumHeldBytes: Int) {
+        self.maximumHeldBytes = maximumHeldBytes
+    }
+
+    /// Whether a batch's numbers are ones that a stream can come to.
+    package static func isPossible(sequence: Int, count: Int) -> Bool {
+        (0...maximumSequence).contains(sequence) && (0...maximumSequence - sequence).contains(count)
+    }
+
+    /// The sample of an epoch that is expected next: how many of it were taken or given up.
+    package func next(of epoch: String) -> Int? {
+        epochs.last { $0.epoch == epoch }?.cursor.next
+    }
+
+    /// What is being asked for, if anything is.
+    package var recovery: Recovery? {
+        asked.map { asked in
+            let next = epochs[asked.epoch].cursor.next
+            return Recovery(epoch: epochs[asked.epoch].epoch, missing: next..<max(next, asked.end))
+        }
+    }
+
+    /// Says that the session begins with a given sample of an epoch that nothing was said of before.
+    package mutating func start(epoch: String, at sequence: Int) {
+        epochs[index(of: epoch)].cursor.advance(to: Self.possible(sequence))
+    }
+
+    /// Says that the session ends before a given sample of an epoch, and that epochs which were not met yet are not
+    /// part of it.
+    package mutating func end(epoch: String, before sequence: Int) {
+        let index = index(of: epoch)
+        let end = Self.possible(sequence)
+        epochs[index].end = end
+        if let asked, asked.epoch == index { self.asked?.end = min(asked.end, end) }
+    }
+
+    /// Whether every sample up to the end of the session was taken or given up.
+    package var isComplete: Bool {
+        asked == nil && held.isEmpty && firstIncomplete == nil
+    }
+
+    /// Decides about a batch as it arrives. Its numbers must be possible.
+    package mutating func admit(epoch: String, sequence: Int, count: Int) -> Admission {
+        if asked != nil { return .wait }
+        if epochs.contains(where: { $0.end != nil }), next(of: epoch) == nil { return .late }
+        let index = index(of: epoch)
+        let count = epochs[index].end.map { min(count, $0 - sequence) } ?? count
+        guard count > 0 else { return .late }
+        switch epochs[index].cursor.arrival(of: sequence, count: count) {
+        case .next(let skip):
+            epochs[index].cursor.advance(to: sequence + count)
+            return .take(skip..<count)
+        case .duplicate:
+            return .duplicate
+        case .gap(let missing):
+            asked = Asked(epoch: index, end: missing.upperBound)
+            return .gap
+        }
+    }
+
+    /// Notes that an epoch has come as far as its publisher says.
+    /// - Returns: whether samples were found missing that nobody knew of.
+    package mutating func expect(epoch: String, upTo nextSequence: Int) -> Bool {
+        guard asked == nil else { return false }
+        let index = index(of: epoch)
+        let end = min(Self.possible(nextSequence), epochs[index].end ?? .max)
+        guard end > epochs[index].cursor.next else { return false }
+        asked = Asked(epoch: index, end: end)
+        return true
+    }
+
+    /// Notes that what has not come by now of the samples before the session's end is missing.
+    /// - Returns: whether something is, and nothing was being asked for.
+    package mutating func expectEnd() -> Bool {
+        guard asked == nil, let index = firstIncomplete, let end = epochs[index].end else { return false }
+        asked = Asked(epoch: index, end: end)
+        return true
+    }
+
+    /// Keeps a batch until its turn.
+    /// - Returns: whether it is too much to keep: then the recovery must be given up.
+    package mutating func hold(_ batch: HeldBatch) -> Bool {
+        held.append(batch)
+        heldBytes += batch.byteCount
+        return heldBytes > maximumHeldBytes
+    }
+
+    /// Which samples of a replayed batch are wanted: they are taken, and nothing before them is missing.
+    package mutating func admitRecovered(epoch: String, sequence: Int, count: Int) -> Range<Int>? {
+        guard let recovery, let asked, recovery.epoch == epoch else { return nil }
+        let next = recovery.missing.lowerBound
+        let end = min(sequence + count, recovery.missing.upperBound)
+        guard sequence <= next, end > next else { return nil }
+        epochs[asked.epoch].cursor.advance(to: end)
+        return (next - sequence)..<(end - sequence)
+    }
+
+    /// Gives up samples that are being asked for, from the next expected one on.
+    /// - Parameter sequence: the first sample that is not given up; nil for all of them.
+    /// - Returns: what is lost, if anything is.
+    package mutating func giveUp(before sequence: Int? = nil, reason: Gap.Reason) -> Gap? {
+        guard let recovery, let asked else { return nil }
+        let from = recovery.missing.lowerBound
+        let end = min(sequence ?? .max, recovery.missing.upperBound)
+        guard end > from else { return nil }
+        epochs[asked.epoch].cursor.advance(to: end)
+        return Gap(epoch: recovery.epoch, from: from, count: end - from, reason: reason)
+    }
+
+    /// The first batch that waits, once nothing is missing any more: admit it again. Where nothing waits, the recovery
+    /// is over.
+    package mutating func nextHeld() -> HeldBatch? {
+        if recovery?.missing.isEmpty == true { asked = nil }
+        guard asked == nil, let batch = held.popFirst() else { return nil }
+        heldBytes -= batch.byteCount
+        return batch
+    }
+
+    /// Puts a batch back that met another gap on its turn.
+    package mutating func putBack(_ batch: HeldBatch) {
+        heldBytes += batch.byteCount
+        held.prepend(batch)
+    }
+
+    private var firstIncomplete: Int? {
+        epochs.firstIndex { state in state.end.map { state.cursor.next < $0 } ?? false }
+    }
+
+    private static func possible(_ sequence: Int) -> Int { min(max(sequence, 0), maximumSequence) }
+
+    private mutating func index(of epoch: String) -> Int {
+        if let index = epochs.lastIndex(where: { $0.epoch == epoch }) { return index }
+        epochs.append(EpochState(epoch: epoch, cursor: SequenceCursor(next: 0)))
+        return epochs.count - 1
+    }
+}

@@ -1,0 +1,31 @@
+import Synchronization
+
+/// Lets tasks through once it is opened.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [AsyncStream<Void>.Continuation] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Lets everybody through from now on.
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            return state.waiting
+        }
+        for continuation in waiting { continuation.finish() }
+    }
+
+    /// Waits until it is open, or the task is cancelled.
+    func pass() async {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        let isOpen = state.withLock { state in
+            state.waiting.append(continuation)
+            return state.isOpen
+        }
+        if isOpen { return }
+        for await _ in stream {}
+    }
+}

@@ -1,0 +1,73 @@
+import Messages
+import Recorder
+
+/// Does with an intake what a recording does, and remembers what became of each sample.
+final class IntakeModel {
+    private(set) var intake: StreamIntake
+    /// The samples that were written, in the order in which they were.
+    private(set) var taken: [String: [Int]] = [:]
+    /// The samples that were given up.
+    private(set) var lost: [Gap] = []
+
+    init(maximumHeldBytes: Int = .max) {
+        intake = StreamIntake(maximumHeldBytes: maximumHeldBytes)
+    }
+
+    func start(_ epoch: String, at sequence: Int) { intake.start(epoch: epoch, at: sequence) }
+    func end(_ epoch: String, before sequence: Int) { intake.end(epoch: epoch, before: sequence) }
+    func expect(_ epoch: String, upTo sequence: Int) -> Bool { intake.expect(epoch: epoch, upTo: sequence) }
+    func expectEnd() -> Bool { intake.expectEnd() }
+
+    /// What the intake says of a batch.
+    func admit(_ epoch: String, _ samples: Range<Int>) -> StreamIntake.Admission {
+        intake.admit(epoch: epoch, sequence: samples.lowerBound, count: samples.count)
+    }
+
+    /// What is being asked for.
+    var missing: Range<Int>? { intake.recovery?.missing }
+
+    /// A batch arrives.
+    func arrive(_ epoch: String, _ samples: Range<Int>) {
+        switch admit(epoch, samples) {
+        case .take(let rows): take(epoch, samples, rows)
+        case .duplicate, .late: break
+        case .wait, .gap:
+            let frame = [UInt8](repeating: 0, count: 100)
+            let batch = StreamIntake.HeldBatch(
+                epoch: epoch, sequence: samples.lowerBound, count: samples.count, frames: [frame])
+            if intake.hold(batch) { giveUp(.heldTooMuch) }
+        }
+    }
+
+    /// A replay brings a batch.
+    func bring(_ epoch: String, _ samples: Range<Int>) {
+        guard
+            let rows = intake.admitRecovered(epoch: epoch, sequence: samples.lowerBound, count: samples.count)
+        else { return }
+        take(epoch, samples, rows)
+        goOn()
+    }
+
+    /// What is being asked for can't be had.
+    func giveUp(before sequence: Int? = nil, _ reason: Gap.Reason = .notRetained) {
+        if let gap = intake.giveUp(before: sequence, reason: reason) { lost.append(gap) }
+        goOn()
+    }
+
+    /// What was missing is not any more: go on with what waited.
+    func goOn() {
+        while let batch = intake.nextHeld() {
+            switch intake.admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
+            case .take(let rows): take(batch.epoch, batch.sequence..<batch.sequence + batch.count, rows)
+            case .duplicate, .late: break
+            case .wait, .gap:
+                intake.putBack(batch)
+                return
+            }
+        }
+    }
+
+    private func take(_ epoch: String, _ samples: Range<Int>, _ rows: Range<Int>) {
+        taken[epoch, default: []] += rows.map { samples.lowerBound + $0 }
+    }
+}

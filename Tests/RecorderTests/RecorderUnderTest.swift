@@ -1,0 +1,207 @@
+import Logging
+import MessageBus
+import Messages
+import Recorder
+import Recording
+import ServiceKit
+import ServiceLifecycle
+import Synchronization
+import SystemPackage
+import TestSupport
+import ZeroMQ
+
+/// A recorder, set up as its main does, in this process, with a data directory of its own.
+final class RecorderUnderTest: Sendable {
+    let data: FilePath
+    private let context: Context
+    private let thread: SocketThread
+    private let endpoint: String
+    private let client: RequestClient
+    let outcome: @Sendable () -> ExitStatus
+    /// What it published, in order.
+    let events: Events
+    private let group: ServiceGroup
+
+    private init(
+        data: FilePath, endpoints: ServiceEndpoints, group: ServiceGroup, outcome: @escaping @Sendable () -> ExitStatus
+    ) async throws {
+        self.data = data
+        context = try Context()
+        thread = try SocketThread(name: "test")
+        endpoint = endpoints.reply
+        client = try RequestClient(context: context, thread: thread, endpoint: endpoint)
+        events = try await Events(context: context, thread: thread, endpoint: endpoints.publish)
+        self.group = group
+        self.outcome = outcome
+    }
+
+    /// Runs a recorder, and the publishers that it listens to, as long as a closure does.
+    static func run(
+        listeningTo publishers: [FakePublisher] = [], data: FilePath? = nil, syncInterval: String = "10ms",
+        recoveryLimit: String = "300ms", holdLimit: String = "64MB",
+        _ body: @escaping @Sendable (RecorderUnderTest) async throws -> Void
+    ) async throws {
+        guard let data else {
+            return try await withTemporaryDirectory { directory in
+                try await run(
+                    listeningTo: publishers, data: directory, syncInterval: syncInterval, recoveryLimit: recoveryLimit,
+                    holdLimit: holdLimit, body)
+            }
+        }
+        var flags = FlagValues()
+        flags.set("data", data)
+        flags.set("publish", "tcp://127.0.0.1:*")
+        flags.set("reply", "tcp://127.0.0.1:*")
+        flags.set("sync-interval", syncInterval)
+        flags.set("recovery-limit", recoveryLimit)
+        flags.set("hold-limit", holdLimit)
+        // Where there is no publisher, one that never answers.
+        flags.set("subscribe", all: publishers.isEmpty ? ["inproc://nobody"] : publishers.map(\.endpoint))
+        let reader = try ConfigurationReader(for: .recorder, flags: flags, environment: [:])
+        let host = try ServiceHost(
+            configuration: ServiceConfiguration(for: .recorder, reading: reader),
+            logger: Logger(label: "recorder") { _ in SwiftLogNoOpLogHandler() })
+        let running = try await RecorderCommand.start(RecorderCommand.settings(reading: reader), on: host)
+        let server = try await ReplyServer(
+            listeningOn: "tcp://127.0.0.1:*", router: running.router, context: host.context, thread: host.thread)
+        let endpoints = ServiceEndpoints(publish: host.publishEndpoint, reply: server.endpoint)
+        let group = ServiceGroup(
+            services: [Server(server: server)] + (try running.parts(endpoints)), logger: host.logger)
+
+        let recorder = try await RecorderUnderTest(
+            data: data, endpoints: endpoints, group: group, outcome: running.outcome)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for publisher in publishers { tasks.addTask { try? await publisher.run() } }
+            tasks.addTask { try? await recorder.events.collect() }
+            try await withThrowingTaskGroup(of: Void.self) { service in
+                service.addTask { try await group.run() }
+                try await recorder.events.join { try host.publisher.publish($0) }
+                try await withTimeLimit(.seconds(30), "the test") { try await body(recorder) }
+                await group.triggerGracefulShutdown()
+                try await service.waitForAll()
+            }
+            tasks.cancelAll()
+        }
+    }
+
+    /// Tells the recorder to stop, as a signal does. Returns at once.
+    func shutDown() async { await group.triggerGracefulShutdown() }
+
+    // MARK: Requests
+
+    func send<Params: Request>(_ request: Params) async throws -> Params.Reply {
+        try await client.send(request, timeout: .seconds(20))
+    }
+
+    /// The word of the reason for which a request is refused; nil if it is not.
+    func refusal(_ request: some Request) async throws -> String? {
+        do {
+            _ = try await sendBeside(request)
+            return nil
+        } catch let error as RequestError {
+            return error.data?.reason ?? "\(error.code)"
+        }
+    }
+
+    /// Sends a request on a socket of its own, since one socket takes one request at a time.
+    func sendBeside<Params: Request>(_ request: Params) async throws -> Params.Reply {
+        try await RequestClient(context: context, thread: thread, endpoint: endpoint)
+            .send(request, timeout: .seconds(20))
+    }
+
+    /// Starts a session of streams that describe themselves meanwhile, as publishers do each second.
+    @discardableResult
+    func start(
+        _ session: String = "s", _ publishers: FakePublisher..., streams: [String]? = nil, format: String? = nil,
+        root: String? = nil, step: String? = nil, duration: Double? = nil
+    ) async throws -> RecordingStart.Reply {
+        let request = RecordingStart(
+            session: session, task: "Walk", step: step, streams: streams ?? publishers.map(\.name.description),
+            format: format, root: root, duration: duration)
+        return try await describing(publishers) { try await self.send(request) }
+    }
+
+    /// Does something while publishers describe their streams.
+    func describing<Result: Sendable>(
+        _ publishers: [FakePublisher], _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await withThrowingTaskGroup(of: Result?.self) { tasks in
+            tasks.addTask {
+                while !Task.isCancelled {
+                    for publisher in publishers { try publisher.describe() }
+                    try? await Task.sleep(for: .milliseconds(10))
+                }
+                return nil
+            }
+            tasks.addTask { try await body() }
+            defer { tasks.cancelAll() }
+            while let result = try await tasks.next() {
+                if let result { return result }
+            }
+            throw CancellationError()
+        }
+    }
+
+    func status(_ session: String = "s") async throws -> RecordingState {
+        try await send(RecordingStatus(session: session))
+    }
+
+    func stop(_ session: String = "s") async throws -> RecordingResult {
+        try await sendBeside(RecordingStop(session: session))
+    }
+
+    // MARK: Waiting
+
+    /// Publishes single samples until they arrive: from then on nothing is lost that the test does not lose. Some of
+    /// the first ones may have had to be asked for again.
+    func prime(_ publishers: FakePublisher..., session: String = "s") async throws {
+        for publisher in publishers {
+            let first = publisher.next
+            try await eventually("the subscription to \(publisher.name)") {
+                try publisher.sample()
+                return try await self.log(of: publisher, session: session)?.samples ?? 0 > 0
+            }
+            try await has(publisher.next - first, of: publisher, session: session)
+        }
+    }
+
+    /// Waits until every sample that a publisher took is in its log.
+    func hasAll(of publisher: FakePublisher, session: String = "s") async throws {
+        try await has(publisher.next, of: publisher, session: session)
+    }
+
+    /// Waits until so many samples are in a publisher's log.
+    func has(_ count: Int, of publisher: FakePublisher, session: String = "s") async throws {
+        try await eventually("\(count) samples of \(publisher.name)") {
+            try await self.log(of: publisher, session: session)?.samples == count
+        }
+    }
+
+    func log(of publisher: FakePublisher, session: String = "s") async throws -> LogSummary? {
+        try await status(session).logs.first { $0.stream == publisher.name }
+    }
+
+    // MARK: Files
+
+    func directory(_ session: String = "s") throws -> SessionDirectory {
+        try SessionDirectory.open(SessionIdentifier(session), in: data)
+    }
+
+    func path(_ file: String, session: String = "s") throws -> FilePath {
+        try directory(session).directory.path.appending(file)
+    }
+
+    /// The records of a log's files, one file after the other.
+    func records(_ session: String = "s", log: Int = 0) async throws -> [LogRecord] {
+        let record = try directory(session).record()
+        let files = record.logs[log].files.map(\.name) + (record.logs[log].file.map { [$0] } ?? [])
+        return try files.flatMap { try LogRecord.read(path($0, session: session)) }
+    }
+
+    /// The server as a part that stops last.
+    private struct Server: Service {
+        let server: ReplyServer
+
+        func run() async throws { try await cancelWhenGracefulShutdown { try await server.run() } }
+    }
+}

@@ -1,0 +1,347 @@
+import FoundationEssentials
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// Whole sessions, over real sockets.
+@Suite(.timeLimit(.minutes(1)))
+struct RecordingTests {
+    private let phone = StreamName(device: "phone", stream: "accelerometer")
+    private let watch = StreamName(device: "watch", stream: "accelerometer")
+
+    @Test(arguments: [
+        ("json", "array", false), ("json", "dictionary", true), ("csv", "array", false), ("csv", "array", true),
+        ("tsv", "array", true),
+    ])
+    func aSessionIsRecorded(format: String, root: String, isPacked: Bool) async throws {
+        let publisher = try await FakePublisher(phone, isPacked: isPacked)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try publisher.sample(7)
+            let started = try await recorder.start("s", publisher, format: format, root: root, step: "out")
+            #expect(started.status == "running")
+            #expect(started.logs.map(\.stream) == [publisher.name])
+            try await recorder.prime(publisher)
+            for count in 1...30 { try publisher.sample(count) }
+            try await recorder.has(publisher.next - 7, of: publisher)
+            let result = try await recorder.stop()
+            #expect(result.status == "finished")
+            let stream = try #require(result.report.streams.first)
+            #expect(result.report.isWhole)
+            #expect(stream.isEndKnown)
+            #expect(stream.expected == publisher.next - 7)
+            #expect(stream.received == stream.expected)
+            #expect(result.logs.map(\.samples) == [publisher.next - 7])
+            #expect(result.report.commitLatency.count > 0)
+
+            let records = try await recorder.records()
+            #expect(records.sequences == Array(7..<publisher.next))
+            #expect(records.markers == ["start", "stop"])
+            #expect(records.first?.timestamp == 0)
+            #expect(records.allSatisfy { $0.stepPath == "Walk/out" })
+            #expect(records.first { $0.isSample }?.sensorType == "accelerometer")
+            let file = try #require(result.logs.first?.files.first)
+            #expect(file.hasPrefix("phone_accelerometer-") && file.hasSuffix(".\(format)"))
+            #expect(recorder.outcome() == .done)
+        }
+    }
+
+    @Test func theReportIsTheReplyTheFileAndTheEvent() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher)
+            try await recorder.prime(publisher)
+            let result = try await recorder.stop()
+            #expect(try recorder.directory().report() == result.report)
+            #expect(try await recorder.events.recording(.report).report == result.report)
+            #expect(try await recorder.send(RecordingResultRequest(session: "s")) == result)
+            // To stop what is stopped is no mistake.
+            #expect(try await recorder.stop() == result)
+        }
+    }
+
+    @Test func finishedFilesAreAnnouncedWithTheirDigests() async throws {
+        let publishers = [try await FakePublisher(phone), try await FakePublisher(watch)]
+        try await RecorderUnderTest.run(listeningTo: publishers) { recorder in
+            try await recorder.start("s", publishers[0], publishers[1])
+            try await recorder.prime(publishers[0], publishers[1])
+            _ = try await recorder.stop()
+            try await recorder.events.recording(.report)
+            let segments = recorder.events.segments
+            #expect(segments.map(\.log).sorted() == ["phone_accelerometer", "watch_accelerometer"])
+            for segment in segments {
+                let (bytes, digest) = try FinishedFile.measure(recorder.data.appending(segment.path))
+                #expect(segment.bytes == bytes)
+                #expect(segment.sha256 == digest)
+                #expect(segment.sequence == 0)
+                #expect(try LogRecord.read(recorder.data.appending(segment.path)).sequences.count == segment.samples)
+            }
+            // Each topic is counted by itself, so that nobody takes a segment for a lost event.
+            #expect(recorder.events.recordings.map(\.sequence) == Array(0..<recorder.events.recordings.count))
+            #expect(
+                recorder.events.recordings.filter { $0.change == .status }.map(\.status)
+                    == ["running", "waitingToStop", "processingResults", "finished"])
+        }
+    }
+
+    @Test func markersSayWhatHappenedAndSamplesHaveTheirOwnTimesStep() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher, step: "out")
+            try await recorder.prime(publisher)
+            let early = Double(MonotonicClock.now) / 1e9
+            #expect(try await recorder.send(RecordingMoveTo(session: "s", step: "turn")).step == "Walk/turn")
+            try publisher.sample(2)
+            try publisher.sample(uptime: early)
+            #expect(try await recorder.send(RecordingMoveTo(session: "s", step: nil)).step == "Walk")
+            try publisher.sample()
+            try await recorder.hasAll(of: publisher)
+            _ = try await recorder.stop()
+            let records = try await recorder.records()
+            #expect(records.markers == ["start", "step", "step", "stop"])
+            #expect(records.filter { $0.marker == "step" }.map(\.stepPath) == ["Walk/turn", "Walk"])
+            #expect(
+                records.filter(\.isSample).suffix(4).map(\.stepPath) == ["Walk/turn", "Walk/turn", "Walk/out", "Walk"])
+            #expect(try recorder.directory().record().steps.map(\.step) == ["turn", ""])
+        }
+    }
+
+    @Test func samplesTakenInAPauseAreLeftOut() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher)
+            try await recorder.prime(publisher)
+            let first = publisher.next
+            #expect(try await recorder.send(RecordingPause(session: "s")).paused)
+            #expect(try await recorder.send(RecordingPause(session: "s")).paused)
+            try publisher.sample(5)
+            #expect(try await !recorder.send(RecordingResume(session: "s")).paused)
+            #expect(try await !recorder.send(RecordingResume(session: "s")).paused)
+            try publisher.sample(2)
+            try await recorder.has(first + 2, of: publisher)
+            let report = try await recorder.stop().report
+            let records = try await recorder.records()
+            #expect(records.sequences == Array(0..<first) + [first + 5, first + 6])
+            #expect(records.markers == ["start", "pause", "resume", "stop"])
+            #expect(report.isWhole)
+            #expect(report.streams.first?.paused == 5)
+            #expect(report.streams.first?.expected == first + 7)
+            #expect(try recorder.directory().record().pauses.count == 1)
+            #expect(recorder.events.recordings.filter { $0.change == .pause }.count == 1)
+        }
+    }
+
+    @Test func whatWasPublishedJustBeforeTheStopIsCollected() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher)
+            try await recorder.prime(publisher)
+            for _ in 0..<200 { try publisher.sample(3) }
+            let result = try await recorder.stop()
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+            #expect(result.report.isWhole)
+        }
+    }
+
+    @Test func aCancelledSessionHasValidFiles() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher)
+            try await recorder.prime(publisher)
+            let state = try await recorder.send(RecordingCancel(session: "s"))
+            #expect(state.status == "cancelled")
+            #expect(try await recorder.records().markers == ["start", "stop"])
+            #expect(try await recorder.status().status == "cancelled")
+            #expect(try await recorder.refusal(RecordingPause(session: "s")) == "finished")
+            #expect(try await recorder.refusal(RecordingStart(session: "s", streams: ["phone/"])) == "finished")
+        }
+    }
+
+    @Test func whatWaitsWhenASessionIsCancelledIsWrittenBehindItsGap() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher], recoveryLimit: "20s") { recorder in
+            try await recorder.start("s", publisher)
+            try await recorder.prime(publisher)
+            let first = publisher.next
+            let gate = Gate()
+            publisher.onReplay { [publisher] in
+                await gate.pass()
+                return try publisher.answer($0)
+            }
+            let asked = publisher.replaysAsked
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(3)
+            try await eventually("a request for the missing samples") { publisher.replaysAsked > asked }
+            _ = try await recorder.send(RecordingCancel(session: "s"))
+            let records = try await recorder.records()
+            #expect(records.lost == [first..<first + 2])
+            #expect(records.sequences == Array(0..<first) + [first + 2, first + 3, first + 4])
+            let entry = try #require(try Journal.read(in: recorder.directory().directory).entries.last)
+            #expect(entry.samples == first + 3)
+            #expect(entry.next == first + 5)
+            gate.open()
+        }
+    }
+
+    @Test func aSessionStopsAtItsDuration() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            let start = ContinuousClock.now
+            try await recorder.start("s", publisher, duration: 0.2)
+            let report = try await recorder.events.recording(.report)
+            #expect(ContinuousClock.now - start >= .milliseconds(200))
+            #expect(report.status == "finished")
+            #expect(try await recorder.status().status == "finished")
+        }
+    }
+
+    @Test func filesAreValidAfterEachWrite() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher, root: "dictionary")
+            try await recorder.prime(publisher)
+            let file = try recorder.path("phone_accelerometer.json")
+            for count in 1...40 {
+                try publisher.sample(count)
+                try await recorder.hasAll(of: publisher)
+                #expect(try LogRecord.read(file).sequences == Array(0..<publisher.next))
+            }
+            #expect(try recorder.directory().record().status == .running)
+            _ = try await recorder.stop()
+        }
+    }
+
+    @Test func theJournalSaysWhatTheFilesHave() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher, format: "csv")
+            try await recorder.prime(publisher)
+            for _ in 0..<20 {
+                try publisher.sample(2)
+                try await recorder.hasAll(of: publisher)
+            }
+            let result = try await recorder.stop()
+            let entries = try Journal.read(in: recorder.directory().directory).entries
+            let file = try #require(result.logs.first?.files.first)
+            let bytes = try Data(contentsOf: URL(filePath: recorder.path(file).string))
+            #expect(entries.count >= 2)
+            for entry in entries {
+                #expect(entry.file == "phone_accelerometer.csv")
+                // Cut there, the file has what the entry says.
+                let lines = bytes.prefix(entry.bytes).split(separator: UInt8(ascii: "\n"))
+                let samples = lines.filter { $0.contains(Array("accelerometer".utf8)) }
+                #expect(samples.count == entry.samples)
+                #expect(entry.epoch == publisher.epoch)
+                #expect(entry.next == entry.samples)
+            }
+            #expect(entries.last?.next == publisher.next)
+            #expect(entries.map(\.bytes) == entries.map(\.bytes).sorted())
+        }
+    }
+
+    @Test func severalSessionsRecordTheSameStream() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("a", publisher)
+            try await recorder.prime(publisher, session: "a")
+            let first = publisher.next
+            try await recorder.start("b", publisher, format: "csv")
+            // A third one fails to start: what it subscribed to is still the others'.
+            #expect(try await recorder.refusal(RecordingStart(session: "b", streams: ["phone/"])) == "alreadyRunning")
+            try publisher.sample(10)
+            try await recorder.hasAll(of: publisher, session: "a")
+            try await recorder.has(publisher.next - first, of: publisher, session: "b")
+            _ = try await recorder.stop("b")
+            // Its end leaves the other one its subscription: this arrives, though nobody describes the stream.
+            try publisher.sample(4)
+            try await recorder.hasAll(of: publisher, session: "a")
+            _ = try await recorder.stop("a")
+            #expect(try await recorder.records("a").sequences == Array(0..<publisher.next))
+            #expect(try await recorder.records("b").sequences == Array(first..<first + 10))
+        }
+    }
+
+    @Test func allStopsWaitForTheOneUnderWay() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher)
+            try await recorder.prime(publisher)
+            let gate = Gate()
+            publisher.onList { await gate.pass() }
+            async let first = recorder.stop()
+            try await recorder.events.recording(.status) { $0.status == "waitingToStop" }
+            let second = Task { try await recorder.stop() }
+            #expect(try await recorder.refusal(RecordingMoveTo(session: "s", step: "x")) == "finished")
+            #expect(try await recorder.refusal(RecordingResultRequest(session: "s")) == "notRunning")
+            gate.open()
+            #expect(try await first == second.value)
+            #expect(recorder.events.recordings.filter { $0.change == .report }.count <= 1)
+        }
+    }
+
+    @Test func aStreamThatComesLaterIsRecordedFromItsFirstSample() async throws {
+        let early = try await FakePublisher(phone)
+        let late = try await FakePublisher(StreamName(device: "phone", stream: "gyro"))
+        try await RecorderUnderTest.run(listeningTo: [early, late]) { recorder in
+            let before = Double(MonotonicClock.now) / 1e9 - 5
+            try await recorder.start("s", early, streams: ["phone/"], step: "out")
+            _ = try await recorder.send(RecordingMoveTo(session: "s", step: "back"))
+            _ = try await recorder.send(RecordingPause(session: "s"))
+            _ = try await recorder.send(RecordingResume(session: "s"))
+            // Three samples from before the session, two from within.
+            try late.sample(3, uptime: before)
+            try late.sample(2)
+            try await recorder.describing([late]) { try await recorder.has(2, of: late) }
+            try late.sample(2)
+            let result = try await recorder.stop()
+            #expect(result.report.isWhole)
+            let records = try await recorder.records(log: 1)
+            #expect(records.sequences == [3, 4, 5, 6])
+            // What happened before it came is in its log too.
+            #expect(records.markers == ["start", "step", "pause", "resume", "stop"])
+            #expect(records.filter { $0.marker != nil }.map(\.stepPath).first == "Walk/out")
+        }
+    }
+
+    @Test func aStreamThatNeverCameIsAFailure() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher, streams: ["phone/", "watch/gyro"])
+            let report = try await recorder.stop().report
+            #expect(!report.isWhole)
+            #expect(report.failures.count == 1)
+            #expect(report.failures.first?.contains("watch/gyro") == true)
+            #expect(recorder.outcome() == .doneWithLoss)
+        }
+    }
+
+    @Test func theProgramsEndStopsEverySession() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await withTemporaryDirectory { data in
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: data) { recorder in
+                try await recorder.start("a", publisher)
+                try await recorder.start("b", publisher)
+                try await recorder.prime(publisher, session: "a")
+                try publisher.sample(50)
+                await recorder.shutDown()
+                try await recorder.events.recording(.report, of: "a")
+                try await recorder.events.recording(.report, of: "b")
+            }
+            try await RecorderUnderTest.run(data: data) { recorder in
+                let list = try await recorder.send(RecordingList()).recordings
+                #expect(list.map(\.session).sorted() == ["a", "b"])
+                #expect(list.allSatisfy { $0.status == "finished" && $0.endDate != nil })
+                #expect(try await recorder.records("a").sequences == Array(0..<publisher.next))
+                let result = try await recorder.send(RecordingResultRequest(session: "b"))
+                #expect(result.report.isWhole)
+                let status = try await recorder.status("a")
+                #expect(status.logs.map(\.samples) == [publisher.next])
+                #expect(try await recorder.refusal(RecordingStart(session: "a", streams: ["phone/"])) == "finished")
+                #expect(try await recorder.stop("a").status == "finished")
+            }
+        }
+    }
+}

@@ -1,0 +1,478 @@
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// Samples that got lost on their way: asked for again, or recorded as a gap.
+@Suite(.timeLimit(.minutes(1)))
+struct RecoveryTests {
+    private let phone = StreamName(device: "phone", stream: "accelerometer")
+
+    @Test(arguments: [false, true])
+    func aLostBatchIsRecovered(isPacked: Bool) async throws {
+        try await record(isPacked: isPacked) { recorder, publisher in
+            let before = try #require(try await recorder.log(of: publisher))
+            try publisher.sample(3)
+            try publisher.sample(200, isLost: true)
+            try publisher.sample(4)
+            try publisher.sample(5)
+            try await recorder.hasAll(of: publisher)
+            let after = try #require(try await recorder.log(of: publisher))
+            #expect(after.recovered - before.recovered == 200)
+            let report = try await recorder.stop().report
+            #expect(report.isWhole)
+            #expect(report.streams.first?.recovered == after.recovered)
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+        }
+    }
+
+    @Test func lossAtTheEndIsNoticedByTheDescription() async throws {
+        try await record { recorder, publisher in
+            try publisher.sample(7, isLost: true)
+            try publisher.describe()
+            try await recorder.hasAll(of: publisher)
+            #expect(try await recorder.stop().report.isWhole)
+        }
+    }
+
+    @Test func lossAtTheVeryStartIsNoticed() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try publisher.sample(10)
+            try await recorder.start("s", publisher)
+            try publisher.sample(3, isLost: true)
+            try await recorder.describing([publisher]) { try await recorder.has(3, of: publisher) }
+            #expect(try await recorder.stop().report.isWhole)
+            #expect(try await recorder.records().sequences == [10, 11, 12])
+        }
+    }
+
+    @Test func lossJustBeforeTheStopIsNoticed() async throws {
+        try await record { recorder, publisher in
+            try publisher.sample(7, isLost: true)
+            #expect(try await recorder.stop().report.isWhole)
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+        }
+    }
+
+    @Test func lossBeforeTheStopIsNoticedBehindARecovery() async throws {
+        try await record(recoveryLimit: "10s") { recorder, publisher in
+            let gate = Gate()
+            publisher.onReplay { [publisher] in
+                await gate.pass()
+                return try publisher.answer($0)
+            }
+            try await loseTwo(of: publisher)
+            try publisher.sample(3, isLost: true)
+            async let result = recorder.stop()
+            try await recorder.events.recording(.status) { $0.status == "waitingToStop" }
+            gate.open()
+            #expect(try await result.report.isWhole)
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+        }
+    }
+
+    @Test func whatIsNotKeptIsAGapThatEverybodyIsToldOf() async throws {
+        try await record { recorder, publisher in
+            let first = publisher.next
+            publisher.set { $0.retention = 10 }
+            try publisher.sample(25, isLost: true)
+            try publisher.sample(4)
+            let gap = Gap(epoch: publisher.epoch, from: first, count: 19, reason: .notRetained)
+            let event = try await recorder.events.recording(.gap)
+            #expect(event.gap == gap)
+            #expect(event.stream == publisher.name)
+            try await recorder.has(publisher.next - 19, of: publisher)
+            #expect(try await recorder.log(of: publisher)?.gaps == 1)
+            let report = try await recorder.stop().report
+            #expect(!report.isWhole)
+            #expect(report.streams.first?.gaps == [gap])
+            #expect(report.streams.first?.lost == 19)
+            #expect(report.streams.first?.expected == publisher.next)
+            let records = try await recorder.records()
+            #expect(records.sequences == Array(0..<first) + Array(first + 19..<publisher.next))
+            let marker = try #require(records.first { $0.marker == "gap" })
+            #expect(marker.epoch == gap.epoch && marker.from == first && marker.count == 19)
+            #expect(marker.reason == "notRetained")
+            // It stands where the samples would.
+            let index = try #require(records.firstIndex(of: marker))
+            #expect(records[..<index].sequences.last == first - 1)
+            #expect(recorder.outcome() == .doneWithLoss)
+            #expect(try await recorder.status().logs.first?.gaps == 1)
+        }
+    }
+
+    @Test func nothingKeptIsOneGap() async throws {
+        try await record { recorder, publisher in
+            let first = publisher.next
+            publisher.set { $0.retention = 0 }
+            // Batches must still be published: they are made before they are forgotten.
+            try publisher.sample(5, isLost: true)
+            publisher.set { $0.retention = .max }
+            publisher.set { $0.firstKept = $0.next }
+            try publisher.sample(2)
+            try await recorder.has(publisher.next - 5, of: publisher)
+            let stream = try #require(try await recorder.stop().report.streams.first)
+            #expect(stream.gaps == [Gap(epoch: publisher.epoch, from: first, count: 5, reason: .notRetained)])
+        }
+    }
+
+    @Test func aPublisherThatDoesNotAnswerIsGivenUpAfterTheLimit() async throws {
+        try await record(recoveryLimit: "200ms") { recorder, publisher in
+            let first = publisher.next
+            let gate = Gate()
+            publisher.onReplay { _ in
+                await gate.pass()
+                throw CancellationError()
+            }
+            let start = ContinuousClock.now
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(3)
+            let event = try await recorder.events.recording(.gap)
+            #expect(event.gap == Gap(epoch: publisher.epoch, from: first, count: 2, reason: .publisherUnreachable))
+            #expect(ContinuousClock.now - start >= .milliseconds(200))
+            try await recorder.has(publisher.next - 2, of: publisher)
+            gate.open()
+            publisher.onReplay(nil)
+            // The next one is asked for anew.
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(3)
+            try await recorder.has(publisher.next - 2, of: publisher)
+            #expect(try await recorder.stop().report.streams.first?.lost == 2)
+        }
+    }
+
+    @Test func aPublisherThatIsGoneKeepsNoStopWaiting() async throws {
+        try await record(recoveryLimit: "200ms") { recorder, publisher in
+            publisher.onList { throw RequestError(.stopping, "gone") }
+            publisher.onReplay { _ in throw RequestError(.unknownStream, "gone") }
+            try publisher.sample(2)
+            try await recorder.hasAll(of: publisher)
+            let report = try await recorder.stop().report
+            #expect(report.isWhole)
+            #expect(report.streams.first?.isEndKnown == false)
+        }
+    }
+
+    @Test func theProgramsEndDoesNotWaitForASilentPublisher() async throws {
+        try await record(recoveryLimit: "60s") { recorder, publisher in
+            let first = publisher.next
+            let gate = Gate()
+            publisher.onReplay { _ in
+                await gate.pass()
+                throw CancellationError()
+            }
+            publisher.onList { await gate.pass() }
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(3)
+            let start = ContinuousClock.now
+            await recorder.shutDown()
+            let report = try #require(try await recorder.events.recording(.report).report)
+            #expect(ContinuousClock.now - start < .seconds(5))
+            #expect(report.status == "finished")
+            #expect(report.streams.first?.gaps.map(\.from) == [first])
+            #expect(report.streams.first?.received == first + 3)
+            gate.open()
+        }
+    }
+
+    @Test func tooMuchThatWaitsGivesUpTheRecovery() async throws {
+        try await record(recoveryLimit: "20s", holdLimit: "4KB") { recorder, publisher in
+            let first = publisher.next
+            let gate = Gate()
+            publisher.onReplay { [publisher] in
+                await gate.pass()
+                return try publisher.answer($0)
+            }
+            try await loseTwo(of: publisher)
+            for _ in 0..<30 { try publisher.sample(3) }
+            let event = try await recorder.events.recording(.gap)
+            #expect(event.gap == Gap(epoch: publisher.epoch, from: first, count: 2, reason: .heldTooMuch))
+            try await recorder.has(publisher.next - 2, of: publisher)
+            // The answer comes at last, when something else is missing: it is no answer to that.
+            let second = publisher.next
+            publisher.onReplay(nil)
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(1)
+            gate.open()
+            try await recorder.has(publisher.next - 2, of: publisher)
+            let result = try await recorder.stop()
+            #expect(result.report.streams.first?.gaps.count == 1)
+            let sequences = try await recorder.records().sequences
+            #expect(sequences == Array(0..<first) + Array(first + 2..<publisher.next))
+            #expect(sequences.contains(second))
+        }
+    }
+
+    @Test func aLateRefusalIsNoAnswerToTheNextQuestion() async throws {
+        try await record(recoveryLimit: "20s", holdLimit: "4KB") { recorder, publisher in
+            let first = publisher.next
+            let gate = Gate()
+            publisher.onReplay { _ in
+                await gate.pass()
+                throw RequestError(.unknownEpoch, "an answer to a question of long ago")
+            }
+            try await loseTwo(of: publisher)
+            for _ in 0..<30 { try publisher.sample(3) }
+            try await recorder.events.recording(.gap)
+            publisher.onReplay(nil)
+            try publisher.sample(2, isLost: true)
+            // What another session has, this one was given too: it misses the two.
+            try await recorder.start("other", publisher)
+            try publisher.sample(1)
+            try await recorder.has(1, of: publisher, session: "other")
+            gate.open()
+            try await recorder.has(publisher.next - 2, of: publisher)
+            #expect(try await recorder.stop().report.streams.first?.gaps.map(\.from) == [first])
+        }
+    }
+
+    @Test func aNewEpochIsRecordedFromItsFirstSample() async throws {
+        try await record { recorder, publisher in
+            let old = publisher.next
+            try publisher.sample(2)
+            try await recorder.hasAll(of: publisher)
+            publisher.restart()
+            try publisher.sample(3, isLost: true)
+            try publisher.sample(2)
+            try await recorder.has(old + 7, of: publisher)
+            let result = try await recorder.stop()
+            #expect(result.report.isWhole)
+            let samples = try await recorder.records().filter(\.isSample)
+            #expect(samples.map { $0.y ?? -1 } == [Double](repeating: 0, count: old + 2) + [1, 1, 1, 1, 1])
+            #expect(samples.suffix(5).compactMap(\.x) == [0, 1, 2, 3, 4])
+            #expect(try recorder.directory().record().logs.first?.epochs.count == 2)
+        }
+    }
+
+    @Test func aPublisherThatRestartsInARecoveryLeavesAGap() async throws {
+        try await record(recoveryLimit: "10s") { recorder, publisher in
+            let first = publisher.next
+            let epoch = publisher.epoch
+            let gate = Gate()
+            publisher.onReplay { [publisher] in
+                await gate.pass()
+                return try publisher.answer($0)
+            }
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(3)
+            publisher.restart()
+            try publisher.sample(4)
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(1)
+            gate.open()
+            try await recorder.has(first + 3 + 7, of: publisher)
+            let result = try await recorder.stop()
+            #expect(
+                result.report.streams.first?.gaps == [Gap(epoch: epoch, from: first, count: 2, reason: .epochEnded)])
+            #expect(
+                try await recorder.records().sequences
+                    == Array(0..<first) + [first + 2, first + 3, first + 4] + Array(0..<7))
+        }
+    }
+
+    @Test func otherFieldsBeginAnotherFileAlsoInARecovery() async throws {
+        try await record(recoveryLimit: "10s") { recorder, publisher in
+            let first = publisher.next
+            let gate = Gate()
+            publisher.onReplay { [publisher] in
+                let answer = try publisher.answer($0)
+                await gate.pass()
+                return answer
+            }
+            try await loseTwo(of: publisher)
+            publisher.restart(fields: ["uptime", "x", "y", "z"])
+            try publisher.sample(4)
+            gate.open()
+            try await recorder.has(first + 3 + 4, of: publisher)
+            let result = try await recorder.stop()
+            #expect(result.report.isWhole)
+            let files = try #require(result.logs.first?.files)
+            #expect(files.count == 2)
+            let old = try LogRecord.read(recorder.path(files[0]))
+            let new = try LogRecord.read(recorder.path(files[1]))
+            #expect(old.sequences == Array(0..<first + 3))
+            #expect(new.sequences == Array(0..<4))
+            #expect(new.allSatisfy { !$0.isSample || $0.z == 0 })
+            // Each file can be read by itself.
+            #expect(new.markers == ["step", "stop"])
+            try await recorder.events.recording(.report)
+            #expect(recorder.events.segments.map(\.sequence) == [0, 1])
+        }
+    }
+
+    @Test func twoPublishersOfOneStreamAreBothRecordedAndAsked() async throws {
+        let one = try await FakePublisher(phone)
+        let two = try await FakePublisher(phone)
+        two.set { $0.epochNumber = 7 }
+        try await RecorderUnderTest.run(listeningTo: [one, two]) { recorder in
+            try one.sample(20)
+            try two.sample(30)
+            // Both are known by name before the session starts.
+            try await recorder.start("warm", one, two)
+            _ = try await recorder.stop("warm")
+            try await recorder.start("s", one, two)
+            for publisher in [one, two] { try publisher.sample(2, isLost: true) }
+            for publisher in [one, two] { try publisher.sample(3) }
+            try await recorder.describing([one, two]) { try await recorder.has(10, of: one) }
+            let report = try await recorder.stop().report
+            #expect(report.streams.first?.lost == 0)
+            let samples = try await recorder.records().filter(\.isSample)
+            #expect(samples.filter { $0.y == 0 }.compactMap(\.x) == [20, 21, 22, 23, 24])
+            #expect(samples.filter { $0.y == 7 }.compactMap(\.x) == [30, 31, 32, 33, 34])
+        }
+    }
+
+    @Test func aReplayOfOtherSamplesIsNotTaken() async throws {
+        try await record { recorder, publisher in
+            let first = publisher.next
+            let gyro = StreamName(device: "phone", stream: "gyro")
+            publisher.onReplay { [publisher] request in
+                var (reply, _) = try publisher.answer(request)
+                // The right numbers of another stream, and the right stream's samples from before.
+                let frames = [publisher.batch(request.from..<request.from + request.count, of: gyro).body]
+                reply.count = request.count
+                return (reply, frames + [publisher.batch(0..<1).body])
+            }
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(3)
+            try await recorder.has(publisher.next - 2, of: publisher)
+            let gaps = try await recorder.stop().report.streams.first?.gaps
+            #expect(gaps == [Gap(epoch: publisher.epoch, from: first, count: 2, reason: .malformed)])
+        }
+    }
+
+    @Test func ofAReplayOnlyWhatCanNotBeReadIsLost() async throws {
+        try await record { recorder, publisher in
+            let first = publisher.next
+            publisher.onReplay { [publisher] request in
+                var (reply, frames) = try publisher.answer(request)
+                if request.from <= first + 10, frames.count > 1 { frames[1] = Array("{]".utf8) }
+                reply.count = max(1, reply.count)
+                return (reply, frames)
+            }
+            try publisher.sample(30, isLost: true)
+            try publisher.sample(3)
+            try await recorder.has(publisher.next - 10, of: publisher)
+            let gaps = try await recorder.stop().report.streams.first?.gaps
+            #expect(gaps == [Gap(epoch: publisher.epoch, from: first + 10, count: 10, reason: .malformed)])
+        }
+    }
+
+    @Test func anAnswerWithoutSamplesIsNotAskedForEndlessly() async throws {
+        try await record { recorder, publisher in
+            publisher.onReplay { request in
+                (SamplesReplay.Reply(from: .min, count: .max, first: .min, last: .max), [])
+            }
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(3)
+            try await recorder.has(publisher.next - 2, of: publisher)
+            #expect(try await recorder.stop().report.streams.first?.gaps.map(\.reason) == [.malformed])
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aBatchThatCanNotBeReadIsHadAgain(isPacked: Bool) async throws {
+        try await record(isPacked: isPacked) { recorder, publisher in
+            try publisher.sample(3, isLost: true)
+            let from = publisher.next - 3
+            let (body, packed) = publisher.batch(from..<from + 3)
+            // Shorter than it says, and longer.
+            let text = String(decoding: body, as: UTF8.self)
+            for count in ["9007199254740992", "9223372036854775807", "2000"] {
+                let lie = text.replacing("\"count\":3", with: "\"count\":\(count)")
+                try publisher.publish(body: Array(lie.utf8), packed: packed)
+            }
+            let far = text.replacing("\"sequence\":\(from)", with: "\"sequence\":9223372036854775807")
+            try publisher.publish(body: Array(far.utf8), packed: packed)
+            try publisher.publish(body: Array(body.dropLast()), packed: packed)
+            try publisher.publish(body: body, packed: packed.map { $0.dropLast() } ?? [1])
+            if isPacked { try publisher.publish(body: body) }
+            try publisher.sample(2)
+            try await recorder.hasAll(of: publisher)
+            #expect(try await recorder.stop().report.isWhole)
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+        }
+    }
+
+    @Test func rowsThatCanNotBeReadAreAGap() async throws {
+        try await record { recorder, publisher in
+            let first = publisher.next
+            try publisher.sample(3, isLost: true)
+            let body = String(decoding: publisher.batch(first..<first + 3).body, as: UTF8.self)
+            try publisher.publish(body: Array(body.replacing("[[", with: "[[1,").utf8))
+            try publisher.sample(2)
+            try await recorder.has(publisher.next - 3, of: publisher)
+            let gaps = try await recorder.stop().report.streams.first?.gaps
+            #expect(gaps == [Gap(epoch: publisher.epoch, from: first, count: 3, reason: .malformed)])
+        }
+    }
+
+    @Test func descriptionsThatMakeNoSenseDoNoHarm() async throws {
+        let publisher = try await FakePublisher(phone)
+        let other = try await FakePublisher(StreamName(device: "phone", stream: "gyro"))
+        try await RecorderUnderTest.run(listeningTo: [publisher, other]) { recorder in
+            try await recorder.start("s", publisher, streams: ["phone/"])
+            try await recorder.prime(publisher)
+            try other.describe { $0.fields = [] }
+            try other.describe { $0.stream = "gyro/x" }
+            try other.describe { $0.clock = ClockReading(uptime: 1e300, date: .now) }
+            try other.describe { $0.clock = ClockReading(uptime: .nan, date: .now) }
+            try other.describe { $0.clock = ClockReading(uptime: 1, date: WallTime(nanosecondsSince1970: .min)) }
+            try other.describe { $0.nextSequence = .min }
+            try publisher.describe { $0.nextSequence = -7 }
+            try other.sample(2)
+            try await recorder.describing([other]) { try await recorder.has(2, of: other) }
+            try publisher.sample(2)
+            try await recorder.hasAll(of: publisher)
+            #expect(try await recorder.stop().report.isWhole)
+        }
+    }
+
+    @Test func aDescriptionThatClaimsMuchIsAGapAtOnce() async throws {
+        try await record { recorder, publisher in
+            let first = publisher.next
+            try publisher.describe { $0.nextSequence = .max }
+            let gap = try #require(try await recorder.events.recording(.gap).gap)
+            #expect(gap.from == first)
+            #expect(gap.reason == .notRetained)
+            let report = try await recorder.stop().report
+            #expect(!report.isWhole)
+            #expect(try await recorder.records().sequences == Array(0..<first))
+        }
+    }
+
+    @Test func timesThatMakeNoSenseAreRecordedAsTheyCome() async throws {
+        try await record { recorder, publisher in
+            for uptime in [-1, 1e30, -1e300, .infinity] { try publisher.sample(uptime: uptime) }
+            try await recorder.hasAll(of: publisher)
+            #expect(try await recorder.stop().report.isWhole)
+        }
+    }
+
+    /// Loses two samples and publishes a third; returns when the recorder has asked for the two.
+    private func loseTwo(of publisher: FakePublisher) async throws {
+        let asked = publisher.replaysAsked
+        try publisher.sample(2, isLost: true)
+        try publisher.sample()
+        try await eventually("a request for the missing samples") { publisher.replaysAsked > asked }
+    }
+
+    /// A session that is primed: nothing gets lost from there on but what the test loses.
+    private func record(
+        isPacked: Bool = false, recoveryLimit: String = "2s", holdLimit: String = "64MB",
+        _ body: @escaping @Sendable (RecorderUnderTest, FakePublisher) async throws -> Void
+    ) async throws {
+        let publisher = try await FakePublisher(phone, isPacked: isPacked)
+        try await RecorderUnderTest.run(
+            listeningTo: [publisher], recoveryLimit: recoveryLimit, holdLimit: holdLimit
+        ) { recorder in
+            try await recorder.start("s", publisher)
+            try await recorder.prime(publisher)
+            try await body(recorder, publisher)
+        }
+    }
+}

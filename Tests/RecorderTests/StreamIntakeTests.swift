@@ -1,0 +1,253 @@
+import Messages
+import Recorder
+import Testing
+
+/// Which samples are written, held back, asked for and given up.
+@Suite(.timeLimit(.minutes(1)))
+struct StreamIntakeTests {
+    @Test func batchesInOrderAreTaken() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<3)
+        model.arrive("a", 3..<4)
+        #expect(model.taken == ["a": [0, 1, 2, 3]])
+        #expect(model.intake.next(of: "a") == 4)
+        #expect(model.intake.isComplete)
+    }
+
+    @Test func whatWasHadIsNotTakenAgain() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<4)
+        #expect(model.admit("a", 1..<4) == .duplicate)
+        #expect(model.admit("a", 2..<6) == .take(2..<4))
+    }
+
+    @Test func aSessionBeginsWhereTheStreamStands() {
+        let model = IntakeModel()
+        model.start("a", at: 100)
+        model.arrive("a", 95..<100)
+        model.arrive("a", 98..<103)
+        #expect(model.taken == ["a": [100, 101, 102]])
+    }
+
+    @Test func aNewEpochIsExpectedFromItsFirstSample() {
+        let model = IntakeModel()
+        model.start("a", at: 100)
+        model.arrive("b", 5..<7)
+        #expect(model.missing == 0..<5)
+        model.bring("b", 0..<5)
+        #expect(model.taken == ["b": Array(0..<7)])
+    }
+
+    @Test func laterBatchesWaitForTheMissingOnes() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<2)
+        #expect(model.admit("a", 5..<7) == .gap)
+        model.arrive("a", 5..<7)
+        model.arrive("a", 7..<9)
+        #expect(model.taken == ["a": [0, 1]])
+        model.bring("a", 0..<4)
+        #expect(model.missing == 4..<5)
+        #expect(!model.intake.isComplete)
+        model.bring("a", 4..<8)
+        #expect(model.taken == ["a": Array(0..<9)])
+        #expect(model.missing == nil)
+    }
+
+    @Test func aReplayOfOtherSamplesBringsNothing() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<2)
+        model.arrive("a", 5..<7)
+        model.bring("b", 2..<5)
+        model.bring("a", 3..<5)
+        model.bring("a", 0..<2)
+        #expect(model.missing == 2..<5)
+        #expect(model.taken == ["a": [0, 1]])
+    }
+
+    @Test func whatCanNotBeHadIsAGapAndTheRestGoesOn() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<2)
+        model.arrive("a", 10..<12)
+        model.giveUp(before: 7)
+        #expect(model.lost == [Gap(epoch: "a", from: 2, count: 5, reason: .notRetained)])
+        model.bring("a", 7..<10)
+        #expect(model.taken == ["a": [0, 1, 7, 8, 9, 10, 11]])
+    }
+
+    @Test func aSecondGapBehindTheFirstIsAskedForNext() {
+        let model = IntakeModel()
+        model.arrive("a", 2..<4)
+        model.arrive("a", 6..<8)
+        model.bring("a", 0..<2)
+        #expect(model.missing == 4..<6)
+        model.bring("a", 4..<6)
+        #expect(model.taken == ["a": Array(0..<8)])
+    }
+
+    @Test func tooMuchThatWaitsGivesUpWhatItWaitsFor() {
+        let model = IntakeModel(maximumHeldBytes: 250)
+        model.arrive("a", 2..<4)
+        model.arrive("a", 4..<6)
+        #expect(model.lost.isEmpty)
+        model.arrive("a", 6..<8)
+        #expect(model.lost == [Gap(epoch: "a", from: 0, count: 2, reason: .heldTooMuch)])
+        #expect(model.taken == ["a": Array(2..<8)])
+    }
+
+    @Test func aDescriptionTellsWhatNoBatchDid() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<2)
+        #expect(!model.expect("a", upTo: 2))
+        #expect(model.expect("a", upTo: 5))
+        #expect(model.missing == 2..<5)
+        #expect(!model.expect("a", upTo: 9))
+    }
+
+    @Test func whatCameAfterTheEndIsNotTaken() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<2)
+        model.end("a", before: 5)
+        #expect(!model.intake.isComplete)
+        model.arrive("a", 2..<7)
+        #expect(model.taken == ["a": Array(0..<5)])
+        #expect(model.intake.isComplete)
+        #expect(model.admit("a", 7..<9) == .late)
+        #expect(model.admit("new", 0..<2) == .late)
+    }
+
+    @Test func anEndInsideOfWhatIsMissingShortensIt() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<2)
+        model.arrive("a", 20..<22)
+        model.end("a", before: 5)
+        #expect(model.missing == 2..<5)
+        model.bring("a", 2..<6)
+        #expect(model.taken == ["a": Array(0..<5)])
+        #expect(model.intake.isComplete)
+    }
+
+    @Test func anEndBeforeWhatIsMissingEndsTheRecovery() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<2)
+        model.arrive("a", 20..<22)
+        model.end("a", before: 1)
+        #expect(model.missing?.isEmpty == true)
+        model.goOn()
+        #expect(model.intake.isComplete)
+        #expect(model.taken == ["a": [0, 1]])
+    }
+
+    @Test func theLastBatchesAreMissedAlsoBehindAnotherGap() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<2)
+        model.arrive("a", 5..<7)
+        model.end("a", before: 9)
+        #expect(!model.expectEnd())
+        model.bring("a", 2..<5)
+        #expect(!model.intake.isComplete)
+        #expect(model.expectEnd())
+        #expect(model.missing == 7..<9)
+        model.bring("a", 7..<9)
+        #expect(model.intake.isComplete)
+        #expect(!model.expectEnd())
+    }
+
+    @Test func numbersThatNoStreamComesToAreRefused() {
+        #expect(StreamIntake.isPossible(sequence: 0, count: 0))
+        #expect(StreamIntake.isPossible(sequence: StreamIntake.maximumSequence - 1, count: 1))
+        #expect(!StreamIntake.isPossible(sequence: StreamIntake.maximumSequence, count: 1))
+        #expect(!StreamIntake.isPossible(sequence: .max, count: 1))
+        #expect(!StreamIntake.isPossible(sequence: 1, count: .max))
+        #expect(!StreamIntake.isPossible(sequence: -1, count: 1))
+        #expect(!StreamIntake.isPossible(sequence: 0, count: -1))
+    }
+
+    @Test func whatAPublisherClaimsIsBounded() {
+        let model = IntakeModel()
+        model.start("a", at: -5)
+        #expect(model.intake.next(of: "a") == 0)
+        #expect(!model.expect("a", upTo: .min))
+        #expect(model.expect("a", upTo: .max))
+        #expect(model.missing == 0..<StreamIntake.maximumSequence)
+        model.end("a", before: .min)
+        model.goOn()
+        #expect(model.intake.isComplete)
+    }
+
+    /// Batches in two or three epochs, some dropped, some twice, some held up; replays that come late, in part, again
+    /// or not at all. Each sample is taken once and in order, or it is part of one gap.
+    @Test(arguments: (0..<300).map { UInt64($0) })
+    func everySampleIsTakenOnceOrInAGap(seed: UInt64) {
+        var random = SplitMix(state: seed)
+        let model = IntakeModel(maximumHeldBytes: Bool.random(using: &random) ? 900 : .max)
+        // What each epoch published, and where the session begins in it.
+        var published: [String: [Range<Int>]] = [:]
+        var starts: [String: Int] = [:]
+        var delayed: [(epoch: String, samples: Range<Int>)] = []
+
+        func replay() {
+            guard let recovery = model.intake.recovery else { return }
+            let missing = recovery.missing
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: model.giveUp()
+            case 1: model.giveUp(before: .random(in: 0...missing.upperBound + 3, using: &random))
+            case 2: break
+            default:
+                let batches = published[recovery.epoch, default: []].filter { $0.overlaps(missing) }
+                for batch in batches.prefix(.random(in: 1...4, using: &random)) {
+                    model.bring(recovery.epoch, batch)
+                    // An answer from long ago comes once more.
+                    if Int.random(in: 0..<5, using: &random) == 0,
+                        let old = published[recovery.epoch]?.randomElement(using: &random)
+                    {
+                        model.bring(recovery.epoch, old)
+                    }
+                }
+            }
+        }
+
+        for epoch in ["a", "b", "c"].prefix(.random(in: 2...3, using: &random)) {
+            var next = epoch == "a" ? Int.random(in: 0..<50, using: &random) : 0
+            starts[epoch] = next
+            model.start(epoch, at: next)
+            for _ in 0..<Int.random(in: 1..<40, using: &random) {
+                let batch = next..<next + Int.random(in: 1..<6, using: &random)
+                next = batch.upperBound
+                published[epoch, default: []].append(batch)
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0...5: model.arrive(epoch, batch)
+                case 6:
+                    model.arrive(epoch, batch)
+                    model.arrive(epoch, batch)
+                case 7: delayed.append((epoch, batch))
+                default: break
+                }
+                if !delayed.isEmpty, Int.random(in: 0..<4, using: &random) == 0 {
+                    let batch = delayed.remove(at: .random(in: 0..<delayed.count, using: &random))
+                    model.arrive(batch.epoch, batch.samples)
+                }
+                if Int.random(in: 0..<5, using: &random) == 0 { _ = model.expect(epoch, upTo: next) }
+                if Int.random(in: 0..<3, using: &random) == 0 { replay() }
+            }
+        }
+        for (epoch, batches) in published {
+            model.end(epoch, before: batches.last?.upperBound ?? 0)
+        }
+        // A recovery may have nothing left to ask for.
+        model.goOn()
+        var rounds = 0
+        while !model.intake.isComplete, rounds < 10_000 {
+            _ = model.expectEnd()
+            replay()
+            rounds += 1
+        }
+        #expect(model.intake.isComplete)
+        for (epoch, batches) in published {
+            let taken = model.taken[epoch] ?? []
+            #expect(taken == taken.sorted())
+            let lost = model.lost.filter { $0.epoch == epoch }.flatMap { $0.from..<$0.from + $0.count }
+            let expected = Array((starts[epoch] ?? 0)..<(batches.last?.upperBound ?? 0))
+            #expect((taken + lost).sorted() == expected)
+        }
+    }
+}
