@@ -1,4 +1,5 @@
 package import ArgumentParser
+package import ZeroMQ
 
 /// A program's main: its options, how its settings are read, and how its service is set up. The rest is the same for
 /// all programs and done here: `--check`, logging, sockets, signals, exit codes, and the `health` subcommand.
@@ -37,6 +38,9 @@ package protocol ServiceCommand: AsyncParsableCommand {
     /// - Throws: `ServiceError` or `Errno`, with what is wrong.
     static func check(_ settings: Settings, _ configuration: ServiceConfiguration) async throws
 
+    /// How the program's PUB socket is bounded.
+    static func publishingOptions(_ settings: Settings) -> SocketOptions
+
     /// Sets the service up. Nothing is answered and no part runs before this returns.
     static func start(_ settings: Settings, on host: ServiceHost) async throws -> RunningService
 }
@@ -45,6 +49,8 @@ extension ServiceCommand {
     package func addFlags(to flags: inout FlagValues) {}
 
     package static func check(_ settings: Settings, _ configuration: ServiceConfiguration) async throws {}
+
+    package static func publishingOptions(_ settings: Settings) -> SocketOptions { .publishing }
 
     /// The command's name, version and subcommands.
     package static func commandConfiguration(abstract: String, discussion: String = "") -> CommandConfiguration {

@@ -22,14 +22,18 @@ package struct ServiceHost: Sendable {
     package let publishEndpoint: String
 
     /// Starts the thread and listens for subscribers.
+    /// - Parameter publishing: what bounds the PUB socket.
     /// - Throws: `ZeroMQError` where the endpoint can't be listened on.
-    package init(configuration: ServiceConfiguration, logger: Logger, health: Health = Health()) throws {
+    package init(
+        configuration: ServiceConfiguration, logger: Logger, health: Health = Health(),
+        publishing: SocketOptions = .publishing
+    ) throws {
         self.configuration = configuration
         self.logger = logger
         self.health = health
         context = try Context()
         thread = try SocketThread(name: "bus")
         (publisher, publishEndpoint) = try EventPublisher.listening(
-            on: configuration.publish.description, context: context, thread: thread)
+            on: configuration.publish.description, context: context, thread: thread, options: publishing)
     }
 }

@@ -5,6 +5,7 @@ import MessageBus
 import ServiceLifecycle
 import Synchronization
 import UnixSignals
+import ZeroMQ
 
 /// Runs a program from its command line to its exit code.
 ///
@@ -18,6 +19,9 @@ package enum ServiceRunner<Command: ServiceCommand> {
     /// How long cut-short parts may take to end, in seconds: they only have to let go. After that the process exits,
     /// whatever its threads hang in.
     private static var lastResort: UInt32 { 2 }
+
+    /// How long the last messages may take to leave: what the sockets linger (`SocketOptions.linger`), and a margin.
+    private static var sendLimit: Duration { .seconds(1) }
 
     /// Runs the program and says its error, if any, on standard error in one sentence.
     /// - Parameters:
@@ -40,20 +44,25 @@ package enum ServiceRunner<Command: ServiceCommand> {
                 return .done
             }
             LoggingSystem.bootstrapStandardError(from: configuration.logLevel)
-            return try await serve(settings, configuration, drainLimit: drainLimit)
+            let (status, end) = try await serve(settings, configuration, drainLimit: drainLimit)
+            // A process that ends takes what it has not sent with it.
+            await end.wait(atMost: sendLimit)
+            return status
         } catch {
             StandardStream.error.print("\(Command.program): \(error)\n")
             return ExitStatus(error)
         }
     }
 
+    /// Runs the service. Nobody holds its sockets when this returns, so that they end once they have sent everything.
     private static func serve(
         _ settings: Command.Settings, _ configuration: ServiceConfiguration, drainLimit: Duration
-    ) async throws -> ExitStatus {
+    ) async throws -> (ExitStatus, ContextEnd) {
+        let host = try ServiceHost(
+            configuration: configuration, logger: Logger(label: Command.program.rawValue),
+            publishing: Command.publishingOptions(settings))
         // A reader of the ready line or the log may go away; that must not end the program.
         signal(SIGPIPE, SIG_IGN)
-
-        let host = try ServiceHost(configuration: configuration, logger: Logger(label: Command.program.rawValue))
         let running = try await Command.start(settings, on: host)
         let bound = Bound(publish: host.publishEndpoint, reply: configuration.reply.description)
         var router = running.router
@@ -77,7 +86,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
         try await run(parts, until: signals, drainLimit: drainLimit, on: host)
         let status = running.outcome()
         host.logger.notice("stopped", metadata: [LogKey.exitCode: "\(status.rawValue)"])
-        return status
+        return (status, host.context.end)
     }
 
     private static func run(

@@ -7,6 +7,8 @@ import CZeroMQ
 public final class Context: Sendable {
     /// zmq_ctx_new(3): "A ØMQ context is thread safe and may be shared among as many application threads as necessary".
     nonisolated(unsafe) let handle: UnsafeMutableRawPointer
+    /// Tells when the context has ended. Keep it, and let go of everything else: then what was sent has left.
+    public let end = ContextEnd()
 
     /// Starts a context.
     /// - Parameters:
@@ -23,5 +25,6 @@ public final class Context: Sendable {
 
     deinit {
         while zmq_ctx_term(handle) != 0, zmq_errno() == ZeroMQError.Code.interrupted.rawValue {}
+        end.come()
     }
 }

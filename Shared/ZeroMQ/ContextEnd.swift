@@ -1,0 +1,21 @@
+/// The end of a context: the moment from which nothing waits to be sent any more.
+public final class ContextEnd: Sendable {
+    private let coming: AsyncStream<Never>
+    private let ending: AsyncStream<Never>.Continuation
+
+    init() {
+        (coming, ending) = AsyncStream.makeStream(of: Never.self)
+    }
+
+    /// Waits for it, or for a time limit.
+    public func wait(atMost limit: Duration) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in self.coming {} }
+            group.addTask { try? await Task.sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    func come() { ending.finish() }
+}
