@@ -49,8 +49,9 @@ package enum SignalSpecification {
         axes == .all ? "" : ",axes=\(axes.letters)"
     }
 
-    /// Splits at each "+" before a letter: the one in 1e+3 is a number's.
+    /// Splits at each "+" before a letter: the one in 1e+3 is a number's. Spaces mean nothing.
     private static func terms(of text: String) -> [String] {
+        let text = text.filter { !$0.isWhitespace }
         var terms = [""]
         for index in text.indices {
             let next = text.index(after: index)

@@ -153,6 +153,7 @@ struct RecordingTests {
             try await recorder.prime(publisher)
             let state = try await recorder.send(RecordingCancel(session: "s"))
             #expect(state.status == "cancelled")
+            #expect(state.logs.map(\.samples) == [publisher.next])
             #expect(try await recorder.records().markers == ["start", "stop"])
             #expect(try await recorder.status().status == "cancelled")
             #expect(try await recorder.refusal(RecordingPause(session: "s")) == "finished")

@@ -23,6 +23,11 @@ struct SignalTests {
         #expect(signal.value(at: 0, index: 0) == SIMD3(13, 10, 11))
     }
 
+    @Test func spacesBetweenTermsMeanNothing() throws {
+        let spaced = try SignalSpecification.signal(" sine:amplitude=2, phase=0.2 + noise:seed=7 ")
+        #expect(try SignalSpecification.signal("sine:amplitude=2,phase=0.2+noise:seed=7") == spaced)
+    }
+
     @Test(arguments: [
         "constant:value=1.5", ancestor, "sine:axes=xz", "noise:seed=18446744073709551615,distribution=uniform",
         "walk", "walk:placement=wrist,pause=5,asymmetry=-0.1+noise:amplitude=0.02+sine:axes=y",
