@@ -92,10 +92,18 @@ let package = Package(
             ], swiftSettings: strict),
         .testTarget(
             name: "SensorPublisherTests",
-            dependencies: ["Messages", "MessageBus", "SensorPublisher", "TestSupport", system], swiftSettings: strict),
+            dependencies: [
+                "MessageBus", "Messages", "SensorPublisher", "ServiceKit", "TestSupport", "ZeroMQ", lifecycle, logging,
+                system,
+            ], swiftSettings: strict),
         .testTarget(
             name: "RecorderTests",
-            dependencies: ["Messages", "MessageBus", "Recorder", "Recording", "TestSupport", system],
+            dependencies: [
+                "MessageBus", "Messages", "Recorder", "Recording", "ServiceKit", "TestSupport", "ZeroMQ", lifecycle,
+                logging, system,
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "SystemTests", dependencies: ["Messages", "MessageBus", "TestSupport", "ZeroMQ", subprocess, system],
             swiftSettings: strict),
     ]
 )
@@ -111,4 +119,5 @@ if Context.environment["HOLDFAST_SANITIZED"] != nil {
 
 // `make docs` alone needs the documentation plugin.
 if Context.environment["HOLDFAST_DOCS"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }

@@ -1,0 +1,55 @@
+# Everything a developer or CI does goes through here. Each target does its own set-up.
+.POSIX:
+.PHONY: run test test-sanitized build lint format bench docs clean setup
+
+SWIFT = swift
+SOURCES = Package.swift Services Shared Tests
+CHECKS = --explicit-target-dependency-import-check error
+# The Swift library is linked in: less memory, a faster start, and programs that run where no Swift is installed.
+RELEASE = $(SWIFT) build -c release --static-swift-stdlib $(CHECKS)
+
+# Records a walk from end to end. REPLAY=file.csv replays one of yours; DURATION=20s; DATA=./data.
+run: setup
+	$(RELEASE) --product sensor-publisher
+	$(RELEASE) --product recorder
+	@Scripts/run "$$($(SWIFT) build -c release --show-bin-path)"
+
+# The real programs come after the rest, which would keep them from their processor.
+test: setup
+	$(SWIFT) build --build-tests $(CHECKS)
+	$(SWIFT) test --skip-build --skip SystemTests
+	$(SWIFT) test --skip-build --filter SystemTests
+
+# Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.
+test-sanitized: setup
+	HOLDFAST_SANITIZED=1 $(SWIFT) build -c release --build-tests --sanitize=thread --scratch-path .build-tsan
+	HOLDFAST_SANITIZED=1 $(SWIFT) test -c release --skip-build --sanitize=thread --scratch-path .build-tsan
+
+build: setup
+	$(RELEASE)
+
+lint:
+	$(SWIFT) format lint --strict --recursive $(SOURCES)
+
+format:
+	$(SWIFT) format --in-place --recursive $(SOURCES)
+
+# Throughput, latency and idle cost, beside a plain loop that receives and writes: see Tests/Benchmarks/README.md.
+bench: setup
+	$(RELEASE) --product sensor-publisher
+	$(RELEASE) --product recorder
+	$(SWIFT) run -c release --package-path Tests/Benchmarks benchmarks \
+	    --programs "$$($(SWIFT) build -c release --show-bin-path)" $(BENCH)
+
+# The reference of the libraries, as static pages in ./docs.
+docs: setup
+	HOLDFAST_DOCS=1 $(SWIFT) package --allow-writing-to-directory docs generate-documentation \
+	    --target ZeroMQ --target Messages --target MessageBus --enable-experimental-combined-documentation \
+	    --output-path docs
+
+clean:
+	$(SWIFT) package clean
+	rm -rf .build-tsan Tests/Benchmarks/.build docs
+
+setup:
+	@Scripts/setup

@@ -1,0 +1,9 @@
+import ArgumentParser
+
+/// Measures the programs of Holdfast, each beside what the machine could do at best.
+@main
+struct BenchmarksCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "benchmarks", abstract: "Measure Holdfast's programs beside a plain loop that does the same.",
+        subcommands: [RunCommand.self, SendCommand.self, FloorCommand.self], defaultSubcommand: RunCommand.self)
+}

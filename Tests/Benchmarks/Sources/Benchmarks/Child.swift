@@ -1,0 +1,101 @@
+import Glibc
+
+/// A process of a measurement: its lines, and what it cost when it has ended.
+final class Child {
+    /// What a process used, from the kernel's account of it.
+    struct Usage {
+        var cpuSeconds: Double
+        var peakMegabytes: Double
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let processIdentifier: pid_t
+    private let input: Int32
+    private let output: Int32
+    private var pending: [UInt8] = []
+
+    init(_ program: String, _ arguments: [String]) throws {
+        var toChild: [Int32] = [0, 0]
+        var fromChild: [Int32] = [0, 0]
+        guard pipe(&toChild) == 0, pipe(&fromChild) == 0 else { throw Failure(description: "pipe failed") }
+        for descriptor in toChild + fromChild { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, toChild[0], STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, fromChild[1], STDOUT_FILENO)
+        var argv: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+        defer { for argument in argv { free(argument) } }
+        var process = pid_t()
+        guard posix_spawn(&process, program, &actions, nil, &argv, environ) == 0 else {
+            throw Failure(description: "\(program) can't be started")
+        }
+        close(toChild[0])
+        close(fromChild[1])
+        processIdentifier = process
+        input = toChild[1]
+        output = fromChild[0]
+    }
+
+    /// The next line that the process prints.
+    func line() throws -> String {
+        while true {
+            if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { pending.removeSubrange(...end) }
+                return String(decoding: pending[..<end], as: UTF8.self)
+            }
+            var bytes = [UInt8](repeating: 0, count: 4_096)
+            let count = read(output, &bytes, bytes.count)
+            guard count > 0 else { throw Failure(description: "a process ended before it said what it should") }
+            pending += bytes.prefix(count)
+        }
+    }
+
+    /// Types a line.
+    func type(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = write(input, bytes, bytes.count)
+    }
+
+    /// CPU seconds used so far, and the peak of resident memory.
+    func usage() throws -> Usage {
+        let statistics = try text(of: "/proc/\(processIdentifier)/stat")
+        let fields = statistics.split(separator: ")").last?.split(separator: " ") ?? []
+        let status = try text(of: "/proc/\(processIdentifier)/status")
+        let peak =
+            status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }?
+            .split(whereSeparator: { !$0.isNumber }).first.flatMap { Double($0) } ?? 0
+        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
+            throw Failure(description: "/proc can't be read")
+        }
+        return Usage(cpuSeconds: (user + system) / Double(sysconf(Int32(_SC_CLK_TCK))), peakMegabytes: peak / 1_000)
+    }
+
+    /// Ends the process, if it has not ended, and waits for it.
+    /// - Returns: all that it used.
+    @discardableResult
+    func end(signal: Int32 = SIGTERM) -> Usage {
+        close(input)
+        close(output)
+        if signal != 0 { kill(processIdentifier, signal) }
+        var status: Int32 = 0
+        var usage = rusage()
+        while wait4(processIdentifier, &status, 0, &usage) < 0, errno == EINTR {}
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return Usage(
+            cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+            peakMegabytes: Double(usage.ru_maxrss) * 1_024 / 1e6)
+    }
+
+    private func text(of path: String) throws -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure(description: "\(path) can't be read") }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        let count = read(descriptor, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
+}

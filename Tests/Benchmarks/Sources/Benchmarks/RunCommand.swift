@@ -1,0 +1,86 @@
+import ArgumentParser
+import Glibc
+import MessageBus
+import Messages
+import ZeroMQ
+
+/// Runs the measurements and prints them as tables.
+///
+/// Floor and program take turns, so that a machine whose speed drifts is unfair to neither; medians are printed.
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Throughput, latency and idle cost of the recorder and the publisher.")
+
+    @Option(help: "The directory of the built programs.")
+    var programs: String
+
+    @Option(help: "How often each is measured, in turn.")
+    var rounds = 3
+
+    @Option(help: "Samples per measurement with 100 samples a message; a tenth with one.")
+    var samples = 10_000_000
+
+    @Option(help: "Where logs are written, and removed again.")
+    var directory = "/var/tmp"
+
+    @Option(parsing: .upToNextOption, help: "Measure these alone: throughput, latency, idle, memory.")
+    var only: [String] = ["throughput", "latency", "idle"]
+
+    func run() async throws {
+        let bench = try Bench(programs: programs, directory: directory)
+        if only.contains("throughput") { try await throughput(bench) }
+        if only.contains("memory") { try await memory(bench) }
+        if only.contains("latency") { try await latency(bench) }
+        if only.contains("idle") { try await idle(bench) }
+    }
+
+    private func throughput(_ bench: Bench) async throws {
+        Standard.print("| wire | batch | log | M samples/s | CPU s/M | MB | floor M/s | floor CPU s/M | ratio |")
+        Standard.print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+        for (wire, format) in [
+            (Wire(kind: .packed, batch: 100), "json"), (Wire(kind: .packed, batch: 100), "csv"),
+            (Wire(kind: .json, batch: 100), "json"), (Wire(kind: .json, batch: 100), "csv"),
+            (Wire(kind: .packed, batch: 1), "json"), (Wire(kind: .json, batch: 1), "json"),
+        ] {
+            let count = wire.batch == 1 ? samples / 10 : samples
+            var floors: [Measurement] = []
+            var measured: [Measurement] = []
+            for _ in 0..<rounds {
+                floors.append(try bench.floor(wire, samples: count))
+                measured.append(try await bench.recorder(wire, samples: count, format: format))
+            }
+            let floor = Measurement.median(of: floors)
+            let program = Measurement.median(of: measured)
+            Standard.print(
+                "| \(wire.kind) | \(wire.batch) | \(format) | \(program.rate) | \(program.cost) | \(program.memory) "
+                    + "| \(floor.rate) | \(floor.cost) | \(Text.decimal(program.samplesPerSecond / floor.samplesPerSecond)) |"
+            )
+        }
+    }
+
+    private func memory(_ bench: Bench) async throws {
+        Standard.print("| samples in one session | peak MB of the recorder |")
+        Standard.print("| --- | --- |")
+        for count in [samples / 10, samples, samples * 10] {
+            let result = try await bench.recorder(Wire(kind: .packed, batch: 100), samples: count, format: "json")
+            Standard.print("| \(count) | \(result.memory) |")
+        }
+    }
+
+    private func latency(_ bench: Bench) async throws {
+        let latency = try await bench.latency(seconds: 20)
+        Standard.print("| 100 Hz, one sample per message | ms |")
+        Standard.print("| --- | --- |")
+        Standard.print("| published to durable, median | \(Text.decimal(latency.median * 1e3)) |")
+        Standard.print("| 99 % | \(Text.decimal(latency.p99 * 1e3)) |")
+        Standard.print("| longest of \(latency.count) | \(Text.decimal(latency.maximum * 1e3)) |")
+    }
+
+    private func idle(_ bench: Bench) async throws {
+        Standard.print("| at rest | % of a core | MB |")
+        Standard.print("| --- | --- | --- |")
+        for (name, cost) in try await bench.idle(seconds: 10) {
+            Standard.print("| \(name) | \(Text.decimal(cost.cpuSeconds * 10)) | \(Text.decimal(cost.peakMegabytes)) |")
+        }
+    }
+}

@@ -1,0 +1,9 @@
+import Glibc
+
+/// Lines on standard output, without a buffer.
+enum Standard {
+    static func print(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        _ = write(STDOUT_FILENO, bytes, bytes.count)
+    }
+}

@@ -1,0 +1,33 @@
+import FoundationEssentials
+import SystemPackage
+import TestSupport
+
+/// The clients of people who don't use Swift: Python with pyzmq and numpy, in a virtual environment of the tests' own.
+enum Python {
+    /// Whether there is a Python to make one with.
+    static let isThere = Tool.path(of: "python3") != nil
+
+    /// The one environment of this test run.
+    private static let environment = Task { try await make() }
+
+    /// Runs a script.
+    /// - Returns: what it printed, once it has exited with 0.
+    static func run(_ script: FilePath, arguments: [String] = []) async throws -> String {
+        let python = try await environment.value.appending("bin/python")
+        return try await Tool.output(of: python, [script.string] + arguments)
+    }
+
+    /// Makes the environment beside the built programs, or finds the one of an earlier run.
+    private static func make() async throws -> FilePath {
+        guard let python = Tool.path(of: "python3") else { throw TestFailure("there is no python3") }
+        let directory = try ProductsDirectory.executable("recorder").removingLastComponent().appending("python-clients")
+        let mark = directory.appending("complete").string
+        if FileManager.default.fileExists(atPath: mark) { return directory }
+        try? FileManager.default.removeItem(atPath: directory.string)
+        _ = try await Tool.output(of: python, ["-m", "venv", directory.string])
+        _ = try await Tool.output(
+            of: directory.appending("bin/python"), ["-m", "pip", "install", "--quiet", "pyzmq", "numpy"])
+        _ = FileManager.default.createFile(atPath: mark, contents: nil)
+        return directory
+    }
+}

@@ -1,0 +1,95 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// A publisher and a recorder, the real programs, on ports and in a directory of their own.
+struct Rig: Sendable {
+    let directory: FilePath
+    let publisher: ProgramUnderTest
+    let publisherReady: ProgramReady
+    let recorder: ProgramUnderTest
+    let recorderReady: ProgramReady
+    /// Asks the publisher.
+    let streams: RequestClient
+    /// Asks the recorder.
+    let recordings: RequestClient
+    let context: Context
+    let thread: SocketThread
+
+    private static let ephemeral = ["--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*"]
+
+    /// Starts both programs, and ends them with the body.
+    /// - Parameters:
+    ///   - publishing: the publisher's options; its configuration file, if any, lies in the directory by then.
+    ///   - recording: the recorder's options.
+    static func run(
+        publishing: [String], recording: [String] = [], files: [String: String] = [:],
+        _ body: @Sendable (Rig) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { directory in
+            for (name, text) in files {
+                try text.write(toFile: directory.appending(name).string, atomically: true, encoding: .utf8)
+            }
+            let context = try Context()
+            let thread = try SocketThread(name: "test")
+            try await ProgramUnderTest.run(
+                "sensor-publisher", arguments: ephemeral + publishing, in: directory
+            ) { publisher in
+                let publisherReady = try await publisher.ready()
+                try await ProgramUnderTest.run(
+                    "recorder",
+                    arguments: ephemeral + ["--data", directory.string, "--subscribe", publisherReady.publish]
+                        + recording,
+                    in: directory
+                ) { recorder in
+                    let recorderReady = try await recorder.ready()
+                    try await body(
+                        Rig(
+                            directory: directory, publisher: publisher, publisherReady: publisherReady,
+                            recorder: recorder, recorderReady: recorderReady,
+                            streams: RequestClient(context: context, thread: thread, endpoint: publisherReady.reply),
+                            recordings: RequestClient(context: context, thread: thread, endpoint: recorderReady.reply),
+                            context: context, thread: thread))
+                }
+            }
+        }
+    }
+
+    /// Starts a session.
+    func start(_ request: RecordingStart) async throws {
+        let reply = try await recordings.send(request, timeout: .seconds(10))
+        #expect(reply.status == "running")
+    }
+
+    /// Ends a session.
+    func stop(_ session: String) async throws -> RecordingResult {
+        try await recordings.send(RecordingStop(session: session), timeout: .seconds(30))
+    }
+
+    /// Starts a stream that was waiting.
+    func startStream(_ name: String) async throws {
+        let stream = try #require(StreamName(name))
+        _ = try await streams.send(StreamsStart(stream: stream), timeout: .seconds(10))
+    }
+
+    /// Waits until a stream's source has given its last sample.
+    func ended(_ name: String) async throws -> StreamDescription {
+        try await eventualValue("the end of \(name)", within: .seconds(40)) {
+            let reply = try await streams.send(StreamsList(), timeout: .seconds(10))
+            return reply.streams.first { $0.name.description == name && $0.state == .ended }
+        }
+    }
+
+    /// The only finished file of a session's only log.
+    func onlyFile(of result: RecordingResult) throws -> FilePath {
+        let log = try #require(result.logs.first)
+        let file = try #require(log.files.first)
+        #expect(result.logs.count == 1)
+        #expect(log.files.count == 1)
+        return FilePath(result.directory).appending(file)
+    }
+}

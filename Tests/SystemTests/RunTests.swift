@@ -1,0 +1,103 @@
+import FoundationEssentials
+import Glibc
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// What `make run` does once everything is built.
+@Suite(.timeLimit(.minutes(2)))
+struct RunTests {
+    @Test func aWalkIsRecordedAndNothingIsLeftRunning() async throws {
+        try await run(duration: "2s") { run, directory in
+            let end = try await run.end(within: .seconds(60))
+            #expect(end == .exited(0))
+            let output = run.standardOutput
+            #expect(output.contains("left-wrist/accelerometer"))
+            #expect(output.contains("files are in \(directory)"))
+            let files = try FileManager.default.subpathsOfDirectory(atPath: directory.string)
+            let log = try #require(files.first { $0.contains("left-wrist_accelerometer-") })
+            let records = try LogRecord.read(directory.appending(log))
+            #expect(records.compactMap(\.marker) == ["start", "step", "stop"])
+            let count = records.filter { $0.sensorType != nil }.count
+            // 2 s at 100 Hz, and the time that a request takes; a loaded machine takes longer, never shorter.
+            #expect(count >= 195)
+        }
+    }
+
+    @Test func controlCEndsItCleanly() async throws {
+        try await run(duration: "1h") { run, directory in
+            _ = try await run.line("the session's name") { $0.hasPrefix("recording session ") }
+            // A terminal sends it to all that runs in the foreground.
+            let group = try #require(run.processIdentifier)
+            #expect(kill(-group, SIGINT) == 0)
+            let end = try await run.end(within: .seconds(60))
+            #expect(end == .exited(0))
+            #expect(run.standardOutput.contains("files are in \(directory)"))
+        }
+    }
+
+    @Test func aRecordingOfOnesOwnIsReplayed() async throws {
+        try await withTemporaryDirectory { directory in
+            let file = directory.appending("mine.csv")
+            let rows = (0..<50).map { "\(Double($0) / 50),0.1,0.2,0.\($0)" }
+            try ("t,x,y,z\n" + rows.joined(separator: "\n")).write(
+                toFile: file.string, atomically: true, encoding: .utf8)
+            try await run(duration: "2s", replay: file) { run, _ in
+                let end = try await run.end(within: .seconds(60))
+                #expect(end == .exited(0))
+            }
+        }
+    }
+
+    @Test func aFileThatIsNotThereIsNamed() async throws {
+        try await run(duration: "1s", replay: "/no/such/file.csv") { run, _ in
+            let end = try await run.end(within: .seconds(60))
+            #expect(end == .exited(69))
+            #expect(run.standardError.contains("/no/such/file.csv"))
+        }
+    }
+
+    /// Runs the script on ports and in a directory of its own, and checks that it leaves no process behind.
+    private func run(
+        duration: String, replay: FilePath? = nil,
+        _ body: (ProgramUnderTest, FilePath) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { directory in
+            let script = FilePath(#filePath).removingLastComponent().appending("../../Scripts/run")
+            let ports = try Self.freePorts(4).map { "tcp://127.0.0.1:\($0)" }
+            var environment = [
+                "DURATION": duration, "DATA": directory.string, "HOLDFAST_SENSOR_PUBLISHER_PUBLISH": ports[0],
+                "HOLDFAST_SENSOR_PUBLISHER_REPLY": ports[1], "HOLDFAST_RECORDER_SUBSCRIBE": ports[0],
+                "HOLDFAST_RECORDER_PUBLISH": ports[2], "HOLDFAST_RECORDER_REPLY": ports[3],
+            ]
+            environment["REPLAY"] = replay?.string
+            let programs = try ProductsDirectory.executable("recorder").removingLastComponent()
+            try await ProgramUnderTest.run(
+                executable: "/bin/sh", arguments: [script.string, programs.string], environment: environment,
+                in: directory
+            ) { run in
+                try await body(run, directory)
+            }
+            #expect(try Self.processes(mentioning: ports[0]).isEmpty)
+        }
+    }
+
+    /// Ports that nobody listened on a moment ago.
+    private static func freePorts(_ count: Int) throws -> [Substring] {
+        let context = try Context()
+        let sockets = try (0..<count).map { _ in try Publisher(context: context) }
+        return try sockets.map { socket in
+            try #require(try socket.bind(to: "tcp://127.0.0.1:*").split(separator: ":").last)
+        }
+    }
+
+    /// The processes whose environment has a text.
+    private static func processes(mentioning text: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { name in
+            guard name.allSatisfy(\.isNumber) else { return false }
+            let environment = try? Data(contentsOf: URL(filePath: "/proc/\(name)/environ"))
+            return environment.map { String(decoding: $0, as: UTF8.self).contains(text) } ?? false
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import FoundationEssentials
+import SystemPackage
+
+/// A recording to replay: times and accelerations, read here by other means than the publisher's.
+struct SourceFile {
+    let times: [Double]
+    let rows: [[Double]]
+
+    /// Reads plain CSV with columns `t,x,y,z` in this order.
+    init(csv text: String) {
+        let lines = text.split(separator: "\n").dropFirst()
+        let numbers = lines.map { $0.split(separator: ",").map { Double($0) ?? .nan } }
+        times = numbers.map { $0[0] }
+        rows = numbers.map { Array($0[1...3]) }
+    }
+
+    /// Reads gzipped CSV, unpacked by the system's own tool.
+    init(gzip path: FilePath) async throws {
+        self.init(csv: try await Tool.output(of: "/bin/gzip", ["-dc", path.string]))
+    }
+}
