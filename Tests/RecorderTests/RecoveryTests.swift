@@ -121,7 +121,8 @@ struct RecoveryTests {
     }
 
     @Test func aPublisherThatDoesNotAnswerIsGivenUpAfterTheLimit() async throws {
-        try await record(recoveryLimit: "200ms") { recorder, publisher in
+        // Long enough for a busy machine: what is asked for later must be had within it.
+        try await record(recoveryLimit: "2s") { recorder, publisher in
             let first = publisher.next
             let gate = Gate()
             publisher.onReplay { _ in
@@ -133,7 +134,7 @@ struct RecoveryTests {
             try publisher.sample(3)
             let event = try await recorder.events.recording(.gap)
             #expect(event.gap == Gap(epoch: publisher.epoch, from: first, count: 2, reason: .publisherUnreachable))
-            #expect(ContinuousClock.now - start >= .milliseconds(200))
+            #expect(ContinuousClock.now - start >= .seconds(2))
             try await recorder.has(publisher.next - 2, of: publisher)
             gate.open()
             publisher.onReplay(nil)
