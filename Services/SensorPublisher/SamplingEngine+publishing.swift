@@ -44,19 +44,20 @@ extension SamplingEngine {
     }
 
     /// Describes a stream, and says so if it has failed, where its state is another than the one described last.
-    func noteState(of stream: PublishedStream) {
-        guard stream.state != stream.describedState else { return }
-        describe(stream)
-        guard let failure = stream.sampler.failure else { return }
+    /// - Parameter clock: what the description is to say of the clocks, whatever the state.
+    func noteState(of stream: PublishedStream, clock: ClockReading? = nil) {
+        let isNew = stream.state != stream.describedState
+        if isNew || clock != nil { describe(stream, clock: clock) }
+        guard isNew, let failure = stream.sampler.failure else { return }
         health.report(.degraded, "\(stream.name) has failed: \(failure)", for: "stream \(stream.name)")
         logger.error("stream failed", metadata: ["stream": "\(stream.name)", LogKey.error: "\(failure)"])
     }
 
-    /// Publishes a stream's description.
-    func describe(_ stream: PublishedStream) {
+    /// Publishes a stream's description, with the clocks as they are now or as they were at another instant.
+    func describe(_ stream: PublishedStream, clock: ClockReading? = nil) {
         guard stream.isKnown else { return }
         do {
-            try events.publish(description(of: stream))
+            try events.publish(description(of: stream, clock: clock))
             stream.descriptions += 1
             stream.describedState = stream.state
         } catch {
@@ -65,8 +66,14 @@ extension SamplingEngine {
     }
 
     /// What a stream is now.
-    func description(of stream: PublishedStream) -> StreamDescription {
-        stream.description(replay: replayEndpoint, clock: .now)
+    func description(of stream: PublishedStream, clock: ClockReading? = nil) -> StreamDescription {
+        stream.description(replay: replayEndpoint, clock: clock ?? reading(at: MonotonicClock.now))
+    }
+
+    /// All clocks at this instant.
+    func reading(at now: Int64) -> ClockReading {
+        ClockReading(
+            uptime: Nanoseconds.seconds(now), date: .now, elapsed: Nanoseconds.seconds(sleepWatch.elapsed(at: now)))
     }
 
     /// Puts what was measured where `service.health` finds it.

@@ -20,12 +20,12 @@ extension SamplingEngine {
     /// All streams, when what was sampled so far is published.
     func list() async throws -> StreamsList.Reply {
         begin()
-        let now = MonotonicClock.now
+        let now = instant()
         for stream in streams {
             try await catchUp(stream, to: now)
             if let waiting = stream.sampler.flush(at: now) { publish([waiting], of: stream) }
         }
-        return StreamsList.Reply(streams: streams.filter(\.isKnown).map(description))
+        return StreamsList.Reply(streams: streams.filter(\.isKnown).map { description(of: $0) })
     }
 
     /// Starts a stream.
@@ -34,7 +34,7 @@ extension SamplingEngine {
         guard !isStopping else { throw RequestError(.stopping, "the program is stopping") }
         let stream = try known(request.stream)
         do {
-            try start(stream, at: Self.wholeMicrosecond(MonotonicClock.now))
+            try start(stream, at: Self.wholeMicrosecond(instant()))
         } catch {
             throw RequestError(error, of: request.stream)
         }
@@ -48,7 +48,7 @@ extension SamplingEngine {
         guard stream.sampler.state == .running else {
             throw RequestError(.notRunning, "\(request.stream) is not running: it is \(stream.state.rawValue)")
         }
-        let now = MonotonicClock.now
+        let now = instant()
         try await catchUp(stream, to: now)
         if let last = stream.sampler.stop(at: now) { publish([last], of: stream) }
         noteState(of: stream)

@@ -42,12 +42,14 @@ actor SamplingEngine {
     let live: (stream: PublishedStream, input: LiveInput)?
     private let standardInput: FileDescriptor
     private let startsStopped: Bool
+    private let elapsedClock: @Sendable () -> Int64
     private let replay = Mutex("")
 
     /// The runs that are to be driven. One per start; each ends within a second of its stream's stop.
     nonisolated let runs: AsyncStream<Run>
     let beginning: AsyncStream<Run>.Continuation
 
+    var sleepWatch: SleepWatch
     var retention: RetentionBuffer
     var body = ByteBuffer(capacity: 1 << 16)
     var matrix: ByteBuffer? = ByteBuffer(capacity: 1 << 12)
@@ -61,9 +63,14 @@ actor SamplingEngine {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// Opens all sources.
-    /// - Parameter standardInput: where a live stream reads.
+    /// - Parameters:
+    ///   - standardInput: where a live stream reads.
+    ///   - elapsedClock: a clock that goes on while the machine sleeps, in nanoseconds.
     /// - Throws: `ServiceError` for a source that can't be opened, `ZeroMQError` where the thread can't be made.
-    init(settings: PublisherSettings, host: ServiceHost, standardInput: FileDescriptor = .standardInput) throws {
+    init(
+        settings: PublisherSettings, host: ServiceHost, standardInput: FileDescriptor = .standardInput,
+        elapsedClock: @escaping @Sendable () -> Int64
+    ) throws {
         let epoch = epoch
         do throws(PublisherError) {
             streams = try settings.streams.map { (stream) throws(PublisherError) in
@@ -75,6 +82,8 @@ actor SamplingEngine {
         live = streams.lazy.compactMap { stream in (stream.sampler as? LiveInput).map { (stream, $0) } }.first
         startsStopped = settings.startsStopped
         self.standardInput = standardInput
+        self.elapsedClock = elapsedClock
+        sleepWatch = SleepWatch(elapsedClock: elapsedClock)
         retention = RetentionBuffer(
             maximumAge: settings.retention.nanoseconds, maximumBytes: settings.retentionBytes.bytes)
         events = host.publisher
@@ -96,7 +105,7 @@ actor SamplingEngine {
     func begin() {
         guard !hasBegun else { return }
         hasBegun = true
-        let now = Self.wholeMicrosecond(MonotonicClock.now)
+        let now = Self.wholeMicrosecond(instant())
         for stream in streams {
             do throws(PublisherError) {
                 if startsStopped { describe(stream) } else { try start(stream, at: now) }
@@ -129,7 +138,7 @@ actor SamplingEngine {
                 try Task.checkCancellation()
                 await Task.yield()
             }
-            if stream.starts == run.start { advance(stream, to: MonotonicClock.now) }
+            if stream.starts == run.start { advance(stream, to: instant()) }
         }
     }
 
@@ -141,8 +150,9 @@ actor SamplingEngine {
             // Ticks lie on a grid; those that passed meanwhile are skipped.
             tick += interval * (1 + max(0, (MonotonicClock.now - tick) / interval))
             try await thread.sleep(until: tick)
+            let now = instant()
             for stream in streams { describe(stream) }
-            retention.expire(at: MonotonicClock.now)
+            retention.expire(at: now)
             measure()
             logMalformedLines()
         }
@@ -155,10 +165,10 @@ actor SamplingEngine {
         while true {
             let descriptor = standardInput.rawValue
             guard try await thread.readable(descriptor: descriptor, deadline: live.input.nextDeadline) else {
-                advance(live.stream, to: MonotonicClock.now)
+                advance(live.stream, to: instant())
                 continue
             }
-            let now = Self.wholeMicrosecond(MonotonicClock.now)
+            let now = Self.wholeMicrosecond(instant())
             do {
                 // It is readable, so this does not wait.
                 let count = try chunk.withUnsafeMutableBytes { try standardInput.read(into: $0) }
@@ -180,7 +190,7 @@ actor SamplingEngine {
     func finish() async {
         isStopping = true
         begin()
-        let now = MonotonicClock.now
+        let now = instant()
         for stream in streams {
             while isDue(stream, at: now), MonotonicClock.now < now + Self.longestFinish {
                 advance(stream, to: now)
@@ -205,6 +215,25 @@ actor SamplingEngine {
             try Task.checkCancellation()
             await Task.yield()
         }
+    }
+
+    /// This instant, on the clock of uptimes.
+    ///
+    /// If the machine slept before it, the batches under way are ended and all streams described: batches that were
+    /// published before the description have uptimes up to that of its clock, and those after it have later ones.
+    func instant() -> Int64 {
+        let elapsed = elapsedClock()
+        let now = MonotonicClock.now
+        guard let slept = sleepWatch.notice(elapsed: elapsed, uptime: now) else { return now }
+        let clock = reading(at: now)
+        logger.notice("the machine slept", metadata: ["slept.seconds": "\(Nanoseconds.seconds(slept))"])
+        for stream in streams {
+            // One turn's samples at most: a stream that is far behind its schedule is not taken to its end here.
+            publish(stream.sampler.advance(to: now, limit: Self.samplesPerTurn), of: stream, takenAt: now)
+            if !isDue(stream, at: now), let last = stream.sampler.flush(at: now) { publish([last], of: stream) }
+        }
+        for stream in streams { noteState(of: stream, clock: clock) }
+        return now
     }
 
     /// How far a stream is behind its schedule; below 0 while it is not.

@@ -117,7 +117,14 @@ package struct SensorPublisherCommand: ServiceCommand {
     }
 
     package static func start(_ settings: PublisherSettings, on host: ServiceHost) async throws -> RunningService {
-        let engine = try SamplingEngine(settings: settings, host: host)
+        try start(settings, on: host) { SleepWatch.elapsedNow }
+    }
+
+    /// Starts with another clock to notice by that the machine slept, in nanoseconds.
+    package static func start(
+        _ settings: PublisherSettings, on host: ServiceHost, elapsedClock: @escaping @Sendable () -> Int64
+    ) throws -> RunningService {
+        let engine = try SamplingEngine(settings: settings, host: host, elapsedClock: elapsedClock)
         return RunningService(
             router: RequestRouter(engine),
             parts: { endpoints in

@@ -1,13 +1,17 @@
 /// One instant on both of a publisher's clocks: how to turn uptimes into wall time.
 public struct ClockReading: Codable, Hashable, Sendable {
-    /// Seconds on the publisher's monotonic clock.
+    /// Seconds on the publisher's monotonic clock, which stands still while the machine sleeps.
     public var uptime: Double
     /// The same instant on its wall clock.
     public var date: WallTime
+    /// The same instant in seconds on a clock that goes on while the machine sleeps: `elapsed - uptime` grows by the time
+    /// slept. Only the difference means something. Descriptions of streams have it; batches don't.
+    public var elapsed: Double?
 
-    /// A reading of both clocks.
-    public init(uptime: Double, date: WallTime) {
+    /// A reading of the clocks.
+    public init(uptime: Double, date: WallTime, elapsed: Double? = nil) {
         self.uptime = uptime
         self.date = date
+        self.elapsed = elapsed
     }
 }

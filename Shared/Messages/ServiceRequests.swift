@@ -42,6 +42,27 @@ public struct ServiceHealth: Request, Hashable {
     public init() {}
 }
 
+/// Asks a program what its clocks say: `service.clock`.
+///
+/// The clocks are read just before the reply. Who asks several times, and takes the answer that came back soonest, knows
+/// how far the clocks of two machines are apart, to half the time between question and answer.
+public struct ServiceClock: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "service.clock"
+
+    /// What a program's clocks say.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// Both clocks at one instant.
+        public var clock: ClockReading
+
+        /// An answer.
+        public init(clock: ClockReading) { self.clock = clock }
+    }
+
+    /// Asks.
+    public init() {}
+}
+
 /// Asks a program what it is: `service.describe`.
 public struct ServiceDescribe: Request, Hashable {
     /// The method's name on the wire.

@@ -55,6 +55,9 @@ struct GoldenTests {
 
     @Test func events() throws {
         try expectGolden("stream.v1", Self.description)
+        var described = Self.description
+        described.clock.elapsed = 5234.75
+        try expectGolden("stream.v1-elapsed", described)
         try expectGolden(
             "recording.v1",
             RecordingEvent(
@@ -80,6 +83,8 @@ struct GoldenTests {
             ServiceHealth.Reply(
                 status: .degraded, reasons: ["the disk is slow"], uptime: 12.5, version: "0.1.0",
                 measures: ["latenessMedianSeconds": 0.0001]))
+        try expectGolden(ServiceClock())
+        try expectGolden(reply: ServiceClock.self, ServiceClock.Reply(clock: Self.clock))
         try expectGolden(ServiceDescribe())
         try expectGolden(
             reply: ServiceDescribe.self,

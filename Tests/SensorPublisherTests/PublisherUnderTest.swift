@@ -13,9 +13,12 @@ struct PublisherUnderTest {
     private let client: RequestClient
 
     /// Runs a publisher as long as a closure does.
-    /// - Parameter flags: as on the command line, by key.
+    /// - Parameters:
+    ///   - flags: as on the command line, by key.
+    ///   - elapsedClock: the clock that goes on while the machine sleeps.
     static func run(
-        _ flags: [String: String], _ body: (PublisherUnderTest) async throws -> Void
+        _ flags: [String: String], elapsedClock: @escaping @Sendable () -> Int64 = { SleepWatch.elapsedNow },
+        _ body: (PublisherUnderTest) async throws -> Void
     ) async throws {
         var values = FlagValues()
         values.set("publish", "tcp://127.0.0.1:*")
@@ -28,7 +31,7 @@ struct PublisherUnderTest {
 
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let host = try ServiceHost(configuration: configuration, logger: logger)
-        let running = try await SensorPublisherCommand.start(settings, on: host)
+        let running = try SensorPublisherCommand.start(settings, on: host, elapsedClock: elapsedClock)
         let server = try await ReplyServer(
             listeningOn: configuration.reply.description, router: running.router, context: host.context,
             thread: host.thread)

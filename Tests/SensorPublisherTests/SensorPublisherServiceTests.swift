@@ -1,7 +1,10 @@
 import Messages
 import SensorPublisher
 import ServiceKit
+import Synchronization
+import TestSupport
 import Testing
+import ZeroMQ
 
 /// The whole service over real sockets.
 @Suite(.timeLimit(.minutes(1)))
@@ -104,6 +107,33 @@ struct SensorPublisherServiceTests {
                 #expect(stopped.nextSequence == expected)
                 #expect(try await publisher.stream("phone/accelerometer")?.nextSequence == expected)
             }
+        }
+    }
+
+    @Test func aSleepEndsTheBatchAndIsToldBeforeTheNext() async throws {
+        let slept = Atomic(0)
+        let flags = ["signal": "sine", "rate": "500", "batch": "100000", "start-stopped": "true"]
+        try await PublisherUnderTest.run(
+            flags, elapsedClock: { SleepWatch.elapsedNow + Int64(slept.load(ordering: .relaxed)) }
+        ) { publisher in
+            let listener = try await publisher.listener()
+            let started = try await publisher.ask(StreamsStart(stream: phone))
+            let before = try #require(started.clock.elapsed) - started.clock.uptime
+            try await eventually("a sample") { MonotonicClock.now > Int64(started.clock.uptime * 1e9) + 20_000_000 }
+            slept.store(5_000_000_000, ordering: .relaxed)
+            // A list looks at the clocks, if no description came first.
+            let listed = try #require(try await publisher.stream("phone/accelerometer"))
+            #expect(abs(try #require(listed.clock.elapsed) - listed.clock.uptime - before - 5) < 1e-6)
+
+            let (ended, described) = try await listener.batches { $0.clock.elapsed ?? 0 > $0.clock.uptime + before + 4 }
+            #expect(ended.map(\.batch.sequence) == [0], "no batch goes over the sleep")
+            let earlier = try #require(ended.first).rows.map { $0[0] }
+            #expect(described.nextSequence == earlier.count)
+            #expect(earlier.allSatisfy { $0 <= described.clock.uptime })
+            _ = try await publisher.ask(StreamsStop(stream: phone))
+            let later = try await listener.batches { $0.state == .stopped }.batches.flatMap(\.rows).map { $0[0] }
+            #expect(later.allSatisfy { $0 > described.clock.uptime })
+            #expect(later.count > 0)
         }
     }
 

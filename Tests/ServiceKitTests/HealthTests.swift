@@ -35,19 +35,28 @@ struct HealthTests {
         #expect(health.reply.measures == ["latenessMedianSeconds": 0.25])
     }
 
-    @Test func everyProgramAnswersHealthAndDescription() async throws {
+    @Test func everyProgramAnswersHealthDescriptionAndClock() async throws {
         var router = RequestRouter()
         router.onServiceRequests(of: .recorder, health: health) {
             ServiceEndpoints(publish: "tcp://127.0.0.1:1", reply: "tcp://127.0.0.1:2")
         }
         health.report(.degraded, "one thing", for: "thing")
-        let health = #"{"reasons":["one thing"],"status":"degraded","uptime":1.5,"version":"0.1.0"}"#
+        let health = #"{"reasons":["one thing"],"status":"degraded","uptime":1.5,"version":"0.2.0"}"#
         #expect(try await Self.ask(router, "service.health") == #"{"id":1,"jsonrpc":"2.0","result":\#(health)}"#)
         let endpoints = #"{"publish":"tcp://127.0.0.1:1","reply":"tcp://127.0.0.1:2"}"#
-        let methods = #"["service.describe","service.health"]"#
+        let methods = #"["service.clock","service.describe","service.health"]"#
         let description =
-            #"{"endpoints":\#(endpoints),"methods":\#(methods),"name":"recorder","version":"0.1.0"}"#
+            #"{"endpoints":\#(endpoints),"methods":\#(methods),"name":"recorder","version":"0.2.0"}"#
         #expect(try await Self.ask(router, "service.describe") == #"{"id":1,"jsonrpc":"2.0","result":\#(description)}"#)
+        let before = ClockReading.now
+        let reply = try await Self.ask(router, "service.clock")
+        let after = ClockReading.now
+        let clock = try WireCoding.decode(ReplyEnvelope<ServiceClock.Reply>.self, from: reply.utf8).result?.clock
+        let read = try #require(clock)
+        #expect((before.uptime...after.uptime).contains(read.uptime))
+        // On the wire a date has microseconds.
+        #expect((before.date.seconds - 1e-6...after.date.seconds).contains(read.date.seconds))
+        #expect(read.elapsed == nil)
     }
 
     private static func ask(_ router: RequestRouter, _ method: String) async throws -> String {

@@ -1,9 +1,0 @@
-import Messages
-import ZeroMQ
-
-extension ClockReading {
-    /// Both clocks, read one right after the other.
-    static var now: ClockReading {
-        ClockReading(uptime: Nanoseconds.seconds(MonotonicClock.now), date: .now)
-    }
-}

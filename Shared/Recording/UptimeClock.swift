@@ -1,0 +1,86 @@
+package import Messages
+
+/// Turns a publisher's uptimes into times that go on while its machine sleeps.
+///
+/// An uptime stands still in sleep, so two samples a second apart may have hours between them. This holds what both clocks
+/// said at the start, and again at each wake; a time counts from the last of these that is not after it, and a time before
+/// the first counts from the first. All times are nanoseconds. Knows no clock: it is told what publishers describe.
+package struct UptimeClock: Codable, Hashable, Sendable {
+    /// What both clocks said at one instant.
+    private struct Reading: Codable, Hashable, Sendable {
+        var uptime: Int64
+        var elapsed: Int64
+
+        /// How far the clocks are apart. Wraps around where a stranger's clocks make no sense, in place of a trap.
+        var difference: Int64 { elapsed &- uptime }
+    }
+
+    /// How much further apart the clocks must be before that is a sleep: readings are not exact.
+    private static let shortestSleep: Int64 = 1_000_000
+    /// How many wakes are remembered, so that a stranger can't fill the memory. A machine that sleeps every minute has a
+    /// day; of more, the oldest are forgotten.
+    private static let maximumWakes = 1_440
+
+    private var start: Reading
+    /// In order of their uptimes.
+    private var wakes: [Reading] = []
+
+    /// Begins with what the clocks said at one instant.
+    package init(uptime: Int64, elapsed: Int64) {
+        start = Reading(uptime: uptime, elapsed: elapsed)
+    }
+
+    /// Begins with what a publisher's description says; nil if it has no clock that goes on in sleep, or makes no sense.
+    package init?(_ clock: ClockReading) {
+        guard let (uptime, elapsed) = Self.nanoseconds(clock) else { return nil }
+        self.init(uptime: uptime, elapsed: elapsed)
+    }
+
+    /// Takes what the clocks said later.
+    ///
+    /// - Returns: whether the machine slept since the last wake.
+    @discardableResult
+    package mutating func note(uptime: Int64, elapsed: Int64) -> Bool {
+        let reading = Reading(uptime: uptime, elapsed: elapsed)
+        let last = wakes.last ?? start
+        let (slept, overflow) = reading.difference.subtractingReportingOverflow(last.difference)
+        guard uptime >= last.uptime, !overflow, slept > Self.shortestSleep else { return false }
+        if wakes.count == Self.maximumWakes { wakes.removeFirst() }
+        wakes.append(reading)
+        return true
+    }
+
+    /// Takes what a publisher's description says later.
+    ///
+    /// - Returns: whether the machine slept since the last wake.
+    @discardableResult
+    package mutating func note(_ clock: ClockReading) -> Bool {
+        guard let (uptime, elapsed) = Self.nanoseconds(clock) else { return false }
+        return note(uptime: uptime, elapsed: elapsed)
+    }
+
+    /// What the clock that goes on in sleep said at an uptime.
+    package func elapsed(at uptime: Int64) -> Int64 { uptime &+ reading(at: uptime).difference }
+
+    /// The time from the start to an uptime, sleep included; below 0 before the start.
+    package func sinceStart(at uptime: Int64) -> Int64 { elapsed(at: uptime) &- start.elapsed }
+
+    /// What must be subtracted from an uptime, and from others between the same two wakes, to get the times since some
+    /// other start, sleep included.
+    ///
+    /// - Parameter start: what must be subtracted before the first wake: the uptime at that other start.
+    package func origin(at uptime: Int64, start: Int64) -> Int64 {
+        start &- (reading(at: uptime).difference &- self.start.difference)
+    }
+
+    /// The last reading that is not after an uptime. Nearly all times are after the last one.
+    private func reading(at uptime: Int64) -> Reading {
+        wakes.last { $0.uptime <= uptime } ?? start
+    }
+
+    private static func nanoseconds(_ clock: ClockReading) -> (uptime: Int64, elapsed: Int64)? {
+        // 126 years; beyond, differences could not be held.
+        guard let elapsed = clock.elapsed, elapsed.magnitude < 4e9, clock.uptime.magnitude < 4e9 else { return nil }
+        return (Int64((clock.uptime * 1e9).rounded()), Int64((elapsed * 1e9).rounded()))
+    }
+}

@@ -1,0 +1,125 @@
+import Messages
+import Recording
+import Testing
+
+/// SEEDS cases 33 to 36, and what they leave open.
+@Suite(.timeLimit(.minutes(1)))
+struct UptimeClockTests {
+    private static let minute: Int64 = 60_000_000_000
+    private let minute = Self.minute
+    private let start: Int64 = 1_000 * Self.minute + 123
+    private let startElapsed: Int64 = 5_000 * Self.minute + 456
+
+    /// Started; asleep after 3 minutes for 5, so that it wakes 8 minutes after the start.
+    private var slept: UptimeClock {
+        var clock = UptimeClock(uptime: start, elapsed: startElapsed)
+        let isWake = clock.note(uptime: start + 3 * minute, elapsed: startElapsed + 8 * minute)
+        #expect(isWake)
+        return clock
+    }
+
+    @Test func case33BeforeASleepBothClocksRunAlike() {
+        #expect(slept.elapsed(at: start + minute) == startElapsed + minute)
+        #expect(slept.sinceStart(at: start + minute) == minute)
+    }
+
+    @Test func case34ATimeBeforeTheStartCountsBackFromIt() {
+        #expect(slept.elapsed(at: start - minute) == startElapsed - minute)
+        #expect(slept.sinceStart(at: start - minute) == -minute)
+    }
+
+    @Test func case35AfterASleepItsLengthIsAdded() {
+        #expect(slept.elapsed(at: start + 5 * minute) == startElapsed + 10 * minute)
+        #expect(slept.sinceStart(at: start + 5 * minute) == 10 * minute)
+    }
+
+    @Test func case36ASecondSleepIsAddedToTheFirst() {
+        var clock = slept
+        let wake = (uptime: start + 10 * minute, elapsed: startElapsed + 17 * minute)
+        let isWake = clock.note(uptime: wake.uptime, elapsed: wake.elapsed)
+        #expect(isWake)
+        #expect(clock.elapsed(at: wake.uptime + 10 * minute) == wake.elapsed + 10 * minute)
+        #expect(clock.sinceStart(at: wake.uptime + 10 * minute) == 27 * minute)
+        // What was before keeps its time.
+        #expect(clock.elapsed(at: start + 5 * minute) == startElapsed + 10 * minute)
+        #expect(clock.elapsed(at: start + minute) == startElapsed + minute)
+    }
+
+    @Test func atAWakeTheNewReadingCounts() {
+        let asleep = start + 3 * minute
+        #expect(slept.sinceStart(at: asleep - 1) == 3 * minute - 1)
+        #expect(slept.sinceStart(at: asleep) == 8 * minute)
+    }
+
+    @Test func onlyMoreThanAMillisecondIsASleep() {
+        var clock = UptimeClock(uptime: start, elapsed: startElapsed)
+        var noted = [clock.note(uptime: start + minute, elapsed: startElapsed + minute + 1_000_000)]
+        #expect(clock.sinceStart(at: start + 2 * minute) == 2 * minute)
+        noted.append(clock.note(uptime: start + minute, elapsed: startElapsed + minute + 1_000_001))
+        #expect(clock.sinceStart(at: start + 2 * minute) == 2 * minute + 1_000_001)
+        noted.append(clock.note(uptime: start + 3 * minute, elapsed: startElapsed + 3 * minute + 1_500_000))
+        #expect(noted == [false, true, false])
+    }
+
+    @Test func descriptionsThatComeLateOrGoBackChangeNothing() {
+        var clock = slept
+        var noted = [clock.note(uptime: start + minute, elapsed: startElapsed + 100 * minute)]
+        noted.append(clock.note(uptime: start + 4 * minute, elapsed: startElapsed + 4 * minute))
+        #expect(noted == [false, false])
+        #expect(clock == slept)
+    }
+
+    @Test func anOriginTurnsUptimesIntoTimesSinceAnotherStart() {
+        // The session started half a minute before the clocks were read first.
+        let session = start - minute / 2
+        for uptime in [start - minute, start + minute, start + 3 * minute, start + 5 * minute] {
+            let time = uptime - slept.origin(at: uptime, start: session)
+            #expect(time == slept.sinceStart(at: uptime) + minute / 2)
+        }
+        #expect(slept.origin(at: start, start: session) == session)
+    }
+
+    @Test func descriptionsAreTakenAsTheyCome() throws {
+        let date = WallTime(seconds: 0)
+        var clock = try #require(UptimeClock(ClockReading(uptime: 100.5, date: date, elapsed: 5100.75)))
+        var noted = [clock.note(ClockReading(uptime: 101.5, date: date, elapsed: 5101.75))]
+        noted.append(clock.note(ClockReading(uptime: 102.5, date: date)))
+        noted.append(clock.note(ClockReading(uptime: 103.5, date: date, elapsed: 5163.75)))
+        #expect(noted == [false, false, true])
+        #expect(clock.sinceStart(at: 104_500_000_000) == 64_000_000_000)
+        #expect(UptimeClock(ClockReading(uptime: 1, date: date)) == nil)
+    }
+
+    @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, -4e9])
+    func readingsThatMakeNoSenseDoNoHarm(seconds: Double) {
+        let date = WallTime(seconds: 0)
+        #expect(UptimeClock(ClockReading(uptime: seconds, date: date, elapsed: 1)) == nil)
+        #expect(UptimeClock(ClockReading(uptime: 1, date: date, elapsed: seconds)) == nil)
+        var clock = slept
+        clock.note(ClockReading(uptime: seconds, date: date, elapsed: seconds))
+        clock.note(ClockReading(uptime: 1e9, date: date, elapsed: seconds))
+        #expect(clock == slept)
+    }
+
+    @Test func timesBeyondAllBoundsDoNotTrap() {
+        var clock = UptimeClock(uptime: .min, elapsed: .max)
+        clock.note(uptime: .max, elapsed: .min)
+        for uptime in [Int64.min, 0, .max] {
+            _ = clock.sinceStart(at: uptime)
+            _ = clock.origin(at: uptime, start: .min)
+        }
+    }
+
+    @Test func thereIsAnEndToWhatIsRemembered() {
+        var clock = UptimeClock(uptime: 0, elapsed: 0)
+        for wake in 1...5_000 as ClosedRange<Int64> { clock.note(uptime: wake * minute, elapsed: wake * 2 * minute) }
+        #expect(clock.sinceStart(at: 5_000 * minute) == 10_000 * minute)
+        #expect(clock.sinceStart(at: 4_000 * minute) == 8_000 * minute)
+        #expect(clock.sinceStart(at: minute / 2) == minute / 2)
+    }
+
+    @Test func itIsReadBackAsItWasWritten() throws {
+        let bytes = try WireCoding.encode(slept)
+        #expect(try WireCoding.decode(UptimeClock.self, from: bytes) == slept)
+    }
+}
