@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run test test-sanitized build lint format bench docs clean setup
+.PHONY: run test test-sanitized build lint format bench crash-lab docs clean setup
 
 SWIFT = swift
 SOURCES = Package.swift Services Shared Tests
@@ -40,6 +40,14 @@ bench: setup
 	$(RELEASE) --product recorder
 	$(SWIFT) run -c release --package-path Tests/Benchmarks benchmarks \
 	    --programs "$$($(SWIFT) build -c release --show-bin-path)" $(BENCH)
+
+# Crashes the real programs and checks every sample that was published: see Tests/CrashLab/README.md. Short by default.
+# CRASHES=1000 for long; SEED=… repeats a run's choices; CRASH_LAB="--only power-cut --output table.json".
+CRASHES = 40
+crash-lab: setup
+	for product in sensor-publisher recorder crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
+	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
+	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
 # The reference of the libraries, as static pages in ./docs.
 docs: setup

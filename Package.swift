@@ -27,6 +27,8 @@ let package = Package(
     products: [
         .executable(name: "sensor-publisher", targets: ["SensorPublisher"]),
         .executable(name: "recorder", targets: ["Recorder"]),
+        .executable(name: "crash-lab", targets: ["CrashLab"]),
+        .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         .library(name: "Messages", targets: ["Messages"]),
         .library(name: "MessageBus", targets: ["MessageBus"]),
@@ -77,6 +79,13 @@ let package = Package(
                 signals, system,
             ],
             path: "Services/Recorder", swiftSettings: strict),
+        // Preloaded into the programs by the crash laboratory; linked with nothing.
+        .target(name: "FaultLayer", path: "Tests/FaultLayer"),
+        .executableTarget(
+            name: "CrashLab",
+            dependencies: ["Messages", "MessageBus", "TestSupport", "ZeroMQ", argumentParser, system],
+            path: "Tests/CrashLab", exclude: ["README.md"], swiftSettings: strict),
+        .testTarget(name: "CrashLabTests", dependencies: ["CrashLab", "Messages"], swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(name: "MessagesTests", dependencies: ["Messages"], exclude: ["Golden"], swiftSettings: strict),
         .testTarget(

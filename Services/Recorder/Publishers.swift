@@ -24,4 +24,36 @@ struct Publishers: Sendable {
             return await group.reduce(into: []) { $0 += $1 }
         }
     }
+
+    /// How many round trips a comparison of clocks takes the shortest of.
+    private static let roundTrips = 8
+
+    /// Compares publishers' clocks with ours. Those that do not answer in time, or do not know how, are left out.
+    func clocks(at endpoints: Set<String>) async -> [ClockComparison] {
+        await withTaskGroup(of: ClockComparison?.self) { group in
+            for endpoint in endpoints {
+                group.addTask { try? await self.clock(at: endpoint) }
+            }
+            return await group.reduce(into: []) { comparisons, comparison in
+                if let comparison { comparisons.append(comparison) }
+            }
+        }
+    }
+
+    private func clock(at endpoint: String) async throws -> ClockComparison? {
+        let client = try client(for: endpoint)
+        var best: ClockComparison?
+        for _ in 0..<Self.roundTrips {
+            let start = MonotonicClock.now
+            let date = WallTime.now
+            let clock = try await client.send(ServiceClock(), timeout: .milliseconds(500)).clock
+            let roundTrip = MonotonicClock.now - start
+            if Double(roundTrip) / 1e9 < best?.roundTrip ?? .infinity {
+                let middle = WallTime(nanosecondsSince1970: date.nanosecondsSince1970 + roundTrip / 2)
+                best = ClockComparison(
+                    endpoint: endpoint, date: middle, clock: clock, roundTrip: Double(roundTrip) / 1e9)
+            }
+        }
+        return best
+    }
 }

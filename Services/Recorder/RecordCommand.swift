@@ -48,6 +48,12 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: "array or dictionary, for json (default: array).")
     var root: String?
 
+    @Option(help: "Go on in a new log file after so many bytes (default: never).")
+    var maximumFileSize: ByteCount?
+
+    @Option(help: "Go on in a new log file after this long (default: never).")
+    var maximumFileAge: TimeSpan?
+
     func run() async throws {
         let status: ExitStatus
         do {
@@ -56,7 +62,9 @@ struct RecordCommand: AsyncParsableCommand {
                 recorder: reader.value("reply", default: Program.recorder.defaultReply),
                 sensorPublisher: sensorPublisher ?? Program.sensorPublisher.defaultReply)
             let request = RecordingStart(
-                session: session, task: task, step: step, streams: streams, format: format, root: root)
+                session: session, task: task, step: step, streams: streams, format: format, root: root,
+                maximumFileSize: maximumFileSize?.bytes,
+                maximumFileAge: maximumFileAge.map { Double($0.nanoseconds) / 1e9 })
             status = try await client.record(request, steps: moveTo, duration: duration)
         } catch {
             StandardStream.error.print("recorder: \(error)\n")

@@ -10,7 +10,7 @@ package struct RecorderCommand: ServiceCommand {
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
             abstract: "Records sessions of sensor data so that nothing is lost.")
-        configuration.subcommands.append(RecordCommand.self)
+        configuration.subcommands += [RecordCommand.self, VerifyCommand.self, InfoCommand.self, RecoverCommand.self]
         return configuration
     }()
 
@@ -28,6 +28,9 @@ package struct RecorderCommand: ServiceCommand {
     @Option(help: "Let this much wait in memory, per stream, while samples are asked for (default: 64MB).")
     var holdLimit: ByteCount?
 
+    @Option(help: "Stop sessions before less than this is free on the disk (default: 0, no such limit).")
+    var minimumFree: ByteCount?
+
     @Option(help: "Let this many messages wait in the socket per publisher (default: 1000).")
     var receiveHighWaterMark: Int?
 
@@ -38,6 +41,7 @@ package struct RecorderCommand: ServiceCommand {
         flags.set("sync-interval", syncInterval)
         flags.set("recovery-limit", recoveryLimit)
         flags.set("hold-limit", holdLimit)
+        flags.set("minimum-free", minimumFree)
         flags.set("receive-high-water-mark", receiveHighWaterMark)
     }
 
@@ -51,7 +55,13 @@ package struct RecorderCommand: ServiceCommand {
 
     package static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
         let subscriber = try await RecorderService.subscriber(on: host, settings: settings)
-        let engine = try RecordingEngine(settings: settings, host: host, subscriber: subscriber)
+        let engine: RecordingEngine
+        do {
+            engine = try RecordingEngine(settings: settings, host: host, subscriber: subscriber)
+            try await engine.goOnWithSessions()
+        } catch let error as RecordingError {
+            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
+        }
         let loss = engine.loss
         return RunningService(
             router: RequestRouter(engine), outcome: { loss.isThere ? .doneWithLoss : .done },

@@ -30,6 +30,7 @@ struct RecorderService: Service {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await pull() }
             group.addTask { try await engine.commitRegularly() }
+            group.addTask { try await engine.compareClocksRegularly() }
             group.addTask { try await carryOutOrders() }
             group.addTask {
                 try? await gracefulShutdown()

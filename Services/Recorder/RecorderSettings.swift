@@ -8,6 +8,7 @@ package import ServiceKit
 /// | `sync-interval` | how often what was written is made durable | duration, 10 ms to 200 ms | 100 ms |
 /// | `recovery-limit` | how long a publisher that does not answer is asked for missing samples | duration | 10 s |
 /// | `hold-limit` | how much may wait in memory, per stream, while missing samples are asked for | size | 64 MB |
+/// | `minimum-free` | what must stay free on the disk: sessions stop before it is used | size, 0 for none | 0 |
 /// | `receive-high-water-mark` | messages that wait in the socket per publisher before the network is no longer read | messages | 1000 |
 package struct RecorderSettings: Sendable {
     /// The publishers to listen to.
@@ -18,6 +19,8 @@ package struct RecorderSettings: Sendable {
     package let recoveryLimit: TimeSpan
     /// How many bytes may wait in memory, per stream, while missing samples are asked for.
     package let holdLimit: Int
+    /// Bytes that must stay free on the disk.
+    package let minimumFree: Int
     /// Messages that wait in the socket per publisher.
     package let receiveHighWaterMark: Int
 
@@ -33,6 +36,7 @@ package struct RecorderSettings: Sendable {
         }
         recoveryLimit = try reader.value("recovery-limit", default: TimeSpan.seconds(10))
         holdLimit = try reader.value("hold-limit", default: ByteCount(bytes: 64_000_000)).bytes
+        minimumFree = try reader.value("minimum-free", default: ByteCount(bytes: 0)).bytes
         receiveHighWaterMark = try reader.value("receive-high-water-mark", default: 1_000)
         guard receiveHighWaterMark > 0 else {
             throw ServiceError(.badConfiguration, "receive-high-water-mark is \(receiveHighWaterMark): write 1 or more")

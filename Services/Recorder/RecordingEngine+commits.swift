@@ -1,3 +1,4 @@
+import Logging
 import Messages
 import Recording
 import ServiceKit
@@ -5,6 +6,9 @@ import ZeroMQ
 
 /// What becomes durable: group commits at a fixed rhythm.
 extension RecordingEngine {
+    /// How often the room on the disk is looked at, and what could not be stored is tried again.
+    private static let diskInterval = TimeSpan.seconds(1)
+
     /// Commits what was written, at each tick of the sync interval, until the task is cancelled.
     func commitRegularly() async throws {
         let interval = settings.syncInterval.nanoseconds
@@ -13,12 +17,25 @@ extension RecordingEngine {
             // Ticks lie on a grid, so that a slow disk does not stretch the rhythm; those that passed meanwhile are skipped.
             tick += interval * (1 + max(0, (MonotonicClock.now - tick) / interval))
             try await thread.sleep(until: tick)
+            if MonotonicClock.now >= lookedAtDisk + Self.diskInterval.nanoseconds { lookAtDisk() }
             for session in Array(sessions.values) {
                 if let deadline = session.deadline, MonotonicClock.now >= deadline, session.status == .running {
                     ordering.yield(.stop(session: session.identifier))
                 }
-                if session.isRecording { await commit(session) }
+                if session.isRecording {
+                    goOnInNewFiles(session)
+                    await commit(session)
+                }
             }
+        }
+    }
+
+    /// Begins new files where the present ones are old enough: also where nothing arrives.
+    private func goOnInNewFiles(_ session: Session) {
+        do {
+            for name in session.order { try session.streams[name]?.log.goOnIfOld(at: .now) }
+        } catch {
+            fail(session, error)
         }
     }
 
@@ -27,17 +44,62 @@ extension RecordingEngine {
     func commit(_ session: Session, isLast: Bool = false) async {
         var published: [Int64] = []
         swap(&published, &session.uncommitted)
+        let outcome: CommitLog.Outcome
         do {
-            let points = try session.order.compactMap { try session.streams[$0]?.commitPoint(at: .now) }
-            guard isLast || !points.isEmpty else { return }
-            try await session.commits.commit(points)
+            let work = try session.work(isLast: isLast)
+            guard isLast || work.record != nil || !work.points.isEmpty || !work.sealed.isEmpty else { return }
+            outcome = await session.commits.commit(work)
         } catch {
             fail(session, error)
+            return
+        }
+        announce(outcome.finished, of: session)
+        if let failure = outcome.failure {
+            session.keepSealed()
+            fail(session, failure)
             return
         }
         let now = WallTime.now.nanosecondsSince1970
         for time in published { session.latencies.record(nanoseconds: now - time) }
         health.measure("commitLatencyMedianSeconds", Double(session.latencies.median) / 1e9)
         health.measure("commitLatency99PercentSeconds", Double(session.latencies.percentile99) / 1e9)
+    }
+
+    private func announce(_ finished: [(log: LogName, file: FinishedFile)], of session: Session) {
+        for (log, index, file) in session.add(finished) {
+            publish(
+                SegmentFinished(
+                    source: Self.source, sequence: index, session: session.identifier.text, log: log.text,
+                    path: session.directory.relativePath(of: file.name), bytes: file.bytes, samples: file.samples,
+                    sha256: file.sha256))
+        }
+    }
+
+    /// Looks how much room there is, ends sessions before there is none, and stores what found none before.
+    func lookAtDisk() {
+        lookedAtDisk = MonotonicClock.now
+        freeBytes = try? Directory(data).freeBytes()
+        if let freeBytes, freeBytes < settings.minimumFree {
+            for session in sessions.values where session.status == .running {
+                session.note(failure: "stopped: \(tooLittleRoom(freeBytes))")
+                health.report(.degraded, "sessions were stopped: \(tooLittleRoom(freeBytes))", for: "disk")
+                logger.error(
+                    "recording stops",
+                    metadata: ["session": "\(session.identifier)", LogKey.error: "\(tooLittleRoom(freeBytes))"])
+                ordering.yield(.stop(session: session.identifier))
+            }
+        } else {
+            health.clear("disk")
+        }
+        for session in unstored.values {
+            if (try? session.finish(.failed, at: .now)) != nil { unstored[session.identifier] = nil }
+        }
+        if sessions.isEmpty, unstored.isEmpty { _ = try? reserve.restore() }
+    }
+
+    /// Why nothing is recorded any more.
+    func tooLittleRoom(_ freeBytes: Int) -> String {
+        "the disk has \(ByteCount(bytes: freeBytes)) free, less than --minimum-free "
+            + "\(ByteCount(bytes: settings.minimumFree)) leaves; free some space and start a new recording"
     }
 }

@@ -78,7 +78,7 @@ extension RecordingEngine {
         do {
             try body()
             _ = try stream.resume(timeline: session.timeline)
-            try stream.flush()
+            try stream.log.flush()
         } catch {
             fail(session, error)
         }

@@ -11,12 +11,7 @@ extension RecordingEngine {
     /// A publisher that has not described a stream for this long is gone: asking it would only hold up a start.
     private static let descriptionLife = TimeSpan.seconds(5)
     /// How long a publisher may take to say where its streams are.
-    private static let listTimeout = Duration.seconds(1)
-    /// How long what was published before a stop may travel before it is asked for again.
-    private static let travelTime = TimeSpan.milliseconds(300)
-    /// How long sessions may wait for their publishers when the program ends: less than `ServiceRunner.drainLimit`, so
-    /// that their files are finished within it.
-    private static let lastWait = TimeSpan.seconds(3)
+    static let listTimeout = Duration.seconds(1)
 
     /// Starts a session. When this returns, every sample taken from now on will be recorded.
     func start(_ request: RecordingStart) async throws -> RecordingStart.Reply {
@@ -32,9 +27,10 @@ extension RecordingEngine {
             streams = await publishers.streams(at: sources(of: patterns), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
             try checkStart(of: identifier)
+            _ = try? reserve.restore()
             session = try Session(
                 identifier, request: request, format: format, root: root, startDate: startDate, data: data,
-                commitThread: commitThread, maximumHeldBytes: settings.holdLimit)
+                resources: resources)
         } catch {
             await unsubscribe(from: patterns)
             throw error
@@ -48,13 +44,18 @@ extension RecordingEngine {
     private func checkStart(of identifier: SessionIdentifier) throws {
         guard lastCall == nil else { throw RequestError(.stopping, "the recorder is stopping: start another one") }
         try sessions[identifier]?.status.checkStart(of: identifier)
+        try unstored[identifier]?.status.checkStart(of: identifier)
+        lookAtDisk()
+        if let freeBytes, freeBytes < settings.minimumFree {
+            throw RequestError(.noSpace, "nothing is recorded: \(tooLittleRoom(freeBytes))")
+        }
     }
 
-    private func subscribe(to patterns: Set<String>) async throws {
+    func subscribe(to patterns: Set<String>) async throws {
         for pattern in patterns { try await subscriber.subscribe(to: TopicArea.samples + pattern) }
     }
 
-    private func unsubscribe(from patterns: Set<String>) async {
+    func unsubscribe(from patterns: Set<String>) async {
         // Only a socket that is gone refuses, and it has no subscriptions.
         for pattern in patterns { try? await subscriber.unsubscribe(from: TopicArea.samples + pattern) }
     }
@@ -62,8 +63,7 @@ extension RecordingEngine {
     /// Opens the logs of the streams that are there, each from where it stands.
     private func begin(_ session: Session, with streams: [StreamDescription]) throws -> RecordingStart.Reply {
         for description in streams.sorted(by: { $0.topic < $1.topic }) where session.wants(description.name) {
-            stream(for: description, in: session)?.intake.start(
-                epoch: description.epoch, at: description.nextSequence)
+            _ = stream(for: description, from: description.nextSequence, in: session)
         }
         do {
             if try session.rise(to: .running) { publish(.status, of: session) }
@@ -72,8 +72,11 @@ extension RecordingEngine {
         }
         if session.status == .failed {
             throw RequestError(
-                .inputOutput, "session \(session.identifier) failed: \(session.failures.joined(separator: "; "))")
+                .inputOutput,
+                "session \(session.identifier) failed: \(session.record.failures.joined(separator: "; "))")
         }
+        // It works again.
+        health.clear("session")
         logger.notice("recording started", metadata: ["session": "\(session.identifier)"])
         return RecordingStart.Reply(
             session: session.identifier.text, status: session.status.name, logs: session.summaries)
@@ -103,9 +106,11 @@ extension RecordingEngine {
         if let duration = request.duration, !(duration > 0 && duration < 1e9) {
             throw refuse("duration is \(duration): write seconds greater than 0")
         }
-        if request.maximumFileSize != nil || request.maximumFileAge != nil {
-            throw RequestError(
-                .unsupported, "log files are not split yet: leave out maximumFileSize and maximumFileAge")
+        if let size = request.maximumFileSize, size < 1 {
+            throw refuse("maximumFileSize is \(size): write bytes, 1 or more, or leave it out")
+        }
+        if let age = request.maximumFileAge, !(age >= 1 && age < 1e9) {
+            throw refuse("maximumFileAge is \(age): write seconds, 1 or more, or leave it out")
         }
         let identifier =
             try request.session.map { try SessionIdentifier($0) }
@@ -164,7 +169,8 @@ extension RecordingEngine {
 
     /// How a session goes, or went.
     func status(_ request: RecordingStatus) throws -> RecordingState {
-        if let session = try sessions[SessionIdentifier(request.session)] { return session.state }
+        let identifier = try SessionIdentifier(request.session)
+        if let session = sessions[identifier] ?? unstored[identifier] { return session.state }
         let directory = try stored(request.session)
         return RecordingState(try directory.record(), report: try? directory.report())
     }
@@ -174,8 +180,9 @@ extension RecordingEngine {
         let entries = try SessionDirectory.sessions(in: data).compactMap { identifier -> RecordingList.Entry? in
             do {
                 let record = try SessionDirectory.open(identifier, in: data).record()
+                let known = sessions[identifier] ?? unstored[identifier]
                 return RecordingList.Entry(
-                    session: identifier.text, status: (sessions[identifier]?.status ?? record.status).name,
+                    session: identifier.text, status: (known?.status ?? record.status).name,
                     startDate: record.startDate, endDate: record.endDate)
             } catch {
                 // One that was tampered with must not hide the others.
@@ -196,145 +203,7 @@ extension RecordingEngine {
         return try storedResult(request.session)
     }
 
-    /// Ends a session whose result nobody wants.
-    func cancel(_ request: RecordingCancel) async throws -> RecordingState {
-        let session = try running(request.session)
-        if session.beginStopping() {
-            rise(session, to: .cancelled)
-            await close(session)
-        }
-        return session.state
-    }
-
-    /// Ends a session: every sample taken so far is in its logs when this returns.
-    func stop(_ request: RecordingStop) async throws -> RecordingResult {
-        let identifier = try SessionIdentifier(request.session)
-        if let session = sessions[identifier] {
-            // Carried out apart from the request, whose time limit must not cut a session's end short.
-            ordering.yield(.stop(session: identifier))
-            while sessions[identifier] === session { try await thread.sleep(until: MonotonicClock.now + 2_000_000) }
-        }
-        return try storedResult(request.session)
-    }
-
-    /// Ends every session, each with what was taken so far, for the program is about to end: nobody waits for
-    /// publishers longer than `lastWait`.
-    func stopAll() async {
-        lastCall = MonotonicClock.now + Self.lastWait.nanoseconds
-        let identifiers = Array(sessions.keys)
-        await withDiscardingTaskGroup { group in
-            for identifier in identifiers { group.addTask { await self.stop(identifier) } }
-        }
-    }
-
-    /// Ends a session in good order, or with what is there if it failed.
-    func stop(_ identifier: SessionIdentifier) async {
-        guard let session = sessions[identifier] else { return }
-        guard session.beginStopping() else {
-            // Somebody else is at it: wait for the end.
-            while sessions[identifier] === session {
-                guard (try? await thread.sleep(until: MonotonicClock.now + 10_000_000)) != nil else { return }
-            }
-            return
-        }
-        rise(session, to: .waitingToStop)
-        if session.status == .waitingToStop { await settle(session) }
-        await close(session)
-    }
-
-    /// Waits until every sample taken before the stop has arrived, or was given up.
-    private func settle(_ session: Session) async {
-        let asked = session.order.reduce(into: Set()) { $0.formUnion(session.streams[$1]?.publishers ?? []) }
-        for description in await publishers.streams(at: asked, timeout: Self.listTimeout)
-        where session.status == .waitingToStop && session.wants(description.name) {
-            guard let stream = stream(for: description, in: session) else { continue }
-            stream.intake.end(epoch: description.epoch, before: description.nextSequence)
-            stream.isEndKnown = true
-        }
-        let streams = session.order.compactMap { session.streams[$0] }
-        // What is under way first; what has not come by then is asked for.
-        await wait(for: session, atMost: Self.travelTime) {
-            streams.allSatisfy { $0.isEndKnown && $0.intake.isComplete }
-        }
-        // As long as something comes: a recorder that hung may have much to catch up with.
-        var settled = -1
-        while settled < streams.reduce(0, { $0 + $1.received + $1.lost }), !streams.allSatisfy(\.intake.isComplete) {
-            settled = streams.reduce(0) { $0 + $1.received + $1.lost }
-            await wait(for: session, atMost: settings.recoveryLimit) {
-                for stream in streams where stream.intake.expectEnd() { recover(stream, of: session) }
-                return streams.allSatisfy(\.intake.isComplete)
-            }
-        }
-        for pattern in session.record.streams where !session.order.contains(where: { $0.matches(pattern) }) {
-            session.failures.append("there was no stream '\(pattern)' while the session ran")
-        }
-    }
-
-    private func wait(for session: Session, atMost limit: TimeSpan, until isOver: () -> Bool) async {
-        let deadline = MonotonicClock.now + limit.nanoseconds
-        while session.status == .waitingToStop, !isOver(), MonotonicClock.now < min(deadline, lastCall ?? .max) {
-            guard (try? await thread.sleep(until: MonotonicClock.now + 2_000_000)) != nil else { return }
-        }
-    }
-
-    /// Finishes a session's files, writes its report and forgets it.
-    private func close(_ session: Session) async {
-        rise(session, to: .processingResults)
-        routes = []
-        let streams = session.order.compactMap { session.streams[$0] }
-        // What is still waited for has not come in time; what waits behind it goes to the log.
-        attempt(session) {
-            for stream in streams {
-                while stream.intake.recovery != nil || stream.intake.expectEnd() {
-                    try stream.giveUp(.publisherUnreachable, timeline: session.timeline)
-                }
-            }
-        }
-        for stream in streams { announceGaps(of: stream, in: session) }
-        await commit(session, isLast: true)
-        let end = WallTime.now
-        for stream in streams { attempt(session) { try session.finishFile(of: stream, at: end) } }
-        for stream in streams { announceFiles(of: stream, in: session) }
-        var isFinished = false
-        attempt(session) { isFinished = try session.finish(.finished, at: end) }
-        // The first attempt may be what failed.
-        if session.status == .failed { attempt(session) { _ = try session.finish(.failed, at: end) } }
-        if isFinished { publish(.status, of: session) }
-        let report = session.report
-        publish(.report, of: session, report: report)
-        if !report.isWhole { loss.raise() }
-        sessions[session.identifier] = nil
-        await unsubscribe(from: Set(session.record.streams))
-        logger.notice(
-            "recording ended",
-            metadata: ["session": "\(session.identifier)", "status": "\(session.status)", "whole": "\(report.isWhole)"])
-    }
-
-    /// Lets a session's status rise, and tells everybody.
-    private func rise(_ session: Session, to status: SessionStatus) {
-        attempt(session) { if try session.rise(to: status) { publish(.status, of: session) } }
-    }
-
-    /// Does something that may fail a session but must not keep it from its end.
-    private func attempt(_ session: Session, _ body: () throws -> Void) {
-        do {
-            try body()
-        } catch {
-            fail(session, error)
-        }
-    }
-
-    private func announceFiles(of stream: StreamRecording, in session: Session) {
-        for (index, file) in stream.entry.files.enumerated() {
-            publish(
-                SegmentFinished(
-                    source: Self.source, sequence: index, session: session.identifier.text, log: stream.entry.name.text,
-                    path: session.directory.relativePath(of: file.name), bytes: file.bytes, samples: file.samples,
-                    sha256: file.sha256))
-        }
-    }
-
-    private func running(_ name: String) throws -> Session {
+    func running(_ name: String) throws -> Session {
         guard let session = try sessions[SessionIdentifier(name)] else {
             let status = try stored(name).record().status
             throw RequestError(.finished, "session \(name) is over (\(status)): start another one")
@@ -349,7 +218,10 @@ extension RecordingEngine {
         try SessionDirectory.open(SessionIdentifier(name), in: data)
     }
 
-    private func storedResult(_ name: String) throws -> RecordingResult {
+    func storedResult(_ name: String) throws -> RecordingResult {
+        if let session = try unstored[SessionIdentifier(name)] {
+            return RecordingResult(session.record, report: session.report, in: session.directory)
+        }
         let directory = try stored(name)
         let record = try directory.record()
         guard record.status.isOver else {

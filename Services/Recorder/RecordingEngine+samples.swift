@@ -29,7 +29,7 @@ extension RecordingEngine {
         }
         for session in sessions.values where session.isRecording {
             do {
-                for name in session.order { try session.streams[name]?.flush() }
+                for name in session.order { try session.streams[name]?.log.flush() }
             } catch {
                 fail(session, error)
             }
@@ -39,11 +39,11 @@ extension RecordingEngine {
     private func takeSamples(_ frames: EventFrames) throws {
         let route = route(of: frames.topic)
         guard !routes[route].recordings.isEmpty else { return }
-        let body = try SampleBody(frames.body)
+        let batch = ReceivedBatch(try SampleBody(frames.body), frames.body, packed: frames.packed)
         let published = EventTime.time(in: frames.time)?.nanosecondsSince1970
         for (session, stream) in routes[route].recordings where session.isRecording {
             do {
-                let outcome = try stream.take(body, frames.body, packed: frames.packed, timeline: session.timeline)
+                let outcome = try stream.take(batch, timeline: session.timeline)
                 switch outcome {
                 case .written: if let published, published > 0 { session.uncommitted.append(published) }
                 case .recover: recover(stream, of: session)
@@ -85,7 +85,8 @@ extension RecordingEngine {
         if described.count >= Self.maximumNames { described = [:] }
         described[StreamSource(name: description.name, replay: description.replay)] = MonotonicClock.now
         for session in sessions.values where session.status == .running && session.wants(description.name) {
-            guard let stream = stream(for: description, in: session) else { continue }
+            guard let stream = stream(for: description, from: nil, in: session) else { continue }
+            if stream.hasNewGaps { announceGaps(of: stream, in: session) }
             if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
                 recover(stream, of: session)
             }
@@ -96,18 +97,18 @@ extension RecordingEngine {
     ///
     /// A stream that was not there when the session started gets its log now. All of its epoch belongs to the session,
     /// except what was sampled before the start.
-    func stream(for description: StreamDescription, in session: Session) -> StreamRecording? {
-        if let stream = session.streams[description.name] {
-            stream.describe(description)
-            return stream
-        }
+    /// - Parameter first: the first sample that belongs to the session, where it starts with this.
+    func stream(
+        for description: StreamDescription, from first: Int?, in session: Session
+    ) -> StreamRecording? {
         do {
-            let stream = try session.open(description)
-            routes = []
-            if session.status > .starting {
-                stream.leaveOutEarlierSamples()
-                try session.save()
+            if let stream = session.streams[description.name] {
+                try stream.meet(description, from: first, timeline: session.timeline)
+                return stream
             }
+            if session.hasClosed(description.name) { return nil }
+            let stream = try session.open(description, from: first)
+            routes = []
             return stream
         } catch let error as MessageError {
             noteMalformed("\(error)")

@@ -11,7 +11,8 @@ import ZeroMQ
 ///
 /// An actor on a thread of its own, because it writes files. What must wait for somebody else (a replay, a session's
 /// end) leaves it as an `Order`, which the service carries out. Its work is in extensions: what arrives
-/// (`+samples`), what is asked (`+requests`), what is missing (`+recovery`), what becomes durable (`+commits`).
+/// (`+samples`), what is asked (`+requests`), how sessions end (`+ending`), what is missing (`+recovery`), what becomes
+/// durable (`+commits`), what was cut off (`+restart`), how far clocks are apart (`+clocks`).
 actor RecordingEngine {
     /// Work that waits for others, carried out outside of the engine.
     enum Order: Sendable {
@@ -39,6 +40,10 @@ actor RecordingEngine {
 
     let settings: RecorderSettings
     let data: FilePath
+    /// Kept as long as the program runs: nobody else records into this data directory.
+    private let lock: DataLock
+    /// Room for the last words where the disk is full.
+    let reserve: DiskReserve
     let events: EventPublisher
     let health: Health
     let logger: Logger
@@ -53,6 +58,11 @@ actor RecordingEngine {
     let startedAt = MonotonicClock.now
 
     var sessions: [SessionIdentifier: Session] = [:]
+    /// Sessions that are over, but whose report could not be stored; it is tried again.
+    var unstored: [SessionIdentifier: Session] = [:]
+    /// Bytes free on the disk, when it was looked at last; nil before, and where it can't be told.
+    var freeBytes: Int?
+    var lookedAtDisk: Int64 = 0
     /// When each publisher described each of its streams last, on `MonotonicClock`.
     var described: [StreamSource: Int64] = [:]
     var routes: [Route] = []
@@ -72,6 +82,8 @@ actor RecordingEngine {
         // Replies name files to people who may stand elsewhere.
         data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
             .lexicallyNormalized()
+        lock = try DataLock.acquire(in: data)
+        reserve = DiskReserve(in: data)
         events = host.publisher
         health = host.health
         logger = host.logger
@@ -103,8 +115,14 @@ actor RecordingEngine {
         }
     }
 
+    /// What each session needs of the recorder.
+    var resources: Session.Resources {
+        Session.Resources(commitThread: commitThread, maximumHeldBytes: settings.holdLimit)
+    }
+
     /// Publishes gaps that nobody was told of yet.
     func announceGaps(of stream: StreamRecording, in session: Session) {
+        if stream.hasNewGaps { session.noteChange() }
         for gap in stream.takeNewGaps() {
             var metadata: Logger.Metadata = [
                 "session": "\(session.identifier)", "stream": "\(stream.name)", "from": "\(gap.from)",
@@ -119,6 +137,8 @@ actor RecordingEngine {
     /// Ends a session that can't go on: what is on disk stays valid, and everybody is told.
     func fail(_ session: Session, _ error: any Error) {
         guard session.fail("\(error)") else { return }
+        // What is in memory may still find room, and so do report and markers.
+        if (error as? RecordingError)?.code == .noSpace { try? reserve.release() }
         logger.error(
             "recording failed", metadata: ["session": "\(session.identifier)", LogKey.error: "\(error)"])
         health.report(.degraded, "session \(session.identifier) failed: \(error)", for: "session")

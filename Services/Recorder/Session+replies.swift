@@ -45,6 +45,7 @@ extension RequestError {
             case .finished, .alreadyExists: .finished
             case .invalidParameter: .invalidParameter
             case .notFound: .unknownSession
+            case .noSpace: .noSpace
             default: .inputOutput
             }
         self.init(reason, error.description)

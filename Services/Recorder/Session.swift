@@ -9,6 +9,16 @@ import ZeroMQ
 /// Confined to the recording engine's thread. What it decides itself is how markers, files and the report belong
 /// together; what arrives and when is the engine's.
 final class Session {
+    /// How much of a recorder a session needs.
+    struct Resources {
+        let commitThread: SocketThread
+        /// How many bytes may wait for a recovery, per stream.
+        let maximumHeldBytes: Int
+    }
+
+    /// How often what changes all the time is stored: counts, intervals.
+    private static let storeInterval = TimeSpan.seconds(10)
+
     let identifier: SessionIdentifier
     let directory: SessionDirectory
     let commits: CommitLog
@@ -17,37 +27,74 @@ final class Session {
     private(set) var streams: [StreamName: StreamRecording] = [:]
     /// The streams in the order in which they were met.
     private(set) var order: [StreamName] = []
-    /// What went wrong, besides lost samples.
-    var failures: [String] = []
     /// Publication times of batches that are not on disk yet, in nanoseconds since 1970.
     var uncommitted: [Int64] = []
-    /// Nanoseconds from publication to commit.
+    /// Nanoseconds from publication to commit, since the recorder started.
     var latencies = LatencyHistogram()
     var eventSequence = 0
     /// When it stops by itself, on `MonotonicClock`.
     let deadline: Int64?
-    private let maximumHeldBytes: Int
+    private let journal: Journal
+    private let store: RecordStore
+    private let resources: Resources
     /// The markers so far, for a log that is opened later.
     private var history: [(event: Marker.Event, date: WallTime, stepPath: String)]
+    private var version = 0
+    private var storedAt = MonotonicClock.now
+    private var isChanged = false
+    /// Logs whose last file has its final name and waits to be finished, or could not be opened again.
+    private var closed: [SessionRecord.Log] = []
 
     /// Makes the session's directory and opens its journal.
     init(
         _ identifier: SessionIdentifier, request: RecordingStart, format: LogFormat, root: JSONRoot,
-        startDate: WallTime,
-        data: FilePath, commitThread: SocketThread, maximumHeldBytes: Int
+        startDate: WallTime, data: FilePath, resources: Resources
     ) throws {
         self.identifier = identifier
-        self.maximumHeldBytes = maximumHeldBytes
+        self.resources = resources
         directory = try SessionDirectory.create(identifier, in: data)
         timeline = SessionTimeline(task: request.task ?? "", step: request.step ?? "")
         record = SessionRecord(
             session: identifier, task: request.task ?? "", step: request.step ?? "", streams: request.streams,
             format: format, root: root, status: .starting, startDate: startDate,
-            limits: SessionRecord.Limits(duration: request.duration))
+            limits: SessionRecord.Limits(
+                maximumFileSize: request.maximumFileSize, maximumFileAge: request.maximumFileAge,
+                duration: request.duration))
         history = [(.start, startDate, timeline.current.stepPath)]
         deadline = request.duration.map { MonotonicClock.now + Int64($0 * 1e9) }
-        commits = CommitLog(journal: try Journal(creatingIn: directory.directory), thread: commitThread)
-        try directory.write(record)
+        // First the record: a directory without one is no session's.
+        store = RecordStore(directory)
+        try store.write(StoredRecord(record: record, version: version))
+        journal = try Journal(creatingIn: directory.directory)
+        commits = CommitLog(journal: journal, store: store, thread: resources.commitThread)
+    }
+
+    /// Goes on with a session that was cut off.
+    init(_ recovered: RecoveredSession, in directory: SessionDirectory, resources: Resources) throws {
+        self.directory = directory
+        self.resources = resources
+        record = recovered.record
+        identifier = record.session
+        timeline = SessionTimeline(record)
+        journal = recovered.journal
+        store = RecordStore(directory)
+        commits = CommitLog(journal: journal, store: store, thread: resources.commitThread)
+        history = Self.history(of: record)
+        deadline = record.limits.duration.map { duration in
+            let sinceStart = Double(WallTime.now.nanosecondsSince1970 - recovered.record.startDate.nanosecondsSince1970)
+            return MonotonicClock.now + Int64(duration * 1e9 - sinceStart)
+        }
+        for log in record.logs {
+            guard let part = recovered.logs[log.name], log.file != nil else {
+                closed.append(log)
+                continue
+            }
+            let stream = try StreamRecording(
+                reopening: log, part, timeline: timeline, maximumHeldBytes: resources.maximumHeldBytes,
+                settings: logSettings)
+            streams[stream.name] = stream
+            order.append(stream.name)
+        }
     }
 
     var status: SessionStatus { record.status }
@@ -70,20 +117,55 @@ final class Session {
         record.streams.contains { stream.matches($0) }
     }
 
+    /// Whether a stream of a pattern was there.
+    func hasMet(_ pattern: String) -> Bool {
+        order.contains { $0.matches(pattern) }
+            || closed.contains { StreamName(device: $0.device, stream: $0.stream).matches(pattern) }
+    }
+
+    /// Whether a stream's log was closed before the session was cut off, so that nothing more belongs to it.
+    func hasClosed(_ stream: StreamName) -> Bool {
+        closed.contains { $0.device == stream.device && $0.stream == stream.stream }
+    }
+
+    private var logSettings: StreamLog.Settings {
+        StreamLog.Settings(
+            directory: directory.directory, journal: journal, format: record.format, root: record.root,
+            startDate: record.startDate, maximumFileSize: record.limits.maximumFileSize,
+            maximumFileAge: record.limits.maximumFileAge.map { Int64($0 * 1e9) })
+    }
+
     /// Opens the log of a stream and marks in it what happened since the session's start.
-    func open(_ description: StreamDescription) throws -> StreamRecording {
+    /// - Parameter first: the first sample that belongs to the session; nil for a stream that is met during it.
+    func open(_ description: StreamDescription, from first: Int?) throws -> StreamRecording {
         let name = description.name
-        let taken = order.compactMap { streams[$0]?.entry.name }
+        let taken = order.compactMap { streams[$0]?.log.name } + closed.map(\.name)
+        let logName = LogName(device: name.device, stream: name.stream, avoiding: taken)
+        // First the record: a recorder that is killed now and comes back must know whose file this is.
+        if status > .starting { try save(with: planned(logName, of: description)) }
         let stream = try StreamRecording(
-            description, log: LogName(device: name.device, stream: name.stream, avoiding: taken),
-            settings: StreamRecording.Settings(
-                directory: directory.directory, format: record.format, root: record.root, startDate: record.startDate,
-                maximumHeldBytes: maximumHeldBytes))
+            description, from: first, log: logName, stepPath: history[0].stepPath,
+            maximumHeldBytes: resources.maximumHeldBytes, settings: logSettings)
         streams[name] = stream
         order.append(name)
         for change in history { stream.mark(change.event, at: change.date, stepPath: change.stepPath) }
-        try stream.flush()
+        try stream.log.flush()
+        isChanged = true
         return stream
+    }
+
+    /// What is known of a log before it is there.
+    private func planned(_ log: LogName, of description: StreamDescription) -> SessionRecord.Log {
+        var planned = SessionRecord.Log(
+            name: log, device: description.device, stream: description.stream, fields: description.fields,
+            unit: description.unit, rate: description.rate,
+            epochs: [
+                SessionRecord.Epoch(
+                    epoch: description.epoch, clock: description.clock, replay: description.replay)
+            ], file: log.fileName(record.format), fileDate: record.startDate)
+        planned.earliestUptime = StreamRecording.earliest(description, startDate: record.startDate)
+            .map { Double($0) / 1e9 }
+        return planned
     }
 
     /// Lets the status rise, and stores it. A status that is not higher changes nothing.
@@ -97,9 +179,15 @@ final class Session {
     /// Notes what failed.
     /// - Returns: whether that made it a failed session.
     func fail(_ reason: String) -> Bool {
-        // A full disk, say, has each file fail with the same words.
-        if !failures.contains(reason) { failures.append(reason) }
+        note(failure: reason)
         return record.status.rise(to: .failed)
+    }
+
+    /// Notes what went wrong, without an end to it.
+    func note(failure reason: String) {
+        // A full disk, say, has each file fail with the same words.
+        if !record.failures.contains(reason) { record.failures.append(reason) }
+        isChanged = true
     }
 
     /// Goes on to another step: every log gets a marker.
@@ -127,40 +215,113 @@ final class Session {
         return true
     }
 
-    /// Marks the end in a stream's log and finishes its file.
-    func finishFile(of stream: StreamRecording, at date: WallTime) throws {
-        guard stream.entry.file != nil else { return }
-        stream.mark(.stop, at: date, stepPath: timeline.current.stepPath)
-        try stream.finishFile(at: date)
+    /// Marks in every log that the recorder is back after it was cut off.
+    func markRestart(at date: WallTime) throws {
+        record.restarts.append(date)
+        try markAll(.resumed, at: date, isRemembered: false)
+    }
+
+    /// Notes how far a publisher's clock is from ours.
+    func note(_ comparison: ClockComparison) {
+        record.clocks.append(comparison)
+        isChanged = true
+    }
+
+    // MARK: Files
+
+    /// What is to be made durable now.
+    /// - Parameter isLast: with everything that the session knows.
+    func work(isLast: Bool = false) throws -> CommitLog.Work {
+        var work = CommitLog.Work()
+        for name in order {
+            guard let stream = streams[name] else { continue }
+            if let point = try stream.log.commitPoint() { work.points.append(point) }
+            work.sealed += stream.log.takeSealed()
+            isChanged = isChanged || stream.hasNewEpochs
+            stream.hasNewEpochs = false
+        }
+        let isDue = MonotonicClock.now - storedAt > Self.storeInterval.nanoseconds
+        if isLast || isChanged || (isDue && !work.points.isEmpty) { work.record = snapshot() }
+        return work
+    }
+
+    /// Notes that gaps were found, so that they are stored with the next commit.
+    func noteChange() { isChanged = true }
+
+    /// Adds files that were finished.
+    /// - Returns: with the place of each in its log.
+    func add(_ finished: [(log: LogName, file: FinishedFile)]) -> [(log: LogName, index: Int, file: FinishedFile)] {
+        if !finished.isEmpty { isChanged = true }
+        return finished.compactMap { finished in
+            guard let log = order.compactMap({ streams[$0]?.log }).first(where: { $0.name == finished.log }) else {
+                return nil
+            }
+            log.add(finished.file)
+            return (log.name, log.files.count - 1, finished.file)
+        }
+    }
+
+    /// Has the files that could not be finished tried again with the next commit.
+    func keepSealed() {
+        for stream in streams.values { stream.log.keepSealed() }
+    }
+
+    /// Whether files wait for their finishing.
+    var isWaitingForFiles: Bool { streams.values.contains { $0.log.isWaitingForFiles } }
+
+    /// Marks the end in a stream's log and gives its last file its final name.
+    func close(_ stream: StreamRecording, at date: WallTime) throws {
+        guard !stream.log.isClosed else { return }
+        if !stream.isMarkedStopped { stream.mark(.stop, at: date, stepPath: timeline.current.stepPath) }
+        try stream.log.close()
     }
 
     /// Lets the status be the last one, and stores it and the report: who reads that a session is over finds its report.
     /// - Returns: whether it rose.
     func finish(_ status: SessionStatus, at date: WallTime) throws -> Bool {
         let rose = record.status.rise(to: status)
-        record.endDate = date
+        record.endDate = record.endDate ?? date
         try directory.write(report)
         try save()
+        // Without them, the next start of the recorder tries to finish what could not be.
+        if !isWaitingForFiles { try directory.writeChecksums(known: record.logs.flatMap(\.files)) }
         return rose
     }
 
     /// Stores the state, the logs' included.
-    func save() throws {
-        record.logs = order.compactMap { streams[$0]?.entry }
-        try directory.write(record)
+    /// - Parameter planned: a log that will be there.
+    func save(with planned: SessionRecord.Log? = nil) throws(RecordingError) {
+        var stored = snapshot()
+        if let planned { stored.record.logs.append(planned) }
+        try store.write(stored)
     }
+
+    private func snapshot() -> StoredRecord {
+        record.logs = logs
+        isChanged = false
+        storedAt = MonotonicClock.now
+        version += 1
+        var stored = record
+        // A recorder that comes back can still ask for what is missing.
+        if stored.status == .processingResults { stored.status = .waitingToStop }
+        return StoredRecord(record: stored, version: version)
+    }
+
+    private var logs: [SessionRecord.Log] { closed + order.compactMap { streams[$0]?.record } }
+
+    // MARK: What it says
 
     /// How it went so far.
     var report: SessionReport {
-        SessionReport(
-            session: identifier.text, task: record.task.isEmpty ? nil : record.task, status: status.name,
-            startDate: record.startDate, endDate: record.endDate ?? .now,
-            streams: order.compactMap { streams[$0]?.report },
+        var record = record
+        record.logs = logs
+        var openBytes: [LogName: Int] = [:]
+        for stream in streams.values { openBytes[stream.log.name] = stream.log.openBytes }
+        return SessionReport(
+            record, openBytes: openBytes,
             commitLatency: SessionReport.Latency(
                 count: latencies.count, median: Double(latencies.median) / 1e9,
-                p99: Double(latencies.percentile99) / 1e9,
-                maximum: Double(latencies.maximum) / 1e9),
-            failures: failures)
+                p99: Double(latencies.percentile99) / 1e9, maximum: Double(latencies.maximum) / 1e9))
     }
 
     /// How it goes.
@@ -174,20 +335,21 @@ final class Session {
     var summaries: [LogSummary] {
         order.compactMap { streams[$0] }.map { stream in
             LogSummary(
-                name: stream.entry.name.text, file: stream.entry.file ?? stream.entry.files.last?.name ?? "",
-                stream: stream.name, samples: stream.written, bytes: stream.byteCount, gaps: stream.gaps.count,
-                recovered: stream.recovered)
+                name: stream.log.name.text, file: stream.log.openFile ?? stream.log.files.last?.name ?? "",
+                stream: stream.name, samples: stream.log.counts.written, bytes: stream.log.byteCount,
+                gaps: stream.gaps.count, recovered: stream.log.counts.recovered)
         }
     }
 
     /// Marks a change in every log, and stores the state.
-    private func markAll(_ event: Marker.Event, at date: WallTime) throws {
-        history.append((event, date, timeline.current.stepPath))
+    private func markAll(_ event: Marker.Event, at date: WallTime, isRemembered: Bool = true) throws {
+        if isRemembered { history.append((event, date, timeline.current.stepPath)) }
+        // First the state: a log that has the marker must not meet a session that does not know of it.
+        try save()
         for name in order {
             streams[name]?.mark(event, at: date, stepPath: timeline.current.stepPath)
-            try streams[name]?.flush()
+            try streams[name]?.log.flush()
         }
-        try save()
     }
 
     private func time(of date: WallTime) -> Int64 {
@@ -195,21 +357,25 @@ final class Session {
     }
 
     private func seconds(of date: WallTime) -> Double { Double(time(of: date)) / 1e9 }
-}
 
-extension StreamRecording {
-    /// This stream's part of the report.
-    var report: SessionReport.Stream {
-        let span = zip(firstUptime, lastUptime).map { $1 - $0 } ?? 0
-        return SessionReport.Stream(
-            stream: name, log: entry.name.text, files: entry.files.map(\.name) + (entry.file.map { [$0] } ?? []),
-            bytes: byteCount, expected: received.addingClamped(lost), received: received, recovered: recovered,
-            duplicates: duplicates, lost: lost, paused: paused, gaps: gaps, isEndKnown: isEndKnown,
-            nominalRate: description.rate, actualRate: span > 0 ? Double(written - 1) / span : nil,
-            firstUptime: firstUptime, lastUptime: lastUptime)
+    /// The markers that a session's record tells of, in order.
+    private static func history(
+        of record: SessionRecord
+    ) -> [(event: Marker.Event, date: WallTime, stepPath: String)] {
+        var changes: [(event: Marker.Event, timestamp: Double, step: String?)] = []
+        changes += record.steps.map { (.step, $0.timestamp, $0.step) }
+        for pause in record.pauses {
+            changes.append((.pause, pause.from, nil))
+            if let end = pause.to { changes.append((.resume, end, nil)) }
+        }
+        var path = SessionTimeline.path(task: record.task, step: record.step)
+        var history: [(event: Marker.Event, date: WallTime, stepPath: String)] = [(.start, record.startDate, path)]
+        for change in changes.sorted(by: { $0.timestamp < $1.timestamp }) {
+            if let step = change.step { path = SessionTimeline.path(task: record.task, step: step) }
+            let date = WallTime(
+                nanosecondsSince1970: record.startDate.nanosecondsSince1970 + Int64((change.timestamp * 1e9).rounded()))
+            history.append((change.event, date, path))
+        }
+        return history
     }
-}
-
-private func zip<First, Second>(_ first: First?, _ second: Second?) -> (First, Second)? {
-    if let first, let second { (first, second) } else { nil }
 }

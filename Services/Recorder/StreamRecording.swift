@@ -2,23 +2,11 @@ import MessageBus
 import Messages
 import Recording
 
-/// One stream of one session: asks its intake about each batch, formats what is new, and writes it to the log.
+/// One stream of one session: asks its intake about each batch, and has its log write what is new.
 ///
-/// Confined to the recording engine's thread, like the log file that it owns. Formatted records wait in memory until
-/// `flush`, which the engine calls after each pull from the socket. Methods throw `MessageError` for what can't be
-/// read, with nothing changed, and `RecordingError` where the log can't be written.
+/// Confined to the recording engine's thread. Methods throw `MessageError` for what can't be read, with nothing changed,
+/// and `RecordingError` where the log can't be written.
 final class StreamRecording {
-    /// What all logs of a session share.
-    struct Settings {
-        let directory: Directory
-        let format: LogFormat
-        let root: JSONRoot
-        /// When the session started, on the recorder's clock.
-        let startDate: WallTime
-        /// How many bytes may wait for a recovery.
-        let maximumHeldBytes: Int
-    }
-
     /// What a batch led to.
     enum Outcome {
         /// Samples were written.
@@ -34,133 +22,236 @@ final class StreamRecording {
         let epoch: String
         /// The epoch as it stands in a body: compared before anything is decoded.
         let token: [UInt8]
-        /// The publisher's uptime at the session's start, in nanoseconds.
-        let origin: Int64
+        /// What was seen first of its clock.
+        let reading: ClockReading
+        /// The first sample that belongs to the session.
+        var from = 0
+        /// Where its samples can be asked for.
+        var replay: String
+        /// The publisher's uptime at the session's start, in nanoseconds, sleep not counted.
+        let start: Int64
+        /// The sleep of the publisher's machine, once it is known whether there is any.
+        var clock: UptimeClock?
+        /// Whether the recorder was away while it may have ended: then nobody may know how far it came.
+        var isUnseen = false
+
+        init(
+            _ epoch: String, token: [UInt8]? = nil, clock reading: ClockReading, replay: String, startDate: WallTime
+        ) throws(MessageError) {
+            self.epoch = epoch
+            self.token = token ?? Array("\"\(epoch)\"".utf8)
+            self.reading = reading
+            self.replay = replay
+            start = try StreamRecording.origin(reading, startDate: startDate)
+        }
     }
 
-    /// How much may be formatted before it is written in between.
-    private static let writeSize = 256 << 10
+    /// Each start of the publisher during a session is one.
+    private static let maximumEpochs = 4_096
 
     let name: StreamName
+    let log: StreamLog
+    /// Whether epochs were met that are not stored yet.
+    var hasNewEpochs = false
     /// Where the stream stands.
     var intake: StreamIntake
     /// Whether the publisher said where the stream stood when the session stopped.
     var isEndKnown = false
     /// Whether its missing samples are being asked for.
     var isRecovering = false
+    /// Whether its log ends with the marker of the session's end.
+    private(set) var isMarkedStopped = false
 
-    /// What the publisher said of the stream last.
-    private(set) var description: StreamDescription
-    private(set) var entry: SessionRecord.Log
-    private(set) var received = 0
-    private(set) var recovered = 0
-    private(set) var duplicates = 0
-    private(set) var paused = 0
     private(set) var gaps: [Gap] = []
-    private(set) var firstUptime: Double?
-    private(set) var lastUptime: Double?
     /// What was wrong with the last rows that could not be read.
     private(set) var lastFault: MessageError?
 
-    private let settings: Settings
-    private var log: LogFile
-    private var formatter: RecordFormatter
-    private var buffer = ByteBuffer(capacity: 4 << 10)
-    private var bufferedSamples = 0
-    private var committedBytes = 0
+    private let startDate: WallTime
+    private let unit: String?
+    private let rate: Double?
     private var announcedGaps = 0
     private var epochs: [Epoch]
     /// The epoch of the latest sample.
     private var current = 0
     /// The names of the file's columns as they stood in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
-    /// Where each epoch's samples are asked for. Two publishers may have a stream of the same name.
-    private var replayEndpoints: [String: String] = [:]
     /// For a stream that the session did not know at its start: the uptime in nanoseconds from which samples belong to it.
     private var earliest: Int64?
 
     /// Opens the log, with the epoch that the publisher is in.
-    init(_ description: StreamDescription, log logName: LogName, settings: Settings) throws {
+    /// - Parameters:
+    ///   - first: the first sample of that epoch that belongs to the session; nil for a stream that is met during the
+    ///     session: what was sampled before the session's start is left out then.
+    ///   - stepPath: the session's step at its start.
+    init(
+        _ description: StreamDescription, from first: Int?, log logName: LogName, stepPath: String,
+        maximumHeldBytes: Int, settings: StreamLog.Settings
+    ) throws {
         // A name with another slash in it would not be read back as the same name.
         guard !description.fields.isEmpty, StreamName(description.name.description) == description.name else {
             throw MessageError(.malformed, "\(description.name) is no stream's name, or it names no fields")
         }
-        let epoch = Epoch(
-            epoch: description.epoch, token: Array("\"\(description.epoch)\"".utf8),
-            origin: try Self.origin(description.clock, startDate: settings.startDate))
+        var epoch = try Epoch(
+            description.epoch, clock: description.clock, replay: description.replay, startDate: settings.startDate)
+        epoch.from = first ?? 0
         epochs = [epoch]
         name = description.name
-        self.description = description
-        self.settings = settings
-        formatter = RecordFormatter(format: settings.format, sensorType: name.stream, fields: description.fields)
-        log = try LogFile(
-            creating: logName, in: settings.directory, format: settings.format, root: settings.root,
-            startDate: settings.startDate.localText, header: formatter.header)
-        intake = StreamIntake(maximumHeldBytes: settings.maximumHeldBytes)
-        entry = SessionRecord.Log(
-            name: logName, device: name.device, stream: name.stream, fields: description.fields,
-            unit: description.unit, epochs: [SessionRecord.Epoch(epoch: description.epoch, clock: description.clock)],
-            file: logName.fileName(settings.format))
-        replayEndpoints[description.epoch] = description.replay
+        startDate = settings.startDate
+        unit = description.unit
+        rate = description.rate
+        intake = StreamIntake(maximumHeldBytes: maximumHeldBytes)
+        if let first { intake.start(epoch: description.epoch, at: first) }
+        log = try StreamLog(logName, of: description, from: first ?? 0, stepPath: stepPath, settings: settings)
+        if first == nil { earliest = Self.earliest(description, startDate: settings.startDate) }
+        describe(description)
     }
 
-    /// Samples written, those in memory included.
-    var written: Int {
-        entry.files.reduce(entry.file == nil ? 0 : log.sampleCount + bufferedSamples) { $0 + $1.samples }
+    /// Goes on with a stream of a session that was cut off.
+    init(
+        reopening record: SessionRecord.Log, _ recovered: RecoveredLog, timeline: SessionTimeline,
+        maximumHeldBytes: Int, settings: StreamLog.Settings
+    ) throws {
+        var known: [Epoch] = []
+        intake = StreamIntake(maximumHeldBytes: maximumHeldBytes)
+        for stored in record.epochs {
+            var epoch = try Epoch(
+                stored.epoch, clock: stored.clock, replay: stored.replay, startDate: settings.startDate)
+            epoch.from = stored.from
+            epoch.clock = stored.sleeps
+            known.append(epoch)
+        }
+        for position in recovered.positions {
+            intake.start(epoch: position.epoch, at: position.next)
+            // Each run of a publisher ended before the next one of the same publisher began.
+            if !known.contains(where: { $0.epoch == position.epoch }), let last = known.last {
+                known.append(
+                    try Epoch(
+                        position.epoch, clock: last.reading, replay: last.replay, startDate: settings.startDate))
+            }
+        }
+        for endpoint in Set(known.map(\.replay)) {
+            if let last = known.lastIndex(where: { $0.replay == endpoint }) { known[last].isUnseen = true }
+        }
+        guard let last = recovered.positions.last, !known.isEmpty else {
+            throw MessageError(.malformed, "log \(record.name) has no epoch")
+        }
+        epochs = known
+        current = known.lastIndex { $0.epoch == last.epoch } ?? 0
+        name = StreamName(device: record.device, stream: record.stream)
+        startDate = settings.startDate
+        unit = record.unit
+        rate = record.rate
+        gaps = recovered.gaps
+        announcedGaps = gaps.count
+        isEndKnown = record.isEndKnown
+        isMarkedStopped = recovered.isMarkedStopped
+        if recovered.counts.written == 0 { earliest = record.earliestUptime.map { Int64(($0 * 1e9).rounded()) } }
+        log = try StreamLog(
+            reopening: record, recovered, epochs: known.map(\.epoch),
+            position: StreamLog.Position(epoch: current, next: last.next), stepPath: timeline.current.stepPath,
+            isPaused: timeline.current.isPaused, settings: settings)
     }
+
+    /// What the session stores of it.
+    var record: SessionRecord.Log {
+        var record = SessionRecord.Log(
+            name: log.name, device: name.device, stream: name.stream, fields: log.fields, unit: unit, rate: rate,
+            epochs: epochs.map { epoch in
+                SessionRecord.Epoch(
+                    epoch: epoch.epoch, clock: epoch.reading, replay: epoch.replay, from: epoch.from,
+                    next: intake.next(of: epoch.epoch) ?? epoch.from, sleeps: epoch.clock)
+            },
+            file: log.openFile, fileDate: log.fileDate, files: log.files)
+        record.earliestUptime = earliest.map { Double($0) / 1e9 }
+        record.gaps = gaps
+        record.counts = log.counts
+        record.firstUptime = log.firstUptime
+        record.lastUptime = log.lastUptime
+        record.isEndKnown = isEndKnown
+        record.intervals = log.intervals
+        return record
+    }
+
+    /// Samples that arrived, in the first delivery or by replay.
+    var received: Int { log.counts.received }
 
     /// Samples lost.
     var lost: Int { gaps.reduce(0) { $0.addingClamped($1.count) } }
 
-    /// Bytes of all files.
-    var byteCount: Int { entry.files.reduce(entry.file == nil ? 0 : log.byteCount) { $0 + $1.bytes } }
-
     /// Notes what the publisher says of the stream now.
     func describe(_ description: StreamDescription) {
-        self.description = description
-        replayEndpoints[description.epoch] = description.replay
+        guard let index = epochs.lastIndex(where: { $0.epoch == description.epoch }) else { return }
+        epochs[index].replay = description.replay
+        epochs[index].isUnseen = false
+        if epochs[index].clock == nil { epochs[index].clock = UptimeClock(description.clock) }
+        // A log must not meet a session that does not know of it.
+        if epochs[index].clock?.note(description.clock) == true { hasNewEpochs = true }
+    }
+
+    /// Notes what a publisher's description means for runs of it that ended while the recorder was away.
+    func noteEnd(before description: StreamDescription, timeline: SessionTimeline) {
+        for index in epochs.indices
+        where epochs[index].isUnseen && epochs[index].replay == description.replay
+            && epochs[index].epoch != description.epoch
+        {
+            noteUnknownEnd(of: index, .epochEnded, timeline: timeline)
+        }
+    }
+
+    /// Notes that nobody told how far runs came that may have ended while the recorder was away.
+    func noteUnknownEnds(timeline: SessionTimeline) {
+        for index in epochs.indices where epochs[index].isUnseen {
+            noteUnknownEnd(of: index, .publisherUnreachable, timeline: timeline)
+        }
+    }
+
+    private func noteUnknownEnd(of index: Int, _ reason: Gap.Reason, timeline: SessionTimeline) {
+        epochs[index].isUnseen = false
+        let epoch = epochs[index].epoch
+        note(Gap(epoch: epoch, from: intake.next(of: epoch) ?? 0, count: 0, reason: reason), timeline: timeline)
     }
 
     /// Where an epoch's samples can be asked for.
-    func replayEndpoint(of epoch: String) -> String { replayEndpoints[epoch] ?? description.replay }
+    func replayEndpoint(of epoch: String) -> String {
+        (epochs.last { $0.epoch == epoch } ?? epochs[epochs.count - 1]).replay
+    }
 
     /// Where the publishers answer that had the stream.
-    var publishers: Set<String> { Set(replayEndpoints.values) }
+    var publishers: Set<String> { Set(epochs.map(\.replay)) }
 
-    /// Leaves out samples that were taken before the session started, for a stream that was met during it.
-    func leaveOutEarlierSamples() {
+    /// The uptime, in nanoseconds, from which the samples of a stream that is met during a session belong to it.
+    static func earliest(_ description: StreamDescription, startDate: WallTime) -> Int64? {
         // Both clocks were read within the time that a message travels, so their difference is how far they are apart.
         let (behind, overflow) = WallTime.now.nanosecondsSince1970.subtractingReportingOverflow(
             description.clock.date.nanosecondsSince1970)
-        earliest = overflow ? nil : epochs[current].origin.addingClamped(-max(0, behind))
+        guard !overflow, let start = try? origin(description.clock, startDate: startDate) else { return nil }
+        return start.addingClamped(-max(0, behind))
     }
 
     // MARK: Samples
 
     /// Takes a batch as it arrived.
-    func take(
-        _ body: SampleBody, _ frame: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?,
-        timeline: SessionTimeline
-    ) throws -> Outcome {
-        let epoch = try epoch(of: body, frame)
-        let packed = body.values == nil ? packed : nil
-        try check(body, frame, packed: packed)
+    func take(_ batch: ReceivedBatch, timeline: SessionTimeline) throws -> Outcome {
+        let epoch = try epoch(of: batch)
+        try check(batch)
+        let body = batch.body
+        epochs[epoch].isUnseen = false
         let admission = intake.admit(epoch: epochs[epoch].epoch, sequence: body.sequence, count: body.count)
         switch admission {
         case .take(let rows):
-            duplicates += rows.lowerBound
-            try write(rows, of: body, frame, packed: packed, epoch: epoch, timeline: timeline)
+            log.counts.duplicates += rows.lowerBound
+            try write(rows, of: batch, epoch: epoch, timeline: timeline)
             return .written
         case .duplicate:
-            duplicates += body.count
+            log.counts.duplicates += body.count
             return .nothing
         case .late:
             return .nothing
         case .wait, .gap:
-            let batch = StreamIntake.HeldBatch(
+            let held = StreamIntake.HeldBatch(
                 epoch: epochs[epoch].epoch, sequence: body.sequence, count: body.count,
-                frames: [Array(frame)] + (packed.map { [Array($0)] } ?? []))
-            if intake.hold(batch) { return try giveUp(.heldTooMuch, timeline: timeline) }
+                frames: [Array(batch.frame)] + (batch.packed.map { [Array($0)] } ?? []))
+            if intake.hold(held) { return try giveUp(.heldTooMuch, timeline: timeline) }
             return admission == .gap ? .recover : .nothing
         }
     }
@@ -184,7 +275,8 @@ final class StreamRecording {
                         index += 1
                     }
                     try packed.withOptionalBytes { packed in
-                        try takeReplayed(body, frame, packed: packed, missingBefore: reason, timeline: timeline)
+                        try takeReplayed(
+                            ReceivedBatch(body, frame, packed: packed), missingBefore: reason, timeline: timeline)
                     }
                     reason = nil
                 }
@@ -196,26 +288,26 @@ final class StreamRecording {
     }
 
     private func takeReplayed(
-        _ body: SampleBody, _ frame: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?,
-        missingBefore reason: Gap.Reason?, timeline: SessionTimeline
+        _ batch: ReceivedBatch, missingBefore reason: Gap.Reason?, timeline: SessionTimeline
     ) throws {
-        let epoch = try epoch(of: body, frame)
-        try check(body, frame, packed: packed)
-        guard SampleBody.string(at: body.device, in: frame) == name.device,
-            SampleBody.string(at: body.stream, in: frame) == name.stream,
+        let epoch = try epoch(of: batch)
+        try check(batch)
+        let body = batch.body
+        guard SampleBody.string(at: body.device, in: batch.frame) == name.device,
+            SampleBody.string(at: body.stream, in: batch.frame) == name.stream,
             intake.recovery?.epoch == epochs[epoch].epoch
         else { throw MessageError(.malformed, "a replay brought another stream's samples") }
         if let reason {
             // What is still kept may reach back to before the session; then what is not kept is not the session's.
-            let isOutside = try reason == .notRetained && isBeforeSession(body, frame, packed: packed)
+            let isOutside = try reason == .notRetained && isBeforeSession(batch)
             let lost = intake.giveUp(before: body.sequence, reason: reason)
             if !isOutside { note(lost, timeline: timeline) }
         }
         let name = epochs[epoch].epoch
         guard let rows = intake.admitRecovered(epoch: name, sequence: body.sequence, count: body.count) else { return }
         let before = received
-        try write(rows, of: body, frame, packed: packed, epoch: epoch, timeline: timeline)
-        recovered += received - before
+        try write(rows, of: batch, epoch: epoch, timeline: timeline)
+        log.counts.recovered += received - before
     }
 
     /// Deals with the batches that waited for a recovery, once nothing of it is missing any more.
@@ -224,17 +316,17 @@ final class StreamRecording {
         while let batch = intake.nextHeld() {
             switch intake.admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
             case .take(let rows):
-                duplicates += rows.lowerBound
+                log.counts.duplicates += rows.lowerBound
                 try batch.frames[0].withUnsafeBytes { frame in
                     let body = try SampleBody(frame)
-                    let epoch = try epoch(of: body, frame)
                     try batch.frames.dropFirst().first.withOptionalBytes { packed in
-                        try write(rows, of: body, frame, packed: packed, epoch: epoch, timeline: timeline)
+                        let batch = ReceivedBatch(body, frame, packed: packed)
+                        try write(rows, of: batch, epoch: try epoch(of: batch), timeline: timeline)
                     }
                 }
                 outcome = .written
             case .duplicate:
-                duplicates += batch.count
+                log.counts.duplicates += batch.count
             case .late:
                 break
             case .wait, .gap:
@@ -253,17 +345,39 @@ final class StreamRecording {
     }
 
     /// Which of `epochs` a batch is of. One that is met for the first time is added.
-    private func epoch(of body: SampleBody, _ frame: UnsafeRawBufferPointer) throws(MessageError) -> Int {
-        let token = UnsafeRawBufferPointer(rebasing: frame[body.epoch])
+    private func epoch(of batch: ReceivedBatch) throws(MessageError) -> Int {
+        let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
         if token.elementsEqual(epochs[current].token) { return current }
         if let index = epochs.lastIndex(where: { token.elementsEqual($0.token) }) { return index }
-        let epoch = SampleBody.string(at: body.epoch, in: frame)
-        let clock = try SampleBody.clock(at: body.clock, in: frame)
-        epochs.append(
+        try add(
             Epoch(
-                epoch: epoch, token: Array(token), origin: try Self.origin(clock, startDate: settings.startDate)))
-        entry.epochs.append(SessionRecord.Epoch(epoch: epoch, clock: clock))
+                SampleBody.string(at: batch.body.epoch, in: batch.frame), token: Array(token),
+                clock: try SampleBody.clock(at: batch.body.clock, in: batch.frame),
+                replay: epochs[epochs.count - 1].replay, startDate: startDate))
         return epochs.count - 1
+    }
+
+    private func add(_ epoch: Epoch) throws(MessageError) {
+        guard epochs.count < Self.maximumEpochs else {
+            throw MessageError(.outOfRange, "\(name) has had \(epochs.count) epochs; no publisher restarts so often")
+        }
+        epochs.append(epoch)
+        log.epochs.append(epoch.epoch)
+        hasNewEpochs = true
+    }
+
+    /// Adds an epoch that a publisher describes, unless it is known.
+    /// - Parameter first: its first sample that belongs to the session, where that begins with this.
+    func meet(_ description: StreamDescription, from first: Int?, timeline: SessionTimeline) throws(MessageError) {
+        noteEnd(before: description, timeline: timeline)
+        if !epochs.contains(where: { $0.epoch == description.epoch }) {
+            var epoch = try Epoch(
+                description.epoch, clock: description.clock, replay: description.replay, startDate: startDate)
+            epoch.from = first ?? 0
+            try add(epoch)
+            if let first { intake.start(epoch: description.epoch, at: first) }
+        }
+        describe(description)
     }
 
     /// The uptime at the session's start, in nanoseconds.
@@ -277,132 +391,102 @@ final class StreamRecording {
         return Int64((clock.uptime * 1e9).rounded()) - sinceStart
     }
 
+    /// What makes a batch's uptimes times since the session's start.
+    private func origin(of batch: ReceivedBatch, epoch: Int) throws(MessageError) -> Int64 {
+        let start = epochs[epoch].start
+        guard let clock = epochs[epoch].clock, clock.origin(at: .max, start: start) != start,
+            let uptime = try batch.uptimes.first
+        else { return start }
+        return clock.origin(at: uptime, start: start)
+    }
+
+    /// The same for markers: now.
+    private var origin: Int64 {
+        let epoch = epochs[current]
+        return epoch.clock?.origin(at: .max, start: epoch.start) ?? epoch.start
+    }
+
     /// Refuses a batch that is not as long as it says, before anything is counted by what it says.
-    private func check(
-        _ body: SampleBody, _ frame: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?
-    ) throws(MessageError) {
-        guard StreamIntake.isPossible(sequence: body.sequence, count: body.count) else {
-            throw MessageError(.outOfRange, "there can't be \(body.count) samples from \(body.sequence) on")
-        }
-        if let values = body.values {
-            // Each row has its brackets at least; whether there are so many is known when they are walked.
-            guard body.count <= values.count / 2 else {
-                throw MessageError(.malformed, "\"values\" has not \(body.count) rows, as \"count\" says")
-            }
-        } else if let packed {
-            let size = 8 * (hasFields(of: body, frame) ? entry.fields : try fields(of: body, frame)).count
-            guard packed.count.isMultiple(of: size), packed.count / size == body.count else {
-                throw MessageError(.wrongColumns, "\(packed.count) bytes are not \(body.count) rows of \(size)")
-            }
-        } else {
-            throw MessageError(.missingField, "the batch has neither \"values\" nor a packed frame")
+    private func check(_ batch: ReceivedBatch) throws(MessageError) {
+        try batch.check { () throws(MessageError) in
+            batch.hasFields(fieldsToken) ? log.fields.count : try batch.fields.count
         }
     }
 
-    private func hasFields(of body: SampleBody, _ frame: UnsafeRawBufferPointer) -> Bool {
-        UnsafeRawBufferPointer(rebasing: frame[body.fields]).elementsEqual(fieldsToken)
+    /// Makes the log's columns those of a batch that is to be written.
+    private func turn(to batch: ReceivedBatch) throws {
+        if batch.hasFields(fieldsToken) { return }
+        let fields = try batch.fields
+        if fields != log.fields { try log.change(to: fields) }
+        fieldsToken = Array(batch.frame[batch.body.fields])
     }
 
-    private func fields(of body: SampleBody, _ frame: UnsafeRawBufferPointer) throws(MessageError) -> [String] {
-        try SampleBody.fieldNames(at: body.fields, in: frame)
-    }
-
-    /// Makes the log's epoch and columns those of a batch that is to be written.
-    private func turn(
-        to epoch: Int, _ body: SampleBody, _ frame: UnsafeRawBufferPointer, timeline: SessionTimeline
-    ) throws {
-        current = epoch
-        if hasFields(of: body, frame) { return }
-        let fields = try fields(of: body, frame)
-        if fields != entry.fields { try beginFile(fields: fields, timeline: timeline) }
-        fieldsToken = Array(frame[body.fields])
-    }
-
-    private func write(
-        _ rows: Range<Int>, of body: SampleBody, _ frame: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?,
-        epoch: Int, timeline: SessionTimeline
-    ) throws {
+    private func write(_ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, timeline: SessionTimeline) throws {
         var rows = rows
+        let end = rows.upperBound
         do {
-            try turn(to: epoch, body, frame, timeline: timeline)
+            try turn(to: batch)
             if let earliest {
-                let skipped = try uptimes(of: body, frame, packed: packed)
-                    .dropFirst(rows.lowerBound).prefix { $0 < earliest }.count
-                rows = min(rows.lowerBound + skipped, rows.upperBound)..<rows.upperBound
-                if rows.isEmpty { return }
-                self.earliest = nil
+                let skipped = try batch.uptimes.dropFirst(rows.lowerBound).prefix { $0 < earliest }.count
+                rows = min(rows.lowerBound + skipped, end)..<end
+                if !rows.isEmpty { self.earliest = nil }
             }
-            let result =
-                if let packed {
-                    formatter.append(
-                        packed: packed, rows: rows, timeline: timeline, origin: epochs[epoch].origin, to: &buffer)
-                } else {
-                    try formatter.append(
-                        values: body.values ?? 0..<0, of: frame, count: body.count, rows: rows, timeline: timeline,
-                        origin: epochs[epoch].origin, to: &buffer)
-                }
-            received += rows.count
-            paused += result.paused
-            bufferedSamples += result.written
-            firstUptime = firstUptime ?? result.firstUptime
-            lastUptime = result.lastUptime ?? lastUptime
+            if !rows.isEmpty {
+                try log.append(
+                    rows, of: batch, epoch: epoch, origin: try origin(of: batch, epoch: epoch), timeline: timeline)
+            }
+            current = epoch
+            isMarkedStopped = false
+            log.position = StreamLog.Position(epoch: epoch, next: batch.body.sequence + end)
         } catch let error as MessageError {
             // The publisher would send the same again, so asking for it would not help.
             lastFault = error
             note(
                 Gap(
-                    epoch: epochs[epoch].epoch, from: body.sequence + rows.lowerBound, count: rows.count,
+                    epoch: epochs[epoch].epoch, from: batch.body.sequence + rows.lowerBound, count: rows.count,
                     reason: .malformed),
                 timeline: timeline)
         }
-        if buffer.count > Self.writeSize { try flush() }
+        if log.isFull { try log.flush() }
     }
 
-    private func isBeforeSession(
-        _ body: SampleBody, _ frame: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?
-    ) throws(MessageError) -> Bool {
-        guard let earliest, let first = try uptimes(of: body, frame, packed: packed).first else { return false }
+    /// How far the stream has come.
+    private var position: StreamLog.Position {
+        StreamLog.Position(
+            epoch: current, next: intake.next(of: epochs[current].epoch) ?? epochs[current].from)
+    }
+
+    private func isBeforeSession(_ batch: ReceivedBatch) throws(MessageError) -> Bool {
+        guard let earliest, let first = try batch.uptimes.first else { return false }
         return first < earliest
-    }
-
-    /// The uptimes of a batch in nanoseconds. Only for the first batches of a stream that was met late.
-    private func uptimes(
-        of body: SampleBody, _ frame: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?
-    ) throws(MessageError) -> [Int64] {
-        let columns = try fields(of: body, frame).count
-        var uptimes: [Int64] = []
-        func append(_ uptime: Double) {
-            uptimes.append(uptime.magnitude < 9e9 ? Int64((uptime * 1e9).rounded()) : .max)
-        }
-        if let packed {
-            for row in 0..<body.count {
-                let bits = packed.loadUnaligned(fromByteOffset: row * columns * 8, as: UInt64.self)
-                append(Double(bitPattern: UInt64(littleEndian: bits)))
-            }
-        } else if let values = body.values {
-            var rows = SampleRows(frame, values: values, columns: columns)
-            while try rows.next() { append(rows.number(0)) }
-        }
-        return uptimes
     }
 
     // MARK: Markers
 
-    /// Writes a marker.
+    /// Adds a marker to the log.
     /// - Parameters:
     ///   - date: when it happened, on the recorder's clock.
     ///   - stepPath: the step after it.
     func mark(_ event: Marker.Event, at date: WallTime, stepPath: String) {
-        let time = date.nanosecondsSince1970 - settings.startDate.nanosecondsSince1970
-        formatter.append(
-            Marker(event, time: time, date: date.localText, stepPath: stepPath),
-            origin: epochs[current].origin, to: &buffer)
+        guard !log.isClosed else { return }
+        log.mark(event, at: date, origin: origin, stepPath: stepPath)
+        if event == .stop { isMarkedStopped = true }
     }
 
-    private func note(_ gap: Gap?, timeline: SessionTimeline) {
-        guard let gap else { return }
+    /// Records a gap, in the log and for the report.
+    func note(_ gap: Gap?, timeline: SessionTimeline) {
+        guard var gap else { return }
+        gap.date = .now
+        gap.afterUptime = log.lastUptime
         gaps.append(gap)
         mark(.gap(gap), at: .now, stepPath: timeline.current.stepPath)
+        log.position = position
+    }
+
+    /// Gives up what is in memory, because it can't be written.
+    func abandon() {
+        guard let gap = log.abandon() else { return }
+        gaps.append(gap)
     }
 
     /// Whether there are gaps that `takeNewGaps` has not told yet.
@@ -412,52 +496,6 @@ final class StreamRecording {
     func takeNewGaps() -> ArraySlice<Gap> {
         defer { announcedGaps = gaps.count }
         return gaps[announcedGaps...]
-    }
-
-    // MARK: Files
-
-    /// Writes what is in memory.
-    func flush() throws(RecordingError) {
-        try log.append(&buffer, samples: bufferedSamples)
-        bufferedSamples = 0
-    }
-
-    /// What a group commit covers: the file to sync, and what the journal says of it then. Nil where nothing is new.
-    func commitPoint(at date: WallTime) throws(RecordingError) -> (file: OpenFile, entry: JournalEntry)? {
-        guard let file = entry.file else { return nil }
-        // What is counted as taken is written, so that the journal's two numbers mean the same sample.
-        try flush()
-        guard log.byteCount != committedBytes else { return nil }
-        committedBytes = log.byteCount
-        let epoch = epochs[current].epoch
-        return (
-            log.handle,
-            JournalEntry(
-                file: file, bytes: log.byteCount, samples: log.sampleCount, epoch: epoch,
-                next: intake.next(of: epoch) ?? 0, date: date)
-        )
-    }
-
-    /// Finishes the file that is being written: syncs it, and gives it its final name.
-    func finishFile(at date: WallTime) throws(RecordingError) {
-        try flush()
-        let file = try log.finish(at: date)
-        entry.file = nil
-        entry.files.append(file)
-    }
-
-    /// Goes on in a new file, for samples with other columns. It starts with what is needed to read it.
-    private func beginFile(fields: [String], timeline: SessionTimeline) throws(RecordingError) {
-        try finishFile(at: .now)
-        formatter = RecordFormatter(format: settings.format, sensorType: name.stream, fields: fields)
-        log = try LogFile(
-            creating: entry.name, in: settings.directory, format: settings.format, root: settings.root,
-            startDate: WallTime.now.localText, header: formatter.header)
-        entry.fields = fields
-        entry.file = entry.name.fileName(settings.format)
-        committedBytes = 0
-        mark(.step, at: .now, stepPath: timeline.current.stepPath)
-        if timeline.current.isPaused { mark(.pause, at: .now, stepPath: timeline.current.stepPath) }
     }
 }
 

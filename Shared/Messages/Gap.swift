@@ -18,22 +18,32 @@ public struct Gap: Codable, Hashable, Sendable {
         public static let heldTooMuch = Reason(rawValue: "heldTooMuch")
         /// What arrived could not be read.
         public static let malformed = Reason(rawValue: "malformed")
+        /// They arrived, and could not be written: a full disk, say.
+        public static let notWritten = Reason(rawValue: "notWritten")
     }
 
     /// The publisher's epoch.
     public var epoch: String
     /// The first missing sample.
     public var from: Int
-    /// How many are missing.
+    /// How many are missing; 0 where nobody can say how many there were: the publisher ended while the recorder was away.
     public var count: Int
     /// Why.
     public var reason: Reason
+    /// When it was given up, on the recorder's clock.
+    public var date: WallTime?
+    /// The uptime of the last sample before it, in seconds of the publisher's clock.
+    public var afterUptime: Double?
 
     /// A run of missing samples.
-    public init(epoch: String, from: Int, count: Int, reason: Reason) {
+    public init(
+        epoch: String, from: Int, count: Int, reason: Reason, date: WallTime? = nil, afterUptime: Double? = nil
+    ) {
         self.epoch = epoch
         self.from = from
         self.count = count
         self.reason = reason
+        self.date = date
+        self.afterUptime = afterUptime
     }
 }

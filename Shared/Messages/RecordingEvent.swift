@@ -20,6 +20,8 @@ public struct RecordingEvent: Event, Hashable {
         public static let pause = Change(rawValue: "pause")
         /// Samples are written again.
         public static let resume = Change(rawValue: "resume")
+        /// The recorder is back after it was cut off, and goes on.
+        public static let restart = Change(rawValue: "restart")
         /// Samples were lost for good: `gap` says which.
         public static let gap = Change(rawValue: "gap")
         /// The recording failed: `reason` says why.

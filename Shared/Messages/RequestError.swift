@@ -53,6 +53,8 @@ public struct RequestError: Error, Codable, Hashable, Sendable, CustomStringConv
         public static let timedOut = Reason(10, "timedOut")
         /// The program is stopping.
         public static let stopping = Reason(11, "stopping")
+        /// The disk has too little room.
+        public static let noSpace = Reason(12, "noSpace")
     }
 
     /// An error of one of our kinds.

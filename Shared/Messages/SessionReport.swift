@@ -18,21 +18,27 @@ public struct SessionReport: Codable, Hashable, Sendable {
     public var commitLatency: Latency
     /// What failed, where something did.
     public var failures: [String]
+    /// When the recorder went on with the session after it had been cut off.
+    public var restarts: [WallTime]?
+    /// How far the publishers' clocks were from the recorder's.
+    public var clocks: [ClockOffset]?
 
     /// A session's report.
     public init(
         session: String, task: String?, status: String, startDate: WallTime, endDate: WallTime, streams: [Stream],
-        commitLatency: Latency, failures: [String]
+        commitLatency: Latency, failures: [String], restarts: [WallTime]? = nil, clocks: [ClockOffset]? = nil
     ) {
         self.session = session
         self.task = task
         self.status = status
         self.startDate = startDate
         self.endDate = endDate
-        isWhole = failures.isEmpty && streams.allSatisfy { $0.lost == 0 }
+        isWhole = failures.isEmpty && streams.allSatisfy { $0.lost == 0 && $0.gaps.isEmpty }
         self.streams = streams
         self.commitLatency = commitLatency
         self.failures = failures
+        self.restarts = restarts
+        self.clocks = clocks
     }
 
     /// How one stream went.
@@ -70,12 +76,19 @@ public struct SessionReport: Codable, Hashable, Sendable {
         public var firstUptime: Double?
         /// The uptime of the last sample written.
         public var lastUptime: Double?
+        /// How far the time between two samples was from the nominal one, in seconds; nil where there is no nominal rate.
+        public var jitter: Latency?
+        /// The longest time between two samples, in seconds of the publisher's clock; pauses do not count.
+        public var longestSilence: Double?
+        /// The samples of each run of the publisher that belong to the session.
+        public var epochs: [EpochSpan]?
 
         /// A stream's part of a report.
         public init(
             stream: StreamName, log: String, files: [String], bytes: Int, expected: Int, received: Int, recovered: Int,
             duplicates: Int, lost: Int, paused: Int, gaps: [Gap], isEndKnown: Bool, nominalRate: Double?,
-            actualRate: Double?, firstUptime: Double?, lastUptime: Double?
+            actualRate: Double?, firstUptime: Double?, lastUptime: Double?, jitter: Latency? = nil,
+            longestSilence: Double? = nil, epochs: [EpochSpan]? = nil
         ) {
             self.stream = stream
             self.log = log
@@ -93,6 +106,26 @@ public struct SessionReport: Codable, Hashable, Sendable {
             self.actualRate = actualRate
             self.firstUptime = firstUptime
             self.lastUptime = lastUptime
+            self.jitter = jitter
+            self.longestSilence = longestSilence
+            self.epochs = epochs
+        }
+    }
+
+    /// The samples of one run of a publisher: `from` up to, but not including, `next`.
+    public struct EpochSpan: Codable, Hashable, Sendable {
+        /// The publisher's epoch.
+        public var epoch: String
+        /// Its first sample that belongs to the session.
+        public var from: Int
+        /// The sample after the last that belongs to the session.
+        public var next: Int
+
+        /// A run of samples.
+        public init(epoch: String, from: Int, next: Int) {
+            self.epoch = epoch
+            self.from = from
+            self.next = next
         }
     }
 

@@ -34,8 +34,8 @@ package struct Directory: Hashable, Sendable {
     }
 
     /// Waits until the directory's entries would survive a power cut.
-    package func sync() throws(RecordingError) {
-        try OpenFile(path, .readOnly, options: .directory, action: "open directory").syncAll()
+    package func sync(calls: FileCalls = .system) throws(RecordingError) {
+        try OpenFile(path, .readOnly, options: .directory, action: "open directory", calls: calls).syncAll()
     }
 
     /// The names in the directory, in no order; none if it is not there.
@@ -70,28 +70,44 @@ package struct Directory: Hashable, Sendable {
     /// Puts a file in the place of the one of this name, if there is one: at every moment, also after a power cut,
     /// either the old or the new one is there, whole.
     func replace(_ name: String, with bytes: [UInt8], calls: FileCalls = .system) throws(RecordingError) {
-        let temporary = ".\(name).new"
-        if contains(temporary) {
-            // Left by a program that was killed here.
-            try Directory.removeFile(path.appending(temporary))
-        }
+        let temporary = Self.temporaryName(for: name)
         do {
-            let file = try GrowingFile(
-                creating: path.appending(temporary), opening: bytes, terminator: [], calls: calls)
-            try file.handle.syncAll()
-            try rename(temporary, to: name)
+            _ = try writeTemporary(for: name, bytes, calls: calls)
+            try rename(temporary, to: name, calls: calls)
+            try sync(calls: calls)
         } catch {
             try? Directory.removeFile(path.appending(temporary))
             throw error
         }
     }
 
-    /// Gives a file another name, for good: the directory is synced.
-    func rename(_ name: String, to newName: String) throws(RecordingError) {
+    /// Where the bytes of a file are written before it gets its name.
+    static func temporaryName(for name: String) -> String { ".\(name).new" }
+
+    /// Writes and syncs what is to get the name later.
+    func writeTemporary(for name: String, _ bytes: [UInt8], calls: FileCalls) throws(RecordingError) -> GrowingFile {
+        let temporary = path.appending(Self.temporaryName(for: name))
+        if contains(Self.temporaryName(for: name)) {
+            // Left by a program that was killed here.
+            try Directory.removeFile(temporary)
+        }
+        let file = try GrowingFile(creating: temporary, opening: bytes, terminator: [], calls: calls)
+        try file.handle.syncAll()
+        return file
+    }
+
+    /// Gives a file another name, in place of the file that has it. The entries are not synced.
+    func rename(_ name: String, to newName: String, calls: FileCalls) throws(RecordingError) {
         let old = path.appending(name)
-        let new = path.appending(newName)
-        try SystemCall.perform("rename", old) { Glibc.rename(old.string, new.string) }
-        try sync()
+        try SystemCall.attempt("rename", old) { () throws(Errno) in try calls.rename(old, path.appending(newName)) }
+    }
+
+    /// How many bytes a user without privileges can still write to the directory's disk.
+    package func freeBytes() throws(RecordingError) -> Int {
+        var status = statvfs()
+        try SystemCall.perform("look at the disk of", path) { statvfs(path.string, &status) }
+        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflow ? .max : Int(clamping: bytes)
     }
 
     /// Removes a file.

@@ -1,32 +1,37 @@
 import Glibc
 package import SystemPackage
 
-/// The system calls by which a file grows, so that a test can make the n-th one fail.
+/// The system calls by which files grow, become durable and get their names, so that a test can make the n-th one fail.
 ///
 /// Each makes one attempt: who calls deals with interruptions and short writes.
 package struct FileCalls: Sendable {
     /// pwrite(2): writes some of the bytes at an offset, and says how many.
-    package var write: @Sendable (FileDescriptor, UnsafeRawBufferPointer, Int64) throws(Errno) -> Int
+    package var write: @Sendable (FileDescriptor, UnsafeRawBufferPointer, Int64) throws(Errno) -> Int = {
+        descriptor, bytes, offset throws(Errno) in
+        let count = pwrite(descriptor.rawValue, bytes.baseAddress, bytes.count, off_t(offset))
+        if count < 0 { throw Errno.last }
+        return count
+    }
     /// ftruncate(2): makes a file exactly so long.
-    package var resize: @Sendable (FileDescriptor, Int64) throws(Errno) -> Void
-
-    package init(
-        write: @escaping @Sendable (FileDescriptor, UnsafeRawBufferPointer, Int64) throws(Errno) -> Int,
-        resize: @escaping @Sendable (FileDescriptor, Int64) throws(Errno) -> Void
-    ) {
-        self.write = write
-        self.resize = resize
+    package var resize: @Sendable (FileDescriptor, Int64) throws(Errno) -> Void = { descriptor, length throws(Errno) in
+        try SystemCall.check(ftruncate(descriptor.rawValue, off_t(length)))
+    }
+    /// fdatasync(2): waits until a file's bytes and its length would survive a power cut.
+    package var sync: @Sendable (FileDescriptor) throws(Errno) -> Void = { descriptor throws(Errno) in
+        try SystemCall.check(fdatasync(descriptor.rawValue))
+    }
+    /// fsync(2): the same with all attributes of a file, or with the entries of a directory.
+    package var syncAll: @Sendable (FileDescriptor) throws(Errno) -> Void = { descriptor throws(Errno) in
+        try SystemCall.check(fsync(descriptor.rawValue))
+    }
+    /// rename(2): gives a file another name, in place of the file that has it.
+    package var rename: @Sendable (FilePath, FilePath) throws(Errno) -> Void = { old, new throws(Errno) in
+        try SystemCall.check(Glibc.rename(old.string, new.string))
     }
 
+    /// The calls themselves. To be changed one by one.
+    package init() {}
+
     /// The calls themselves.
-    package static let system = FileCalls(
-        write: { descriptor, bytes, offset throws(Errno) in
-            let count = pwrite(descriptor.rawValue, bytes.baseAddress, bytes.count, off_t(offset))
-            if count < 0 { throw Errno.last }
-            return count
-        },
-        resize: { descriptor, length throws(Errno) in
-            if ftruncate(descriptor.rawValue, off_t(length)) != 0 { throw Errno.last }
-        }
-    )
+    package static let system = FileCalls()
 }

@@ -24,6 +24,17 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
         self.format = format
     }
 
+    /// The name of a file finished at `date`, greater than the name of the log's latest finished file: where the clock
+    /// did not go on, or was set back, the last stamp's files are counted on.
+    package init(log: LogName, finishedAt date: WallTime, after last: FinishedName?, format: LogFormat) {
+        let stamp = Self.stamp(of: date)
+        if let last, stamp <= last.stamp {
+            self.init(log: log, stamp: last.stamp, count: last.count + 1, format: format)
+        } else {
+            self.init(log: log, stamp: stamp, format: format)
+        }
+    }
+
     /// `yyyyMMddHHmmss` of a moment, in UTC.
     package static func stamp(of date: WallTime) -> String {
         String(date.utcText.filter(\.isASCIIDigit).prefix(14))

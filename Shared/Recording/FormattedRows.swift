@@ -1,13 +1,32 @@
 /// What became of the rows of a batch.
 package struct FormattedRows: Hashable, Sendable {
-    /// How many were formatted as records.
-    package var written = 0
-    /// How many were left out because they were taken during a pause.
-    package var paused = 0
-    /// The uptime, in seconds of the publisher's clock, of the first that was written.
-    package var firstUptime: Double?
-    /// The uptime of the last that was written.
-    package var lastUptime: Double?
+    /// A written row that follows on rows that were left out.
+    package struct Place: Hashable, Sendable {
+        /// The row, by its number in the batch.
+        package var row: Int
+        /// Where its record begins in the buffer, with the separator in front of it.
+        package var offset: Int
+        /// How many rows were written before it, of those asked for.
+        package var written: Int
+    }
 
-    package init() {}
+    /// The uptimes of the rows that were formatted as records, in seconds of the publisher's clock. The formatter uses
+    /// the memory again for the next batch, if nobody else holds it any more.
+    package internal(set) var uptimes: [Double] = []
+    /// How many were left out because they were taken during a pause.
+    package internal(set) var paused = 0
+    /// Where the rows that were written do not follow on one another: empty for a batch without a pause. The first row
+    /// asked for follows on nothing that was left out.
+    package internal(set) var places: [Place] = []
+    /// Whether the last row was left out.
+    package internal(set) var endsPaused = false
+
+    init() {}
+
+    /// How many were formatted as records.
+    package var written: Int { uptimes.count }
+    /// The uptime of the first that was written.
+    package var firstUptime: Double? { uptimes.first }
+    /// The uptime of the last that was written.
+    package var lastUptime: Double? { uptimes.last }
 }

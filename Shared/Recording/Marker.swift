@@ -33,6 +33,19 @@ package struct Marker: Hashable, Sendable {
         }
     }
 
+    /// A place in a stream.
+    package struct Position: Hashable, Sendable {
+        /// The publisher's epoch.
+        package var epoch: String
+        /// The sequence of the sample that comes next.
+        package var from: Int
+
+        package init(epoch: String, from: Int) {
+            self.epoch = epoch
+            self.from = from
+        }
+    }
+
     package var event: Event
     /// When, in nanoseconds since the session's start.
     package var time: Int64
@@ -40,11 +53,20 @@ package struct Marker: Hashable, Sendable {
     package var date: String
     /// The step path after it.
     package var stepPath: String
+    /// What the samples after it are, where a file begins.
+    package var description: StreamHeader?
+    /// Which samples come after it, where a file begins or a recorder goes on. A gap says so itself.
+    package var position: Position?
 
-    package init(_ event: Event, time: Int64, date: String, stepPath: String) {
+    package init(
+        _ event: Event, time: Int64, date: String, stepPath: String, description: StreamHeader? = nil,
+        position: Position? = nil
+    ) {
         self.event = event
         self.time = time
         self.date = date
         self.stepPath = stepPath
+        self.description = description
+        self.position = position
     }
 }

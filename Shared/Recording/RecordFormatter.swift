@@ -12,7 +12,7 @@ package import Messages
 /// NaN and infinities are words, in JSON in quotes; `null` stays so in JSON and is an empty field in a table.
 ///
 /// A value that remembers how the last row's step is written: keep one per log. Formatting does not allocate, apart
-/// from the buffer's growth and changes of the step.
+/// from the growth of the buffer and of the memory for uptimes, pauses, and changes of the step.
 package struct RecordFormatter: Sendable {
     package let format: LogFormat
     /// What the `sensorType` of each sample is: the stream's name.
@@ -22,11 +22,15 @@ package struct RecordFormatter: Sendable {
     package let fields: [String]
 
     private static let leading = ["uptime", "timestamp", "stepPath", "sensorType"]
-    private static let trailing = ["timestampDate", "marker", "epoch", "from", "count", "reason"]
+    private static let trailing = [
+        "timestampDate", "marker", "epoch", "from", "count", "reason", "device", "unit", "rate",
+    ]
 
     /// The step path that `pieces` have.
     private var stepPath = ""
     private var pieces = RecordPieces([])
+    /// The memory for a batch's uptimes.
+    private var uptimes: [Double] = []
 
     /// - Parameters:
     ///   - fields: the columns of a row on the wire; the first is `uptime`.
@@ -64,27 +68,30 @@ package struct RecordFormatter: Sendable {
         let columns = fields.count + 1
         precondition(
             rows.lowerBound >= 0 && rows.upperBound <= packed.count / (columns * 8), "Rows lie within their batch.")
-        var result = FormattedRows()
+        var result = beginRows(rows.count)
         var index = rows.lowerBound
         while index < rows.upperBound {
+            let first = index
             var row = PackedRow(index, of: packed, columns: columns)
             var time = Self.time(row[0], since: origin)
             let (times, isPaused) = look(up: time, in: timeline)
+            result.turn(paused: isPaused, row: index, offset: buffer.count)
             withWriter { writer in
                 repeat {
-                    if isPaused {
-                        result.paused += 1
-                    } else {
-                        writer.append(row, timestamp: Self.seconds(time), to: &buffer)
-                        result.addWritten(row[0])
-                    }
+                    if !isPaused { writer.append(row, timestamp: Self.seconds(time), to: &buffer) }
                     index += 1
                     if index == rows.upperBound { return }
                     row = PackedRow(index, of: packed, columns: columns)
                     time = Self.time(row[0], since: origin)
                 } while times.contains(time)
             }
+            if isPaused {
+                result.paused += index - first
+            } else {
+                for row in first..<index { result.uptimes.append(PackedRow(row, of: packed, columns: columns)[0]) }
+            }
         }
+        uptimes = result.uptimes
         return result
     }
 
@@ -103,21 +110,26 @@ package struct RecordFormatter: Sendable {
         precondition(rows.lowerBound >= 0 && rows.upperBound <= count, "Rows lie within their batch.")
         let start = buffer.count
         do throws(MessageError) {
-            var result = FormattedRows()
+            var result = beginRows(rows.count)
             var source = SampleRows(frame, values: values, columns: fields.count + 1)
             var hasRow = try source.next()
             while hasRow {
                 var uptime = source.number(0)
                 var time = Self.time(uptime, since: origin)
                 let (times, isPaused) = look(up: time, in: timeline)
+                var isTurn = true
                 try withWriter { writer throws(MessageError) in
                     repeat {
                         if rows.contains(source.rowCount - 1) {
+                            if isTurn {
+                                result.turn(paused: isPaused, row: source.rowCount - 1, offset: buffer.count)
+                                isTurn = false
+                            }
                             if isPaused {
                                 result.paused += 1
                             } else {
                                 writer.append(source, of: frame, timestamp: Self.seconds(time), to: &buffer)
-                                result.addWritten(uptime)
+                                result.uptimes.append(uptime)
                             }
                         }
                         hasRow = try source.next()
@@ -130,11 +142,21 @@ package struct RecordFormatter: Sendable {
             if source.rowCount != count {
                 throw MessageError(.malformed, "\"values\" has \(source.rowCount) rows, not \(count) as \"count\" says")
             }
+            uptimes = result.uptimes
             return result
         } catch {
             buffer.truncate(to: start)
             throw error
         }
+    }
+
+    /// A result for so many rows, in the memory of the last one.
+    private mutating func beginRows(_ count: Int) -> FormattedRows {
+        var result = FormattedRows()
+        swap(&result.uptimes, &uptimes)
+        result.uptimes.removeAll(keepingCapacity: true)
+        result.uptimes.reserveCapacity(count)
+        return result
     }
 
     // MARK: Markers
@@ -152,19 +174,19 @@ package struct RecordFormatter: Sendable {
             buffer.append(json: timestamp)
             buffer.append(utf8: ",\"stepPath\":")
             buffer.append(jsonString: marker.stepPath)
-            buffer.append(utf8: ",\"timestampDate\":")
-            buffer.append(jsonString: marker.date)
-            buffer.append(utf8: ",\"marker\":")
-            buffer.append(jsonString: marker.event.name)
-            if case .gap(let gap) = marker.event {
-                buffer.append(utf8: ",\"epoch\":")
-                buffer.append(jsonString: gap.epoch)
-                buffer.append(utf8: ",\"from\":")
-                buffer.append(gap.from)
-                buffer.append(utf8: ",\"count\":")
-                buffer.append(gap.count)
-                buffer.append(utf8: ",\"reason\":")
-                buffer.append(jsonString: gap.reason.rawValue)
+            for (name, value) in zip(Self.trailing, trailingValues(of: marker)) {
+                switch value {
+                case .none: continue
+                case .text(let text):
+                    buffer.append(utf8: ",\"\(name)\":")
+                    buffer.append(jsonString: text)
+                case .integer(let integer):
+                    buffer.append(utf8: ",\"\(name)\":")
+                    buffer.append(integer)
+                case .number(let number):
+                    buffer.append(utf8: ",\"\(name)\":")
+                    buffer.append(json: number)
+                }
             }
             buffer.append(UInt8(ascii: "}"))
         } else {
@@ -173,14 +195,42 @@ package struct RecordFormatter: Sendable {
             buffer.append(format.delimiter)
             buffer.append(text: timestamp)
             // No sensorType and no fields.
-            var columns = [marker.stepPath, ""] + fields.map { _ in "" } + [marker.date, marker.event.name]
-            if case .gap(let gap) = marker.event {
-                columns += [gap.epoch, "\(gap.from)", "\(gap.count)", gap.reason.rawValue]
-            } else {
-                columns += ["", "", "", ""]
+            buffer.append(utf8: delimiter + tableText(marker.stepPath) + delimiter)
+            for _ in fields { buffer.append(format.delimiter) }
+            for value in trailingValues(of: marker) {
+                buffer.append(format.delimiter)
+                switch value {
+                case .none: continue
+                case .text(let text): buffer.append(utf8: tableText(text))
+                case .integer(let integer): buffer.append(integer)
+                case .number(let number): buffer.append(text: number)
+                }
             }
-            for column in columns { buffer.append(utf8: delimiter + tableText(column)) }
         }
+    }
+
+    private enum MarkerValue {
+        case none
+        case text(String)
+        case integer(Int)
+        case number(Double)
+
+        init(_ text: String?) { self = text.map { .text($0) } ?? .none }
+        init(_ integer: Int?) { self = integer.map { .integer($0) } ?? .none }
+        init(_ number: Double?) { self = number.map { .number($0) } ?? .none }
+    }
+
+    /// A value for each of `trailing`.
+    private func trailingValues(of marker: Marker) -> [MarkerValue] {
+        var gap: Gap?
+        if case .gap(let missing) = marker.event { gap = missing }
+        let header = marker.description
+        return [
+            .text(marker.date), .text(marker.event.name), MarkerValue(gap?.epoch ?? marker.position?.epoch),
+            MarkerValue(gap?.from ?? marker.position?.from), MarkerValue(gap?.count),
+            MarkerValue(gap?.reason.rawValue), MarkerValue(header?.device), MarkerValue(header?.unit),
+            MarkerValue(header?.rate),
+        ]
     }
 
     // MARK: Parts
@@ -256,10 +306,9 @@ package struct RecordFormatter: Sendable {
 }
 
 extension FormattedRows {
-    @inline(__always)
-    fileprivate mutating func addWritten(_ uptime: Double) {
-        written += 1
-        if firstUptime == nil { firstUptime = uptime }
-        lastUptime = uptime
+    /// Notes that rows from here on are written, or left out.
+    fileprivate mutating func turn(paused isPaused: Bool, row: Int, offset: Int) {
+        if endsPaused, !isPaused { places.append(Place(row: row, offset: offset, written: written)) }
+        endsPaused = isPaused
     }
 }

@@ -9,7 +9,7 @@ struct RecordPieces: Sendable {
         var count: Int
     }
 
-    private static let block = 16
+    fileprivate static let block = 16
 
     private var bytes: [UInt8] = []
     private var extents: [Extent] = []
@@ -46,7 +46,14 @@ struct RecordPieces: Sendable {
         @inline(__always)
         func write(_ index: Int, at end: inout UnsafeMutableRawPointer) {
             let extent = extents[index]
-            RecordPieces.copy(UnsafeRawBufferPointer(rebasing: bytes[extent.offset...]), count: extent.count, to: end)
+            // Each piece has a block at least, and whole ones.
+            var place = 0
+            repeat {
+                end.storeBytes(
+                    of: bytes.loadUnaligned(fromByteOffset: extent.offset + place, as: SIMD16<UInt8>.self),
+                    toByteOffset: place, as: SIMD16<UInt8>.self)
+                place += RecordPieces.block
+            } while place < extent.count
             end += extent.count
         }
     }

@@ -18,6 +18,8 @@ package struct RecordingError: Error, Hashable, CustomStringConvertible {
         package static let finished = Code(rawValue: "finished")
         /// A file or session of this name is there already.
         package static let alreadyExists = Code(rawValue: "alreadyExists")
+        /// Another program uses it.
+        package static let locked = Code(rawValue: "locked")
         /// The file or directory is not there.
         package static let notFound = Code(rawValue: "notFound")
         /// The disk, or the user's share of it, is full (ENOSPC, EDQUOT).

@@ -9,13 +9,19 @@ package struct SessionDirectory: Hashable, Sendable {
     package let session: SessionIdentifier
     package let directory: Directory
 
-    private static let recordings = "recordings"
-    private static let recordName = "session.json"
-    private static let reportName = "report.json"
+    private static let recordingsName = "recordings"
+    static let recordName = "session.json"
+    static let reportName = "report.json"
+    static let checksumsName = "SHA256SUMS"
 
     private init(_ session: SessionIdentifier, in data: FilePath) {
         self.session = session
-        directory = Directory(data.appending(Self.recordings).appending(session.text))
+        directory = Directory(Self.recordings(in: data).path.appending(session.text))
+    }
+
+    /// Where the sessions of a data directory are.
+    static func recordings(in data: FilePath) -> Directory {
+        Directory(data.appending(recordingsName))
     }
 
     /// Makes the directory for a new session, and the ones above it where they are missing.
@@ -26,7 +32,7 @@ package struct SessionDirectory: Hashable, Sendable {
         _ session: SessionIdentifier, in data: FilePath
     ) throws(RecordingError) -> SessionDirectory {
         let new = SessionDirectory(session, in: data)
-        try Directory(data.appending(recordings)).create()
+        try recordings(in: data).create()
         try new.directory.createExclusively()
         return new
     }
@@ -48,7 +54,7 @@ package struct SessionDirectory: Hashable, Sendable {
 
     /// The sessions in a data directory, by name. Other things that lie there are passed over.
     package static func sessions(in data: FilePath) throws(RecordingError) -> [SessionIdentifier] {
-        try Directory(data.appending(recordings)).names()
+        try recordings(in: data).names()
             .compactMap { try? SessionIdentifier($0) }
             .filter { SessionDirectory($0, in: data).directory.contains(recordName) }
             .sorted()
@@ -56,12 +62,12 @@ package struct SessionDirectory: Hashable, Sendable {
 
     /// Where a file of the session is under the data directory, as events name it.
     package func relativePath(of file: String) -> String {
-        "\(Self.recordings)/\(session)/\(file)"
+        "\(Self.recordingsName)/\(session)/\(file)"
     }
 
     /// Replaces `session.json`.
-    package func write(_ record: SessionRecord) throws(RecordingError) {
-        try directory.replace(Self.recordName, with: StoredJSON.document(record))
+    package func write(_ record: SessionRecord, calls: FileCalls = .system) throws(RecordingError) {
+        try directory.replace(Self.recordName, with: StoredJSON.document(record), calls: calls)
     }
 
     /// Reads `session.json`.
@@ -72,8 +78,8 @@ package struct SessionDirectory: Hashable, Sendable {
     }
 
     /// Replaces `report.json`.
-    package func write(_ report: SessionReport) throws(RecordingError) {
-        try directory.replace(Self.reportName, with: StoredJSON.document(report))
+    package func write(_ report: SessionReport, calls: FileCalls = .system) throws(RecordingError) {
+        try directory.replace(Self.reportName, with: StoredJSON.document(report), calls: calls)
     }
 
     /// Reads `report.json`.
@@ -81,5 +87,52 @@ package struct SessionDirectory: Hashable, Sendable {
     /// - Throws: `notFound` while the session is not over, `unreadable`.
     package func report() throws(RecordingError) -> SessionReport {
         try StoredJSON.read(SessionReport.self, from: Self.reportName, in: directory)
+    }
+
+    // MARK: Checksums
+
+    /// Replaces `SHA256SUMS`: what every other file of the directory is, in the form of sha256sum(1). The last thing
+    /// that is written to a session.
+    ///
+    /// Hidden files are passed over, and directories; so are names with a backslash or a control character, which that
+    /// form writes in another way and which no file of ours has.
+    /// - Parameter known: files whose hash was taken already; they are not read again.
+    package func writeChecksums(
+        known: [FinishedFile] = [], calls: FileCalls = .system
+    ) throws(RecordingError) {
+        let known = Dictionary(known.map { ($0.name, $0.sha256) }) { _, last in last }
+        var lines = ""
+        for name in try directory.names().sorted() where Self.hasChecksum(name) {
+            let path = directory.path.appending(name)
+            guard (try? path.stat(followTargetSymlink: false).type) == .regular else { continue }
+            let digits = if let taken = known[name] { taken } else { try FinishedFile.measure(path).sha256 }
+            lines += "\(digits)  \(name)\n"
+        }
+        try directory.replace(Self.checksumsName, with: Array(lines.utf8), calls: calls)
+    }
+
+    /// Reads `SHA256SUMS`: the hashes by the names of the files; `nil` if there is none.
+    ///
+    /// - Throws: `unreadable`.
+    package func checksums() throws(RecordingError) -> [String: String]? {
+        guard directory.contains(Self.checksumsName) else { return nil }
+        let text = String(decoding: try directory.read(Self.checksumsName), as: UTF8.self)
+        var checksums: [String: String] = [:]
+        for line in text.split(separator: "\n") {
+            let digits = line.prefix(64)
+            let rest = line.dropFirst(64)
+            guard digits.utf8.count == 64, digits.allSatisfy(\.isHexDigit), rest.hasPrefix("  ") else {
+                throw RecordingError(
+                    .unreadable, action: "read", path: directory.path.appending(Self.checksumsName),
+                    reason: "a line of it is no checksum", advice: "Somebody may have changed it.")
+            }
+            checksums[String(rest.dropFirst(2))] = String(digits)
+        }
+        return checksums
+    }
+
+    /// Whether a file of this name is one of those that `SHA256SUMS` has.
+    static func hasChecksum(_ name: String) -> Bool {
+        name != checksumsName && !name.hasPrefix(".") && !name.unicodeScalars.contains { $0 < " " || $0 == "\\" }
     }
 }

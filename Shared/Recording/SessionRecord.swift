@@ -28,6 +28,12 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     package var pauses: [Pause] = []
     package var logs: [Log] = []
     package var limits: Limits
+    /// When the recorder went on with the session after it had been cut off, in order.
+    package var restarts: [WallTime] = []
+    /// What went wrong, besides lost samples.
+    package var failures: [String] = []
+    /// How far the publishers' clocks were from the recorder's, in the order measured.
+    package var clocks: [ClockComparison] = []
 
     package init(
         session: SessionIdentifier, task: String, step: String, streams: [String], format: LogFormat, root: JSONRoot,
@@ -84,20 +90,41 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var epochs: [Epoch]
         /// The file being written; `nil` when the log is closed.
         package var file: String?
+        /// When the file being written was begun.
+        package var fileDate: WallTime?
         /// The finished files, in order.
         package var files: [FinishedFile]
+        /// Samples per second as the publisher names it.
+        package var rate: Double?
+        /// For a stream that was met after the session's start: samples of its first epoch from before this uptime, in
+        /// seconds, are left out.
+        package var earliestUptime: Double?
+        /// Samples that could not be had, in the order in which that was found.
+        package var gaps: [Gap] = []
+        /// What became of the samples, when this was stored last.
+        package var counts = StreamCounts()
+        /// The uptime of the first sample written, in seconds of the publisher's clock.
+        package var firstUptime: Double?
+        /// The uptime of the last sample written, when this was stored last.
+        package var lastUptime: Double?
+        /// Whether the publisher said where the stream stood when the session stopped.
+        package var isEndKnown = false
+        /// How regularly the samples were taken, when this was stored last.
+        package var intervals: IntervalStatistics?
 
         package init(
-            name: LogName, device: String, stream: String, fields: [String], unit: String? = nil,
-            epochs: [Epoch] = [], file: String? = nil, files: [FinishedFile] = []
+            name: LogName, device: String, stream: String, fields: [String], unit: String? = nil, rate: Double? = nil,
+            epochs: [Epoch] = [], file: String? = nil, fileDate: WallTime? = nil, files: [FinishedFile] = []
         ) {
             self.name = name
             self.device = device
             self.stream = stream
             self.fields = fields
             self.unit = unit
+            self.rate = rate
             self.epochs = epochs
             self.file = file
+            self.fileDate = fileDate
             self.files = files
         }
     }
@@ -107,10 +134,25 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var epoch: String
         /// The first clock reading that was seen: how its uptimes turn into wall time.
         package var clock: ClockReading
+        /// Where its samples can be asked for.
+        package var replay: String
+        /// The first of its samples that belongs to the session.
+        package var from: Int
+        /// The sample after the last that was taken or given up, when this was stored last.
+        package var next: Int
+        /// When the publisher's machine slept, where the publisher says so.
+        package var sleeps: UptimeClock?
 
-        package init(epoch: String, clock: ClockReading) {
+        package init(
+            epoch: String, clock: ClockReading, replay: String, from: Int = 0, next: Int = 0,
+            sleeps: UptimeClock? = nil
+        ) {
             self.epoch = epoch
             self.clock = clock
+            self.replay = replay
+            self.from = from
+            self.next = next
+            self.sleeps = sleeps
         }
     }
 

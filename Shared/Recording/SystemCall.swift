@@ -5,8 +5,15 @@ import SystemPackage
 enum SystemCall {
     /// Makes a call that answers 0 when it succeeded.
     static func perform(_ action: String, _ path: FilePath, _ body: () -> Int32) throws(RecordingError) {
+        try attempt(action, path) { () throws(Errno) in try check(body()) }
+    }
+
+    /// Makes a call that throws what the system answered.
+    static func attempt<Value>(
+        _ action: String, _ path: FilePath, _ body: () throws(Errno) -> Value
+    ) throws(RecordingError) -> Value {
         do throws(Errno) {
-            try repeating { () throws(Errno) in if body() != 0 { throw .last } }
+            return try repeating(body)
         } catch {
             throw RecordingError(error, action: action, path: path)
         }
@@ -21,6 +28,11 @@ enum SystemCall {
                 if error != .interrupted { throw error }
             }
         }
+    }
+
+    /// Throws what the last call answered, unless it succeeded with 0.
+    static func check(_ result: Int32) throws(Errno) {
+        if result != 0 { throw .last }
     }
 }
 

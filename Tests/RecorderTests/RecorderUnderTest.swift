@@ -113,11 +113,13 @@ final class RecorderUnderTest: Sendable {
     @discardableResult
     func start(
         _ session: String = "s", _ publishers: FakePublisher..., streams: [String]? = nil, format: String? = nil,
-        root: String? = nil, step: String? = nil, duration: Double? = nil
+        root: String? = nil, step: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil,
+        duration: Double? = nil
     ) async throws -> RecordingStart.Reply {
         let request = RecordingStart(
             session: session, task: "Walk", step: step, streams: streams ?? publishers.map(\.name.description),
-            format: format, root: root, duration: duration)
+            format: format, root: root, maximumFileSize: maximumFileSize, maximumFileAge: maximumFileAge,
+            duration: duration)
         return try await describing(publishers) { try await self.send(request) }
     }
 

@@ -134,19 +134,20 @@ struct RecordingTests {
         }
     }
 
-    @Test func whatWasPublishedJustBeforeTheStopIsCollected() async throws {
+    @Test func case58WhatWasPublishedJustBeforeTheStopIsInTheLog() async throws {
         let publisher = try await FakePublisher(phone)
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher)
             try await recorder.prime(publisher)
-            for _ in 0..<200 { try publisher.sample(3) }
+            // More than can have been taken when the request comes.
+            for _ in 0..<800 { try publisher.sample(100) }
             let result = try await recorder.stop()
             #expect(try await recorder.records().sequences == Array(0..<publisher.next))
             #expect(result.report.isWhole)
         }
     }
 
-    @Test func aCancelledSessionHasValidFiles() async throws {
+    @Test func case57ACancelledSessionHasValidFiles() async throws {
         let publisher = try await FakePublisher(phone)
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher)
@@ -180,8 +181,9 @@ struct RecordingTests {
             let records = try await recorder.records()
             #expect(records.lost == [first..<first + 2])
             #expect(records.sequences == Array(0..<first) + [first + 2, first + 3, first + 4])
-            let entry = try #require(try Journal.read(in: recorder.directory().directory).entries.last)
-            #expect(entry.samples == first + 3)
+            let entries = try Journal.read(in: recorder.directory().directory).entries
+            let entry = try #require(entries.max { $0.index < $1.index })
+            #expect(entry.counts.written == first + 3)
             #expect(entry.next == first + 5)
             gate.open()
         }
@@ -229,17 +231,22 @@ struct RecordingTests {
             let file = try #require(result.logs.first?.files.first)
             let bytes = try Data(contentsOf: URL(filePath: recorder.path(file).string))
             #expect(entries.count >= 2)
-            for entry in entries {
-                #expect(entry.file == "phone_accelerometer.csv")
+            for entry in entries where entry.bytes > 0 {
+                #expect(entry.log.text == "phone_accelerometer" && entry.segment == 0)
                 // Cut there, the file has what the entry says.
                 let lines = bytes.prefix(entry.bytes).split(separator: UInt8(ascii: "\n"))
-                let samples = lines.filter { $0.contains(Array("accelerometer".utf8)) }
+                let samples = lines.filter { $0.contains(Array(",accelerometer,".utf8)) }
                 #expect(samples.count == entry.samples)
                 #expect(entry.epoch == publisher.epoch)
                 #expect(entry.next == entry.samples)
             }
             #expect(entries.last?.next == publisher.next)
-            #expect(entries.map(\.bytes) == entries.map(\.bytes).sorted())
+            let ordered = entries.sorted { $0.index < $1.index }
+            // The last one says where the log ended: where another file would begin.
+            #expect(ordered.last?.segment == 1 && ordered.last?.bytes == 0)
+            let bytesInOrder = ordered.dropLast().map(\.bytes)
+            #expect(bytesInOrder == bytesInOrder.sorted())
+            #expect(Set(ordered.map(\.kind)) == [.position, .commit])
         }
     }
 

@@ -83,13 +83,15 @@ struct RecoveryTests {
             try publisher.sample(4)
             let gap = Gap(epoch: publisher.epoch, from: first, count: 19, reason: .notRetained)
             let event = try await recorder.events.recording(.gap)
-            #expect(event.gap == gap)
+            #expect(event.gap?.plain == gap)
             #expect(event.stream == publisher.name)
             try await recorder.has(publisher.next - 19, of: publisher)
             #expect(try await recorder.log(of: publisher)?.gaps == 1)
             let report = try await recorder.stop().report
             #expect(!report.isWhole)
-            #expect(report.streams.first?.gaps == [gap])
+            #expect(report.streams.first?.gaps.map(\.plain) == [gap])
+            #expect(report.streams.first?.gaps.first == event.gap)
+            #expect(event.gap?.date != nil && event.gap?.afterUptime != nil)
             #expect(report.streams.first?.lost == 19)
             #expect(report.streams.first?.expected == publisher.next)
             let records = try await recorder.records()
@@ -116,7 +118,8 @@ struct RecoveryTests {
             try publisher.sample(2)
             try await recorder.has(publisher.next - 5, of: publisher)
             let stream = try #require(try await recorder.stop().report.streams.first)
-            #expect(stream.gaps == [Gap(epoch: publisher.epoch, from: first, count: 5, reason: .notRetained)])
+            let gap = Gap(epoch: publisher.epoch, from: first, count: 5, reason: .notRetained)
+            #expect(stream.gaps.map(\.plain) == [gap])
         }
     }
 
@@ -133,7 +136,8 @@ struct RecoveryTests {
             try publisher.sample(2, isLost: true)
             try publisher.sample(3)
             let event = try await recorder.events.recording(.gap)
-            #expect(event.gap == Gap(epoch: publisher.epoch, from: first, count: 2, reason: .publisherUnreachable))
+            let gap = Gap(epoch: publisher.epoch, from: first, count: 2, reason: .publisherUnreachable)
+            #expect(event.gap?.plain == gap)
             #expect(ContinuousClock.now - start >= .seconds(2))
             try await recorder.has(publisher.next - 2, of: publisher)
             gate.open()
@@ -191,7 +195,7 @@ struct RecoveryTests {
             try await loseTwo(of: publisher)
             for _ in 0..<30 { try publisher.sample(3) }
             let event = try await recorder.events.recording(.gap)
-            #expect(event.gap == Gap(epoch: publisher.epoch, from: first, count: 2, reason: .heldTooMuch))
+            #expect(event.gap?.plain == Gap(epoch: publisher.epoch, from: first, count: 2, reason: .heldTooMuch))
             try await recorder.has(publisher.next - 2, of: publisher)
             // The answer comes at last, when something else is missing: it is no answer to that.
             let second = publisher.next
@@ -267,8 +271,8 @@ struct RecoveryTests {
             gate.open()
             try await recorder.has(first + 3 + 7, of: publisher)
             let result = try await recorder.stop()
-            #expect(
-                result.report.streams.first?.gaps == [Gap(epoch: epoch, from: first, count: 2, reason: .epochEnded)])
+            let gap = Gap(epoch: epoch, from: first, count: 2, reason: .epochEnded)
+            #expect(result.report.streams.first?.gaps.map(\.plain) == [gap])
             #expect(
                 try await recorder.records().sequences
                     == Array(0..<first) + [first + 2, first + 3, first + 4] + Array(0..<7))
@@ -342,7 +346,7 @@ struct RecoveryTests {
             try publisher.sample(3)
             try await recorder.has(publisher.next - 2, of: publisher)
             let gaps = try await recorder.stop().report.streams.first?.gaps
-            #expect(gaps == [Gap(epoch: publisher.epoch, from: first, count: 2, reason: .malformed)])
+            #expect(gaps?.map(\.plain) == [Gap(epoch: publisher.epoch, from: first, count: 2, reason: .malformed)])
         }
     }
 
@@ -359,7 +363,8 @@ struct RecoveryTests {
             try publisher.sample(3)
             try await recorder.has(publisher.next - 10, of: publisher)
             let gaps = try await recorder.stop().report.streams.first?.gaps
-            #expect(gaps == [Gap(epoch: publisher.epoch, from: first + 10, count: 10, reason: .malformed)])
+            let gap = Gap(epoch: publisher.epoch, from: first + 10, count: 10, reason: .malformed)
+            #expect(gaps?.map(\.plain) == [gap])
         }
     }
 
@@ -408,7 +413,7 @@ struct RecoveryTests {
             try publisher.sample(2)
             try await recorder.has(publisher.next - 3, of: publisher)
             let gaps = try await recorder.stop().report.streams.first?.gaps
-            #expect(gaps == [Gap(epoch: publisher.epoch, from: first, count: 3, reason: .malformed)])
+            #expect(gaps?.map(\.plain) == [Gap(epoch: publisher.epoch, from: first, count: 3, reason: .malformed)])
         }
     }
 

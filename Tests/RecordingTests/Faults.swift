@@ -2,48 +2,92 @@ import Recording
 import Synchronization
 import SystemPackage
 
-/// Makes calls fail: the n-th write, or every write beyond a file's largest size.
+/// Makes calls fail: the n-th of a kind, or every write beyond a file's largest size.
 final class Faults: Sendable {
-    private let writes = Atomic<Int>(0)
+    /// A call that can fail.
+    enum Call: Int, CaseIterable, Sendable {
+        case write, resize, sync, syncAll, rename
+    }
 
-    /// How many writes were tried.
-    var writeCount: Int { writes.load(ordering: .relaxed) }
+    private let counts = Mutex([Call: Int]())
+
+    /// How many calls of a kind were tried.
+    func count(of call: Call) -> Int { counts.withLock { $0[call] ?? 0 } }
+
+    private func next(_ call: Call) -> Int {
+        counts.withLock { counts in
+            counts[call, default: 0] += 1
+            return counts[call] ?? 0
+        }
+    }
+
+    /// The system's calls, each after a check that may fail.
+    private func calls(checking check: @escaping @Sendable (Call) throws(Errno) -> Void) -> FileCalls {
+        var calls = FileCalls.system
+        calls.write = { descriptor, bytes, offset throws(Errno) in
+            try check(.write)
+            return try FileCalls.system.write(descriptor, bytes, offset)
+        }
+        calls.resize = { descriptor, length throws(Errno) in
+            try check(.resize)
+            try FileCalls.system.resize(descriptor, length)
+        }
+        calls.sync = { descriptor throws(Errno) in
+            try check(.sync)
+            try FileCalls.system.sync(descriptor)
+        }
+        calls.syncAll = { descriptor throws(Errno) in
+            try check(.syncAll)
+            try FileCalls.system.syncAll(descriptor)
+        }
+        calls.rename = { old, new throws(Errno) in
+            try check(.rename)
+            try FileCalls.system.rename(old, new)
+        }
+        return calls
+    }
+
+    /// Calls that are counted, and of which the n-th of a kind fails and does nothing.
+    func failing(_ failing: Call? = nil, number: Int = .max, with errno: Errno = .ioError) -> FileCalls {
+        calls { [self] call throws(Errno) in
+            if next(call) == number, call == failing { throw errno }
+        }
+    }
 
     /// Calls of which one write fails, after some of its bytes have been written.
-    func failing(write number: Int, after bytes: Int = 0, with errno: Errno = .ioError) -> FileCalls {
-        FileCalls(
-            write: { [self] descriptor, buffer, offset throws(Errno) in
-                let count = writes.add(1, ordering: .relaxed).newValue
-                guard count >= number, count <= number + (bytes > 0 ? 1 : 0) else {
-                    return try FileCalls.system.write(descriptor, buffer, offset)
-                }
-                if bytes == 0 || count > number { throw errno }
-                let part = UnsafeRawBufferPointer(rebasing: buffer.prefix(bytes))
-                return try FileCalls.system.write(descriptor, part, offset)
-            },
-            resize: FileCalls.system.resize)
+    func failing(write number: Int, after bytes: Int, with errno: Errno = .ioError) -> FileCalls {
+        if bytes == 0 { return failing(.write, number: number, with: errno) }
+        var calls = FileCalls.system
+        calls.write = { [self] descriptor, buffer, offset throws(Errno) in
+            let count = next(.write)
+            if count == number + 1 { throw errno }
+            let part = count == number ? UnsafeRawBufferPointer(rebasing: buffer.prefix(bytes)) : buffer
+            return try FileCalls.system.write(descriptor, part, offset)
+        }
+        return calls
     }
 
     /// A disk on which a file can have so many bytes.
     static func disk(of capacity: Shared) -> FileCalls {
-        FileCalls(
-            write: { descriptor, buffer, offset throws(Errno) in
-                let room = capacity.value - Int(offset)
-                if room <= 0 { throw .noSpace }
-                return try FileCalls.system.write(
-                    descriptor, UnsafeRawBufferPointer(rebasing: buffer.prefix(room)), offset)
-            },
-            resize: FileCalls.system.resize)
+        var calls = FileCalls.system
+        calls.write = { descriptor, buffer, offset throws(Errno) in
+            let room = capacity.value - Int(offset)
+            if room <= 0 { throw .noSpace }
+            return try FileCalls.system.write(
+                descriptor, UnsafeRawBufferPointer(rebasing: buffer.prefix(room)), offset)
+        }
+        return calls
     }
 
-    /// Calls that write one byte at a time and are interrupted before each.
+    /// Calls that write one byte at a time, and are interrupted before each time that they do something.
     func stuttering() -> FileCalls {
-        FileCalls(
-            write: { [self] descriptor, buffer, offset throws(Errno) in
-                if writes.add(1, ordering: .relaxed).newValue % 2 == 1 { throw .interrupted }
-                return try FileCalls.system.write(
-                    descriptor, UnsafeRawBufferPointer(rebasing: buffer.prefix(1)), offset)
-            },
-            resize: FileCalls.system.resize)
+        var calls = calls { [self] call throws(Errno) in
+            if next(call) % 2 == 1 { throw .interrupted }
+        }
+        let write = calls.write
+        calls.write = { descriptor, buffer, offset throws(Errno) in
+            try write(descriptor, UnsafeRawBufferPointer(rebasing: buffer.prefix(1)), offset)
+        }
+        return calls
     }
 }

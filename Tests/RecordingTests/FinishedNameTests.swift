@@ -43,4 +43,18 @@ struct FinishedNameTests {
             [name("20261120235259", 150)] + (0...120).map { name("20261120235301", $0) } + [name("20261120235302")]
         #expect(inOrder.shuffled().sorted() == inOrder)
     }
+
+    @Test func aLaterFilesNameIsNeverSmaller() throws {
+        let date = try WallTime(iso8601: "2026-11-20T23:53:01.5Z")
+        func next(after last: FinishedName?) -> String {
+            FinishedName(log: log, finishedAt: date, after: last, format: .json).description
+        }
+        #expect(next(after: nil) == "phone_gyro-20261120235301.json")
+        #expect(next(after: name("20261120235300", 7)) == "phone_gyro-20261120235301.json")
+        #expect(next(after: name("20261120235301")) == "phone_gyro-20261120235301-01.json")
+        #expect(next(after: name("20261120235301", 99)) == "phone_gyro-20261120235301-100.json")
+        // The clock was set back.
+        #expect(next(after: name("20261120235302")) == "phone_gyro-20261120235302-01.json")
+        #expect(next(after: name("20271120235302", 3)) == "phone_gyro-20271120235302-04.json")
+    }
 }

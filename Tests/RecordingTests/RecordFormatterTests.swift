@@ -33,13 +33,14 @@ struct RecordFormatterTests {
         var formatter = formatter(.csv)
         #expect(
             formatter.header
-                == "uptime,timestamp,stepPath,sensorType,x,y,z,timestampDate,marker,epoch,from,count,reason")
+                == "uptime,timestamp,stepPath,sensorType,x,y,z,timestampDate,marker,epoch,from,count,reason,device,unit,rate"
+        )
         let rows = Rows(values: [[0.01, 1.2, 3.4, 5.6], [0.02, 5, 1e16, -7]])
         #expect(
             formatter.text(packed: rows, timeline: timeline).text == """
 
-                0.01,0.01,Task/step1,accelerometer,1.2,3.4,5.6,,,,,,
-                0.02,0.02,Task/step1,accelerometer,5,1e+16,-7,,,,,,
+                0.01,0.01,Task/step1,accelerometer,1.2,3.4,5.6,,,,,,,,,
+                0.02,0.02,Task/step1,accelerometer,5,1e+16,-7,,,,,,,,,
                 """)
         var tabbed = self.formatter(.tsv)
         #expect(tabbed.header == formatter.header.replacing(",", with: "\t"))
@@ -61,7 +62,8 @@ struct RecordFormatterTests {
                 """)
         #expect(
             formatter(.csv).text(marker, origin: origin / 1000)
-                == "\n37246.686894291,1.249814083,Foo Task/sectionA/step1,,,,,2018-01-30T15:13:20.597-02:30,start,,,,")
+                == "\n37246.686894291,1.249814083,Foo Task/sectionA/step1,,,,,2018-01-30T15:13:20.597-02:30,start,,,,,,,"
+        )
     }
 
     @Test(arguments: [
@@ -75,7 +77,30 @@ struct RecordFormatterTests {
                 ,
                 {"uptime":0,"timestamp":0,"stepPath":"","timestampDate":"2026-11-21T02:55:01.123Z","marker":"\(word)"}
                 """)
-        #expect(formatter(.tsv).text(marker) == "\n0\t0\t\t\t\t\t\t2026-11-21T02:55:01.123Z\t\(word)\t\t\t\t")
+        #expect(formatter(.tsv).text(marker) == "\n0\t0\t\t\t\t\t\t2026-11-21T02:55:01.123Z\t\(word)\t\t\t\t\t\t\t")
+    }
+
+    /// What a file's first record says of the samples after it.
+    @Test func aFilesBeginningSaysWhatIsInIt() throws {
+        var marker = Marker(
+            .step, time: 0, date: "d", stepPath: "walk",
+            description: StreamHeader(device: "phone", unit: "m/s2", rate: 100),
+            position: Marker.Position(epoch: "E1", from: 1200))
+        #expect(
+            formatter(.json).text(marker) == """
+                ,
+                {"uptime":0,"timestamp":0,"stepPath":"walk","timestampDate":"d","marker":"step","epoch":"E1",\
+                "from":1200,"device":"phone","unit":"m/s2","rate":100}
+                """)
+        #expect(formatter(.csv).text(marker) == "\n0,0,walk,,,,,d,step,E1,1200,,,phone,m/s2,100")
+        marker.description = StreamHeader(device: "left, \"wrist\"")
+        #expect(
+            formatter(.json).text(marker).hasSuffix(
+                #""marker":"step","epoch":"E1","from":1200,"device":"left, \"wrist\""}"#))
+        #expect(formatter(.csv).text(marker) == "\n0,0,walk,,,,,d,step,E1,1200,,,\"left, \"\"wrist\"\"\",,")
+        // A gap says itself which samples are missing.
+        marker.event = .gap(Gap(epoch: "E0", from: 7, count: 2, reason: .notRetained))
+        #expect(formatter(.csv).text(marker).contains(",gap,E0,7,2,notRetained,"))
     }
 
     @Test func aGapSaysWhatIsMissingAndWhy() {
@@ -90,7 +115,7 @@ struct RecordFormatterTests {
                 """)
         #expect(
             formatter(.csv).text(marker)
-                == "\n2,2,walk,,,,,2026-11-21T02:55:03.123-02:30,gap,0E984725-C51C-4BF4-9960-E1C80E27ABA0,1200,100,notRetained"
+                == "\n2,2,walk,,,,,2026-11-21T02:55:03.123-02:30,gap,0E984725-C51C-4BF4-9960-E1C80E27ABA0,1200,100,notRetained,,,"
         )
     }
 
@@ -104,7 +129,7 @@ struct RecordFormatterTests {
         #expect(try json.text(json: rows.json, count: 1, timeline: timeline).text == ",\n" + expected)
         #expect(
             csv.text(packed: rows, timeline: timeline).text
-                == "\n1,1,Task/step1,accelerometer,NaN,Infinity,-Infinity,,,,,,")
+                == "\n1,1,Task/step1,accelerometer,NaN,Infinity,-Infinity,,,,,,,,,")
         #expect(
             try csv.text(json: rows.json, count: 1, timeline: timeline).text
                 == csv.text(packed: rows, timeline: timeline).text)
@@ -121,7 +146,7 @@ struct RecordFormatterTests {
         )
         #expect(
             try csv.text(json: values, count: 1, timeline: timeline).text
-                == "\n1,1,Task/step1,accelerometer,,2,,,,,,,")
+                == "\n1,1,Task/step1,accelerometer,,2,,,,,,,,,,")
     }
 
     @Test func digitsThatCameAsJSONAreCopied() throws {
@@ -130,8 +155,8 @@ struct RecordFormatterTests {
         #expect(
             try csv.text(json: values, count: 2, timeline: timeline, origin: second).text == """
 
-                1.50,0.5,Task/step1,accelerometer,1.0,2E3,0.1000,,,,,,
-                2.0,1,Task/step1,accelerometer,1e0,3,4,,,,,,
+                1.50,0.5,Task/step1,accelerometer,1.0,2E3,0.1000,,,,,,,,,
+                2.0,1,Task/step1,accelerometer,1e0,3,4,,,,,,,,,
                 """)
     }
 
@@ -142,8 +167,10 @@ struct RecordFormatterTests {
         let expected = ",\n" + #"{"uptime":2,"timestamp":2,"stepPath":"Task/step1","sensorType":"accelerometer"}"#
         #expect(json.text(packed: rows, timeline: timeline).text == expected)
         #expect(try json.text(json: rows.json, count: 1, timeline: timeline).text == expected)
-        #expect(csv.text(packed: rows, timeline: timeline).text == "\n2,2,Task/step1,accelerometer,,,,,,")
-        #expect(csv.header == "uptime,timestamp,stepPath,sensorType,timestampDate,marker,epoch,from,count,reason")
+        #expect(csv.text(packed: rows, timeline: timeline).text == "\n2,2,Task/step1,accelerometer,,,,,,,,,")
+        #expect(
+            csv.header
+                == "uptime,timestamp,stepPath,sensorType,timestampDate,marker,epoch,from,count,reason,device,unit,rate")
     }
 
     // MARK: Quoting
@@ -168,12 +195,24 @@ struct RecordFormatterTests {
                 records == [
                     [
                         "uptime", "timestamp", "stepPath", "sensorType", nasty, "timestampDate", "marker", "epoch",
-                        "from", "count", "reason",
+                        "from", "count", "reason", "device", "unit", "rate",
                     ],
-                    ["1", "1", nasty, nasty, "2", "", "", "", "", "", ""],
-                    ["0", "0", nasty, "", "", "d", "step", "", "", "", ""],
+                    ["1", "1", nasty, nasty, "2", "", "", "", "", "", "", "", "", ""],
+                    ["0", "0", nasty, "", "", "d", "step", "", "", "", "", "", "", ""],
                 ])
         }
+    }
+
+    /// Zeros are what a power cut leaves, and must not be taken for a text.
+    @Test(arguments: LogFormat.allCases)
+    func noRecordHasAZeroByte(format: LogFormat) {
+        let nasty = "a\0,b"
+        var formatter = RecordFormatter(format: format, sensorType: nasty, fields: ["uptime", nasty])
+        let timeline = SessionTimeline(task: nasty, step: "")
+        let rows = formatter.text(packed: Rows(values: [[1, 2]]), timeline: timeline).text
+        let marker = formatter.text(Marker(.step, time: 0, date: nasty, stepPath: nasty))
+        let header = format == .json ? "" : formatter.header
+        #expect(!(header + rows + marker).utf8.contains(0))
     }
 
     @Test func aTextThatNeedsNoQuotesHasNone() {
@@ -237,7 +276,9 @@ struct RecordFormatterTests {
             let json = try formatter.text(json: rows.json, count: 11, timeline: timeline, origin: 100 * second)
             #expect(packed.text == json.text)
             #expect(packed.result == json.result)
-            #expect(packed.result == FormattedRows(written: 8, paused: 3, first: 100, last: 102))
+            #expect(packed.result.uptimes == [100, 101, 102, 103, 106, 107, 101.999999999, 102])
+            #expect(packed.result.written == 8 && packed.result.paused == 3)
+            #expect(packed.result.firstUptime == 100 && packed.result.lastUptime == 102)
             let steps = packed.text.split(separator: "\n").compactMap { line in
                 line.firstMatch(of: /(?:"stepPath":"|[\d.]+[,\t][\d.]+[,\t])([a-c])/).map { String($0.1) }
             }
@@ -254,7 +295,8 @@ struct RecordFormatterTests {
         timeline.pause(at: 7 * second)
         let result = formatter.text(packed: Rows(values: [[8]]), timeline: timeline)
         #expect(result.text.isEmpty)
-        #expect(result.result == FormattedRows(written: 0, paused: 1, first: nil, last: nil))
+        #expect(result.result.written == 0 && result.result.paused == 1)
+        #expect(result.result.firstUptime == nil && result.result.lastUptime == nil)
     }
 
     @Test func timesThatAreNoneDoNotStopARecording() throws {
@@ -271,7 +313,58 @@ struct RecordFormatterTests {
         var csv = formatter(.csv)
         #expect(
             csv.text(packed: rows, timeline: timeline).text.hasPrefix(
-                "\nNaN,NaN,b,accelerometer,0,0,0,,,,,,\nInfinity,NaN,b,"))
+                "\nNaN,NaN,b,accelerometer,0,0,0,,,,,,,,,\nInfinity,NaN,b,"))
+    }
+
+    /// Where rows do not follow on one another, the result says so; the buffer may have other records before.
+    @Test func placesAreWhereRowsFollowOnOnesThatWereLeftOut() throws {
+        var timeline = SessionTimeline(task: "", step: "a")
+        timeline.pause(at: 2 * second)
+        timeline.resume(at: 4 * second)
+        timeline.pause(at: 6 * second)
+        timeline.resume(at: 7 * second)
+        let rows = Rows(values: (0..<10).map { [Double($0), 0, 0, 0] })
+        for format in LogFormat.allCases {
+            var formatter = formatter(format)
+            for range in [0..<10, 1..<10, 2..<8, 3..<7, 4..<6, 6..<7, 2..<2] {
+                let packed = formatter.text(packed: rows, in: range, timeline: timeline)
+                let json = try formatter.text(json: rows.json, count: 10, in: range, timeline: timeline)
+                #expect(packed == json)
+                // Rows 2, 3 and 6 are left out.
+                let expected = [4, 7].filter { range.contains($0) && range.contains($0 - 1) }
+                #expect(packed.result.places.map(\.row) == expected)
+                #expect(packed.result.endsPaused == (!range.isEmpty && [2, 3, 6].contains(range.upperBound - 1)))
+                for place in packed.result.places {
+                    let before = formatter.text(packed: rows, in: range.lowerBound..<place.row, timeline: timeline)
+                    #expect(place.written == before.result.written)
+                    #expect(place.offset == before.text.utf8.count)
+                    #expect(packed.text.hasPrefix(before.text))
+                }
+            }
+            let after = try formatter.text(
+                json: rows.json, count: 10, timeline: timeline, after: String(repeating: " ", count: 1000))
+            #expect(after.result.places.allSatisfy { $0.offset > 1000 })
+        }
+    }
+
+    @Test func aResultKeepsItsUptimesWhenTheNextBatchIsFormatted() {
+        var formatter = formatter(.csv)
+        let results = (0..<3).map { batch in
+            formatter.text(
+                packed: Rows(values: (0..<5).map { [Double(5 * batch + $0), 0, 0, 0] }), timeline: timeline
+            ).result
+        }
+        #expect(results.flatMap(\.uptimes) == (0..<15).map(Double.init))
+    }
+
+    @Test func batchAfterBatchUsesTheSameMemory() {
+        var formatter = formatter(.csv)
+        let rows = Rows(values: (0..<100).map { [Double($0), 0, 0, 0] })
+        let addresses = (0..<5).map { _ in
+            formatter.text(packed: rows, timeline: timeline).result.uptimes
+                .withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+        }
+        #expect(Set(addresses).count == 1)
     }
 
     // MARK: Parts of a batch
@@ -379,7 +472,7 @@ struct RecordFormatterTests {
         let path = "\"" + state.stepPath.replacing("\"", with: "\"\"") + "\""
         let stepPath = state.stepPath.contains("\"") ? path : state.stepPath
         return "\n"
-            + (texts[..<2] + [stepPath, "sensor"] + texts[2...] + [String](repeating: "", count: 6)).joined(
+            + (texts[..<2] + [stepPath, "sensor"] + texts[2...] + [String](repeating: "", count: 9)).joined(
                 separator: delimiter)
     }
 
@@ -391,15 +484,5 @@ struct RecordFormatterTests {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
         return String(decoding: (try? encoder.encode(text)) ?? Data(), as: UTF8.self)
-    }
-}
-
-extension FormattedRows {
-    fileprivate init(written: Int, paused: Int, first: Double?, last: Double?) {
-        self.init()
-        self.written = written
-        self.paused = paused
-        firstUptime = first
-        lastUptime = last
     }
 }

@@ -21,7 +21,11 @@ struct SessionDirectoryTests {
             .init(
                 name: LogName("phone_gyro"), device: "phone", stream: "gyro", fields: ["uptime", "x", "y", "z"],
                 unit: "rad/s",
-                epochs: [.init(epoch: "E1", clock: ClockReading(uptime: 12.5, date: record.startDate))],
+                epochs: [
+                    .init(
+                        epoch: "E1", clock: ClockReading(uptime: 12.5, date: record.startDate),
+                        replay: "tcp://127.0.0.1:5551")
+                ],
                 file: "phone_gyro.json",
                 files: [.init(name: "phone_gyro-20261121025501.json", bytes: 1234, samples: 10, sha256: "00ff")])
         ]
@@ -127,6 +131,73 @@ struct SessionDirectoryTests {
             let report = SessionReport.sample
             try directory.write(report)
             #expect(try directory.report() == report)
+        }
+    }
+
+    // MARK: Checksums
+
+    @Test func everyFileHasAChecksum() throws {
+        try withTemporaryDirectory { data in
+            let directory = try SessionDirectory.create(SessionIdentifier("s1"), in: data.path)
+            #expect(try directory.checksums() == nil)
+            let path = directory.directory.path
+            for name in ["session.json", "phone_gyro-20261121025501.json", "b", "a c", "ü", "back\\slash", ".hidden"] {
+                try Data(name.utf8).write(to: URL(filePath: path.appending(name).string))
+            }
+            try Directory(path.appending("directory")).create()
+            let known = FinishedFile(
+                name: "phone_gyro-20261121025501.json", bytes: 1, samples: 1,
+                sha256: String(repeating: "0a", count: 32))
+            // Twice: the file itself is not among them.
+            for _ in 0..<2 { try directory.writeChecksums(known: [known]) }
+            #expect(
+                try text(of: path.appending("SHA256SUMS")) == """
+                    \(try FinishedFile.measure(path.appending("a c")).sha256)  a c
+                    3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d  b
+                    \(known.sha256)  phone_gyro-20261121025501.json
+                    \(try FinishedFile.measure(path.appending("session.json")).sha256)  session.json
+                    \(try FinishedFile.measure(path.appending("ü")).sha256)  ü
+
+                    """)
+            let checksums = try #require(try directory.checksums())
+            #expect(checksums.count == 5)
+            #expect(checksums["phone_gyro-20261121025501.json"] == known.sha256)
+            #expect(checksums["b"] == "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d")
+        }
+    }
+
+    @Test(arguments: [
+        "x", "00  a", "\(String(repeating: "g", count: 64))  a", "\(String(repeating: "0", count: 64)) a",
+    ])
+    func linesThatAreNoChecksumsAreAnError(line: String) throws {
+        try withTemporaryDirectory { data in
+            let directory = try SessionDirectory.create(SessionIdentifier("s1"), in: data.path)
+            let path = directory.directory.path.appending("SHA256SUMS")
+            try Data("\(String(repeating: "0", count: 64))  a\n\(line)\n".utf8).write(to: URL(filePath: path.string))
+            let error = try #require(throws: RecordingError.self) { try directory.checksums() }
+            #expect(error.code == .unreadable)
+        }
+    }
+
+    /// Whichever call fails, the old file or the new one is there, whole, and nothing else.
+    @Test(arguments: [Faults.Call.write, .syncAll, .rename])
+    func aReplacementThatFailsLeavesAWholeFile(call: Faults.Call) throws {
+        let whole = try record("s1")
+        var other = whole
+        other.task = "another"
+        for number in 1...2 {
+            try withTemporaryDirectory { data in
+                let directory = try SessionDirectory.create(whole.session, in: data.path)
+                try directory.write(whole)
+                let faults = Faults()
+                let isDone: Void? = try? directory.write(other, calls: faults.failing(call, number: number))
+                let isOver = faults.count(of: call) < number
+                #expect((isDone != nil) == isOver)
+                // When only the directory could not be synced, it is the new one.
+                let isNew = isOver || (call == .syncAll && number == 2)
+                #expect(try directory.record() == (isNew ? other : whole))
+                #expect(try directory.directory.names() == ["session.json"])
+            }
         }
     }
 }

@@ -22,6 +22,41 @@ struct SessionReportTableTests {
                 """)
     }
 
+    @Test func whatIsKnownBesidesIsSaid() throws {
+        var report = SessionReport.sample
+        report.failures = []
+        report.restarts = [try WallTime(iso8601: "2026-11-21T02:55:01.5Z")]
+        report.streams[0].jitter = SessionReport.Latency(count: 1999, median: 0.00012, p99: 0.0031, maximum: 0.25)
+        report.streams[0].longestSilence = 0.26
+        report.streams[1].longestSilence = 1
+        report.streams[1].gaps = [
+            Gap(
+                epoch: "E1", from: 9, count: 0, reason: .epochEnded,
+                date: try WallTime(iso8601: "2026-11-21T02:55:09Z"))
+        ]
+        report.streams[1].isEndKnown = true
+        report.clocks = [
+            ClockOffset(
+                endpoint: "tcp://a:5551", first: 0.00123, last: -0.0005, uncertainty: 0.0001, drift: -0.0000012,
+                comparisons: 3),
+            ClockOffset(
+                endpoint: "tcp://b:5551", first: -1.5, last: -1.5, uncertainty: 0.002, drift: nil, comparisons: 1),
+        ]
+        let lines = report.table.split(separator: "\n").map(String.init)
+        #expect(
+            Array(lines[3..<(lines.count - 3)]) == [
+                "gap in left-wrist/gyro: samples from 9 on of epoch E1, nobody knows how many, epochEnded, "
+                    + "given up at 2026-11-21T02:55:09.000000Z",
+                "cut off, and gone on with at 2026-11-21T02:55:01.500000Z",
+                "phone/accelerometer: jitter 0.1 ms (median), 3.1 ms (99 %), 250 ms (largest); longest silence 260 ms",
+                "left-wrist/gyro: longest silence 1000 ms",
+                "on disk after 103.4 ms (median), 205 ms (99 %), 300.1 ms (longest)",
+                "clock of tcp://a:5551: 1.23 ms ahead of the recorder's, -0.5 ms at the end, each within 0.1 ms; "
+                    + "drift -1.2 ppm",
+                "clock of tcp://b:5551: -1500 ms ahead of the recorder's, each within 2 ms",
+            ])
+    }
+
     @Test func aSessionWithoutStreamsHasATableToo() {
         var report = SessionReport.sample
         report.streams = []

@@ -24,8 +24,8 @@ struct SessionStatusTests {
         }
     }
 
-    /// SEEDS case 57 and 1.2/6.
-    @Test func aSessionStartsOnce() throws {
+    /// Ours: SEEDS 1.2/6.
+    @Test func case57ASessionStartsOnce() throws {
         let session = try SessionIdentifier("s1")
         for status in SessionStatus.allCases {
             var code: RecordingError.Code?

@@ -11,8 +11,8 @@ struct SessionTimelineTests {
         #expect(SessionTimeline(task: task, step: step).current.stepPath == path)
     }
 
-    /// SEEDS case 32, with our addition: exactly at a change's time the new step counts.
-    @Test func aSampleGetsTheStepOfItsOwnTime() {
+    /// Ours, in addition: exactly at a change's time the new step counts.
+    @Test func case32ASampleGetsTheStepOfItsOwnTime() {
         var timeline = SessionTimeline(task: "", step: "none")
         for step in 1...6 { timeline.move(to: "\(step)", at: Int64(step) * 1_000_000_000) }
         #expect(timeline.state(at: 3_200_000_000).stepPath == "3")

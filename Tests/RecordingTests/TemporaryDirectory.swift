@@ -1,13 +1,11 @@
 import FoundationEssentials
 import Recording
 import SystemPackage
+import TestSupport
 
 /// Runs a body with an empty directory of its own, and removes it afterwards.
 func withTemporaryDirectory<Result>(_ body: (Directory) throws -> Result) throws -> Result {
-    let path = FilePath(FileManager.default.temporaryDirectory.path).appending("recording-tests-\(UUID())")
-    try FileManager.default.createDirectory(atPath: path.string, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: path.string) }
-    return try body(Directory(path))
+    try TestSupport.withTemporaryDirectory { path in try body(Directory(path)) }
 }
 
 /// The bytes of a file as text.

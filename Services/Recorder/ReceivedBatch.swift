@@ -1,0 +1,70 @@
+import Messages
+
+/// A batch of samples where it lies in memory: its body, and its matrix where it is packed.
+///
+/// Lent by the socket for the time of one call: not to be kept.
+struct ReceivedBatch {
+    let body: SampleBody
+    let frame: UnsafeRawBufferPointer
+    /// The matrix; nil where the body has the values.
+    let packed: UnsafeRawBufferPointer?
+
+    /// A body with the frame behind it, if there is one.
+    init(_ body: SampleBody, _ frame: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?) {
+        self.body = body
+        self.frame = frame
+        self.packed = body.values == nil ? packed : nil
+    }
+
+    /// The names of its columns.
+    var fields: [String] {
+        get throws(MessageError) { try SampleBody.fieldNames(at: body.fields, in: frame) }
+    }
+
+    /// Whether its columns are written like these.
+    func hasFields(_ token: [UInt8]) -> Bool {
+        UnsafeRawBufferPointer(rebasing: frame[body.fields]).elementsEqual(token)
+    }
+
+    /// Refuses a batch that is not as long as it says, before anything is counted by what it says.
+    /// - Parameter columns: how many values a row has.
+    func check(columns: () throws(MessageError) -> Int) throws(MessageError) {
+        guard StreamIntake.isPossible(sequence: body.sequence, count: body.count) else {
+            throw MessageError(.outOfRange, "there can't be \(body.count) samples from \(body.sequence) on")
+        }
+        if let values = body.values {
+            // Each row has its brackets at least; whether there are so many is known when they are walked.
+            guard body.count <= values.count / 2 else {
+                throw MessageError(.malformed, "\"values\" has not \(body.count) rows, as \"count\" says")
+            }
+        } else if let packed {
+            let size = 8 * (try columns())
+            guard packed.count.isMultiple(of: size), packed.count / size == body.count else {
+                throw MessageError(.wrongColumns, "\(packed.count) bytes are not \(body.count) rows of \(size)")
+            }
+        } else {
+            throw MessageError(.missingField, "the batch has neither \"values\" nor a packed frame")
+        }
+    }
+
+    /// The uptimes in nanoseconds. Only where a stream was met late, or the publisher's machine slept.
+    var uptimes: [Int64] {
+        get throws(MessageError) {
+            let columns = try fields.count
+            var uptimes: [Int64] = []
+            func append(_ uptime: Double) {
+                uptimes.append(uptime.magnitude < 9e9 ? Int64((uptime * 1e9).rounded()) : .max)
+            }
+            if let packed {
+                for row in 0..<body.count {
+                    let bits = packed.loadUnaligned(fromByteOffset: row * columns * 8, as: UInt64.self)
+                    append(Double(bitPattern: UInt64(littleEndian: bits)))
+                }
+            } else if let values = body.values {
+                var rows = SampleRows(frame, values: values, columns: columns)
+                while try rows.next() { append(rows.number(0)) }
+            }
+            return uptimes
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import MessageBus
+import Messages
+import Recording
+import ServiceKit
+import ZeroMQ
+
+/// How far the publishers' clocks are from this one's.
+extension RecordingEngine {
+    /// The first time after which clocks are compared again; later ones come with the session's age, so that a long
+    /// session has no more comparisons than can be looked at.
+    private static let comparisonInterval = TimeSpan.seconds(30)
+
+    /// Compares the clocks of the publishers of every session, now and then, until the task is cancelled.
+    func compareClocksRegularly() async throws {
+        while true {
+            try await thread.sleep(until: MonotonicClock.now + 1_000_000_000)
+            for session in Array(sessions.values) where session.status == .running {
+                await compareClocks(of: session)
+            }
+        }
+    }
+
+    /// Compares the clocks of a session's publishers, those that it is time for.
+    /// - Parameter isLast: all of them.
+    func compareClocks(of session: Session, isLast: Bool = false) async {
+        let now = WallTime.now.nanosecondsSince1970
+        let age = now - session.record.startDate.nanosecondsSince1970
+        let interval = max(Self.comparisonInterval.nanoseconds, age / 50)
+        let endpoints = session.order.reduce(into: Set()) { $0.formUnion(session.streams[$1]?.publishers ?? []) }
+        let due = endpoints.filter { endpoint in
+            let last = session.record.clocks.last { $0.endpoint == endpoint }
+            guard !isLast, let last else { return true }
+            return now - last.date.nanosecondsSince1970 >= interval
+        }
+        for comparison in await publishers.clocks(at: due) where session.isRecording { session.note(comparison) }
+    }
+}

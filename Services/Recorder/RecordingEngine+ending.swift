@@ -1,0 +1,167 @@
+import Logging
+import Messages
+import Recording
+import ServiceKit
+import ZeroMQ
+
+/// How sessions end: asked to, with their duration, with the program, or because something failed.
+extension RecordingEngine {
+    /// How long what was published before a stop may travel before it is asked for again.
+    private static let travelTime = TimeSpan.milliseconds(300)
+    /// How long sessions may wait for their publishers when the program ends: less than `ServiceRunner.drainLimit`, so
+    /// that their files are finished within it.
+    private static let lastWait = TimeSpan.seconds(3)
+    /// Sessions whose report could not be stored are kept in memory, at most so many.
+    private static let maximumUnstored = 64
+
+    /// Ends a session whose result nobody wants.
+    func cancel(_ request: RecordingCancel) async throws -> RecordingState {
+        let session = try running(request.session)
+        if session.beginStopping() {
+            rise(session, to: .cancelled)
+            await close(session)
+        }
+        return session.state
+    }
+
+    /// Ends a session: every sample taken so far is in its logs when this returns.
+    func stop(_ request: RecordingStop) async throws -> RecordingResult {
+        let identifier = try SessionIdentifier(request.session)
+        if let session = sessions[identifier] {
+            // Carried out apart from the request, whose time limit must not cut a session's end short.
+            ordering.yield(.stop(session: identifier))
+            while sessions[identifier] === session { try await thread.sleep(until: MonotonicClock.now + 2_000_000) }
+        }
+        return try storedResult(request.session)
+    }
+
+    /// Ends every session, each with what was taken so far, for the program is about to end: nobody waits for
+    /// publishers longer than `lastWait`.
+    func stopAll() async {
+        lastCall = MonotonicClock.now + Self.lastWait.nanoseconds
+        let identifiers = Array(sessions.keys)
+        await withDiscardingTaskGroup { group in
+            for identifier in identifiers { group.addTask { await self.stop(identifier) } }
+        }
+    }
+
+    /// Ends a session in good order, or with what is there if it failed.
+    func stop(_ identifier: SessionIdentifier) async {
+        guard let session = sessions[identifier] else { return }
+        guard session.beginStopping() else {
+            // Somebody else is at it: wait for the end.
+            while sessions[identifier] === session {
+                guard (try? await thread.sleep(until: MonotonicClock.now + 10_000_000)) != nil else { return }
+            }
+            return
+        }
+        rise(session, to: .waitingToStop)
+        if session.status == .waitingToStop { await settle(session) }
+        await close(session)
+    }
+
+    /// Waits until every sample taken before the stop has arrived, or was given up.
+    private func settle(_ session: Session) async {
+        let asked = session.order.reduce(into: Set()) { $0.formUnion(session.streams[$1]?.publishers ?? []) }
+        for description in await publishers.streams(at: asked, timeout: Self.listTimeout)
+        where session.status == .waitingToStop && session.wants(description.name) {
+            guard let stream = stream(for: description, from: nil, in: session) else { continue }
+            stream.intake.end(epoch: description.epoch, before: description.nextSequence)
+            stream.isEndKnown = true
+        }
+        let streams = session.order.compactMap { session.streams[$0] }
+        // What is under way first; what has not come by then is asked for.
+        await wait(for: session, atMost: Self.travelTime) {
+            streams.allSatisfy { $0.isEndKnown && $0.intake.isComplete }
+        }
+        // As long as something comes: a recorder that hung may have much to catch up with.
+        var settled = -1
+        while settled < streams.reduce(0, { $0 + $1.received + $1.lost }), !streams.allSatisfy(\.intake.isComplete) {
+            settled = streams.reduce(0) { $0 + $1.received + $1.lost }
+            await wait(for: session, atMost: settings.recoveryLimit) {
+                for stream in streams where stream.intake.expectEnd() { recover(stream, of: session) }
+                return streams.allSatisfy(\.intake.isComplete)
+            }
+        }
+        if lastCall == nil, streams.contains(where: \.isEndKnown) { await compareClocks(of: session, isLast: true) }
+        for pattern in session.record.streams where !session.hasMet(pattern) {
+            session.note(failure: "there was no stream '\(pattern)' while the session ran")
+        }
+    }
+
+    private func wait(for session: Session, atMost limit: TimeSpan, until isOver: () -> Bool) async {
+        let deadline = MonotonicClock.now + limit.nanoseconds
+        while session.status == .waitingToStop, !isOver(), MonotonicClock.now < min(deadline, lastCall ?? .max) {
+            guard (try? await thread.sleep(until: MonotonicClock.now + 2_000_000)) != nil else { return }
+        }
+    }
+
+    /// Finishes a session's files, writes its report and forgets it.
+    func close(_ session: Session) async {
+        rise(session, to: .processingResults)
+        routes = []
+        let streams = session.order.compactMap { session.streams[$0] }
+        // What is still waited for has not come in time; what waits behind it goes to the log.
+        attempt(session) {
+            for stream in streams {
+                while stream.intake.recovery != nil || stream.intake.expectEnd() {
+                    try stream.giveUp(.publisherUnreachable, timeline: session.timeline)
+                }
+            }
+        }
+        let end = WallTime.now
+        for stream in streams {
+            stream.noteUnknownEnds(timeline: session.timeline)
+            attempt(session) { try session.close(stream, at: end) }
+            guard !stream.log.isClosed else { continue }
+            // It finds no room. What is on disk gets its final name all the same.
+            stream.abandon()
+            attempt(session) { try session.close(stream, at: end) }
+        }
+        for stream in streams { announceGaps(of: stream, in: session) }
+        await commit(session, isLast: true)
+        if session.isWaitingForFiles { await commit(session, isLast: true) }
+        var isFinished = false
+        attempt(session) { isFinished = try session.finish(.finished, at: end) }
+        // The first attempt may be what failed.
+        if session.status == .failed {
+            do {
+                _ = try session.finish(.failed, at: end)
+            } catch {
+                keep(session, error)
+            }
+        }
+        if isFinished { publish(.status, of: session) }
+        let report = session.report
+        publish(.report, of: session, report: report)
+        if !report.isWhole { loss.raise() }
+        sessions[session.identifier] = nil
+        await unsubscribe(from: Set(session.record.streams))
+        logger.notice(
+            "recording ended",
+            metadata: ["session": "\(session.identifier)", "status": "\(session.status)", "whole": "\(report.isWhole)"])
+    }
+
+    /// Keeps a session whose end could not be stored, so that it is answered for until it can.
+    private func keep(_ session: Session, _ error: any Error) {
+        logger.error(
+            "the end of a recording could not be stored",
+            metadata: ["session": "\(session.identifier)", LogKey.error: "\(error)"])
+        guard unstored.count < Self.maximumUnstored else { return }
+        unstored[session.identifier] = session
+    }
+
+    /// Lets a session's status rise, and tells everybody.
+    private func rise(_ session: Session, to status: SessionStatus) {
+        attempt(session) { if try session.rise(to: status) { publish(.status, of: session) } }
+    }
+
+    /// Does something that may fail a session but must not keep it from its end.
+    private func attempt(_ session: Session, _ body: () throws -> Void) {
+        do {
+            try body()
+        } catch {
+            fail(session, error)
+        }
+    }
+}

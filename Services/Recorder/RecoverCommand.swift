@@ -1,0 +1,33 @@
+import ArgumentParser
+import Recording
+import ServiceKit
+import SystemPackage
+
+/// The `recover` subcommand: repairs a copy of a session that was cut off, and finishes it. Needs no running recorder,
+/// and only reads the original.
+///
+/// Exits 0 if the copy is whole, 3 with loss, 1 if there is nothing to recover.
+struct RecoverCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recover", abstract: "Repair a copy of a session that was cut off.",
+        discussion: "A running recorder repairs its own sessions; this is for directories that were copied away.")
+
+    @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
+    var directory: String
+
+    @Option(help: ArgumentHelp("Where the copy is made (default: DIR-recovered).", valueName: "dir"))
+    var output: String?
+
+    func run() throws {
+        let verification = try SessionDirectory.opening(directory) { path throws(RecordingError) in
+            let copy = FilePath(output ?? "\(path)-recovered")
+            let recovered = try SessionDirectory.recover(copyOf: path, to: copy)
+            StandardStream.output.print("recovered to \(copy)\n")
+            return recovered.verify()
+        }
+        let lines = verification.findings.map(\.description) + [verification.summary]
+        StandardStream.output.print(lines.map { $0 + "\n" }.joined())
+        let status = ExitStatus(verification.verdict)
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import Recording
+import ServiceKit
+import SystemPackage
+
+/// The `verify` subcommand: looks at every byte of a session's directory and says what is wrong with it.
+///
+/// Needs no running recorder. A line per finding, then a summary; exits 0 whole, 3 with loss, 1 damaged or unreadable.
+struct VerifyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Check the files of a session: hashes, records, continuity, report.",
+        discussion: "Exits 0 if it is whole, 3 if samples are missing or it was not finished, 1 if it is damaged.")
+
+    @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
+    var directory: String
+
+    func run() throws {
+        let verification = try SessionDirectory.opening(directory) { path throws(RecordingError) in try SessionDirectory(at: path) }.verify()
+        let lines = verification.findings.map(\.description) + [verification.summary]
+        StandardStream.output.print(lines.map { $0 + "\n" }.joined())
+        let status = ExitStatus(verification.verdict)
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+}
+
+extension ExitStatus {
+    /// The exit code that says how a session stands.
+    init(_ verdict: SessionVerification.Verdict) {
+        self =
+            switch verdict {
+            case .whole: .done
+            case .loss: .doneWithLoss
+            case .damaged: .failed
+            }
+    }
+}
+
+extension SessionDirectory {
+    /// Does something with a session's directory; an error is shown, and ends the program with exit code 1.
+    static func opening<Result>(_ path: String, _ body: (FilePath) throws(RecordingError) -> Result) throws -> Result {
+        do throws(RecordingError) {
+            return try body(FilePath(path))
+        } catch {
+            StandardStream.error.print("recorder: \(error)\n")
+            throw ExitCode(ExitStatus.failed.rawValue)
+        }
+    }
+}

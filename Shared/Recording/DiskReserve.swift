@@ -1,0 +1,59 @@
+import Glibc
+package import SystemPackage
+
+/// A file that takes up room on the disk, so that there is some left when the disk is full: `recordings/.reserve`.
+///
+/// Release it to write what must be written at the end; restore it when there is room again.
+package struct DiskReserve: Sendable {
+    private let directory: Directory
+    private let path: FilePath
+    private let bytes: Int
+
+    /// A reserve of so many bytes, which is there or is made by `restore`.
+    ///
+    /// - Parameter data: the data directory.
+    package init(in data: FilePath, bytes: Int = 1 << 20) {
+        directory = SessionDirectory.recordings(in: data)
+        path = directory.path.appending(".reserve")
+        self.bytes = bytes
+    }
+
+    /// Whether it is there, with all of its room.
+    package var isThere: Bool {
+        (try? path.stat(followTargetSymlink: false)).map { $0.sizeAllocated >= bytes } ?? false
+    }
+
+    /// Gives the room back to the disk.
+    package func release() throws(RecordingError) {
+        do {
+            try Directory.removeFile(path)
+        } catch {
+            if error.code != .notFound { throw error }
+        }
+    }
+
+    /// Takes up the room, unless that would leave less than as much again. The directory is made where it is missing.
+    ///
+    /// - Returns: whether it is there now.
+    @discardableResult
+    package func restore() throws(RecordingError) -> Bool {
+        if isThere { return true }
+        try directory.create()
+        try release()
+        guard try directory.freeBytes() >= 2 * bytes else { return false }
+        let file = try OpenFile(
+            path, .writeOnly, options: [.create, .exclusiveCreate], permissions: .ownerReadWrite, action: "create")
+        do throws(Errno) {
+            try SystemCall.repeating { () throws(Errno) in
+                // Answers its error, and does not set errno.
+                let answer = posix_fallocate(file.descriptor.rawValue, 0, off_t(bytes))
+                if answer != 0 { throw Errno(rawValue: answer) }
+            }
+        } catch {
+            try release()
+            if error == .noSpace || error == .diskQuotaExceeded { return false }
+            throw RecordingError(error, action: "reserve room in", path: path)
+        }
+        return true
+    }
+}

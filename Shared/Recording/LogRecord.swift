@@ -1,0 +1,92 @@
+package import Messages
+
+/// A record of a log, decoded: what it says is the same in every format.
+package struct LogRecord: Hashable, Sendable {
+    /// A column with something in it.
+    package struct Column: Hashable, Sendable {
+        package var name: String
+        /// A text as it was meant, a number with its digits as they stand in the file; non-finite ones are words.
+        package var text: String
+
+        package init(name: String, text: String) {
+            self.name = name
+            self.text = text
+        }
+    }
+
+    /// The columns in their order, without the empty ones.
+    package var columns: [Column]
+
+    package init(columns: [Column]) {
+        self.columns = columns
+    }
+
+    /// The text of a column; `nil` if it is empty or not there.
+    package subscript(name: String) -> String? {
+        columns.first { $0.name == name }?.text
+    }
+
+    /// Seconds on the publisher's monotonic clock.
+    package var uptime: Double? { number("uptime") }
+    /// Seconds since the session's start.
+    package var timestamp: Double? { number("timestamp") }
+    package var stepPath: String { self["stepPath"] ?? "" }
+    /// What a sample is of; `nil` for a marker.
+    package var sensorType: String? { self["sensorType"] }
+    /// What a marker says happened; `nil` for a sample.
+    package var marker: String? { sensorType == nil ? self["marker"] : nil }
+    /// When it happened, on the recorder's clock.
+    package var date: WallTime? { self["timestampDate"].flatMap { try? WallTime(iso8601: $0) } }
+
+    /// The epoch and the sequence of the sample that a marker says to come next; of a gap, its first.
+    package var position: (epoch: String, from: Int)? {
+        guard marker != nil, let epoch = self["epoch"], let from = self["from"].flatMap({ Int($0) }) else { return nil }
+        return (epoch, from)
+    }
+
+    /// The samples that a marker says to be missing.
+    package var gap: Gap? {
+        guard marker == "gap", let position, let count = self["count"].flatMap({ Int($0) }), position.from >= 0,
+            count >= 0, let reason = self["reason"]
+        else { return nil }
+        return Gap(
+            epoch: position.epoch, from: position.from, count: count, reason: Gap.Reason(rawValue: reason), date: date)
+    }
+
+    private func number(_ name: String) -> Double? {
+        self[name].flatMap { text in Array(text.utf8).withUnsafeBytes { DecimalParser.parse($0) } }
+    }
+
+    // MARK: Formats
+
+    /// An object, which must be valid.
+    init(json bytes: UnsafeRawBufferPointer) {
+        columns = []
+        var scanner = JSONScanner(bytes)
+        _ = scanner.skip(UInt8(ascii: "{"))
+        while let key = try? scanner.skipString(), scanner.skip(UInt8(ascii: ":")),
+            let value = try? scanner.skipValue()
+        {
+            let isString = bytes[value.lowerBound] == UInt8(ascii: "\"")
+            let text =
+                isString
+                ? JSONScanner.string(at: value, in: bytes) : String(decoding: bytes[value], as: UTF8.self)
+            if !text.isEmpty, isString || text != "null" {
+                columns.append(Column(name: JSONScanner.string(at: key, in: bytes), text: text))
+            }
+            guard scanner.skip(UInt8(ascii: ",")) else { break }
+        }
+    }
+
+    /// A row, which must have the columns that are named.
+    init(table bytes: UnsafeRawBufferPointer, columns names: [String], format: LogFormat) {
+        guard case .row(let fields, _) = TableColumns.fields(bytes, from: 0, format: format, isLast: true) else {
+            columns = []
+            return
+        }
+        columns = zip(names, fields).compactMap { name, field in
+            field.isEmpty
+                ? nil : Column(name: name, text: TableText.unquoted(UnsafeRawBufferPointer(rebasing: bytes[field])))
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Glibc
+import Messages
+
+extension LogScanner {
+    /// What stands at a place of a JSON log: a separator and an object in one line.
+    ///
+    /// - Parameters:
+    ///   - place: the end of the record before, or of the opening.
+    ///   - isFirst: whether no separator stands in front.
+    ///   - isLast: whether the file ends with `bytes`.
+    static func lookForJSON(
+        _ bytes: UnsafeRawBufferPointer, at place: Int, isFirst: Bool, isLast: Bool
+    ) -> Finding {
+        var start = place
+        if !isFirst {
+            guard bytes.count - place >= 2 else { return isLast ? .none : .more }
+            guard bytes[place] == UInt8(ascii: ","), bytes[place + 1] == UInt8(ascii: "\n") else { return .none }
+            start += 2
+        }
+        guard start < bytes.count else { return isLast ? .none : .more }
+        guard bytes[start] == UInt8(ascii: "{"), let base = bytes.baseAddress else { return .none }
+        // No line feed stands in a JSON string, so that the line is the most that the record can be.
+        let lineFeed = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start)
+        guard lineFeed != nil || isLast else { return .more }
+        let end = lineFeed.map { UnsafeRawPointer($0) - base } ?? bytes.count
+        do throws(MessageError) {
+            return try object(bytes, in: start..<end)
+        } catch {
+            return .none
+        }
+    }
+
+    /// A record's object: numbers and strings, among them a sensor type, or a marker.
+    private static func object(
+        _ bytes: UnsafeRawBufferPointer, in range: Range<Int>
+    ) throws(MessageError) -> Finding {
+        var scanner = JSONScanner(bytes, in: range)
+        try scanner.expect(UInt8(ascii: "{"))
+        var kind: Record.Kind?
+        guard try scanner.skipString().count == 8 else { return .none }
+        try scanner.expect(UInt8(ascii: ":"))
+        let uptime = try number(&scanner)
+        while scanner.skip(UInt8(ascii: ",")) {
+            let key = try scanner.skipString()
+            try scanner.expect(UInt8(ascii: ":"))
+            if kind == .sample {
+                // A sample's own columns, which are most of its bytes.
+                _ = try number(&scanner)
+                continue
+            }
+            let value = try scanner.skipValue()
+            guard bytes[value.lowerBound] == UInt8(ascii: "\"") else { continue }
+            if isWord(bytes, key, "\"sensorType\"") { kind = .sample }
+            if isWord(bytes, key, "\"marker\"") { kind = .marker }
+        }
+        try scanner.expect(UInt8(ascii: "}"))
+        guard let kind else { return .none }
+        return .record(kind, range.lowerBound..<scanner.index, uptime: uptime, isProven: true)
+    }
+
+    /// Steps over a number, a word for one that JSON does not have, or `null`.
+    @inline(__always)
+    private static func number(_ scanner: inout JSONScanner) throws(MessageError) -> Range<Int> {
+        guard let byte = scanner.peek() else { throw MessageError(.malformed, "a record ends early") }
+        if byte == UInt8(ascii: "-") || byte &- UInt8(ascii: "0") < 10 { return try scanner.skipNumber() }
+        let token = try scanner.skipValue()
+        let text = UnsafeRawBufferPointer(rebasing: scanner.bytes[token])
+        guard byte == UInt8(ascii: "n") || number(text) != nil else {
+            throw MessageError(.wrongType, "a sample has something else than numbers")
+        }
+        return token
+    }
+
+    /// What a number's text stands for; words may have quotes.
+    static func number(_ text: UnsafeRawBufferPointer) -> Double? {
+        DecimalParser.parse(text)
+    }
+
+    private static func isWord(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ word: StaticString) -> Bool {
+        guard range.count == word.utf8CodeUnitCount, let base = bytes.baseAddress else { return false }
+        return memcmp(base + range.lowerBound, word.utf8Start, range.count) == 0
+    }
+}

@@ -1,0 +1,290 @@
+package import SystemPackage
+
+/// Walks the records of a log's file in pieces, never with the whole file in memory, and stops at the first byte that is
+/// not part of a whole record.
+///
+/// What stands behind a crash may be anything: half a record, zeros, a terminator of earlier, old pages. Whole is what
+/// can be read and ends where a record of the format must end; nothing behind the first fault counts. Samples are
+/// looked at for their structure and their numbers; `record` decodes the one that was found last.
+///
+/// Not Sendable.
+package struct LogScanner: ~Copyable {
+    /// A record that is whole.
+    package struct Record: Hashable, Sendable {
+        package enum Kind: Hashable, Sendable {
+            case sample
+            /// Anything without a sensor type.
+            case marker
+        }
+
+        package var kind: Kind
+        /// Where it stands in the file, without the separator in front of it.
+        package var bytes: Range<Int>
+        /// Whether it shows by itself that nothing is missing at its end.
+        ///
+        /// JSON closes its objects, and a table's samples end with empty columns. But the last column of a marker that
+        /// describes the stream may have been longer, unless something follows.
+        package var isProven: Bool
+    }
+
+    /// The end of the last record that was found, or of what stands in front of the first: the offset at which the
+    /// next separator, or the terminator, is or must be put.
+    package private(set) var end: Int
+
+    /// Whether nothing but the terminator stands behind the last record. Says nothing before `next` has returned `nil`.
+    package private(set) var isClean = false
+
+    /// The names of a table's columns; none in JSON, where each record has its own.
+    package let columns: [String]
+
+    /// Where the first record begins, its separator not counted; `nil` if the file's beginning is not whole, and so has
+    /// no records.
+    package let openingEnd: Int?
+
+    private static let pieceSize = 256 << 10
+    /// A row's text can't be longer than the frame in which it came, 32 MB, and the names of its columns.
+    private static let maximumRecordSize = 64 << 20
+
+    private let source: Source
+    private let terminator: [UInt8]
+    private let format: LogFormat
+    private var piece: Piece
+    private var table: TableColumns
+    private var isDone: Bool
+    /// Where the last record's parts stand in the piece.
+    private var found: Range<Int> = 0..<0
+    private var foundUptime: Range<Int> = 0..<0
+
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - offset: where to begin, the end of a record; `nil` for the first.
+    package init(
+        _ path: FilePath, format: LogFormat, root: JSONRoot, from offset: Int? = nil
+    ) throws(RecordingError) {
+        let source = Source(file: try OpenFile(path, .readOnly, action: "read"))
+        var piece = Piece(from: 0)
+        var opening = Opening.more
+        while case .more = opening {
+            let isMore = try piece.fill(from: source, limit: Self.maximumRecordSize)
+            opening = piece.withBytes {
+                Opening($0, format: format, root: root, isWholeFile: piece.reachesEnd)
+            }
+            if !isMore, case .more = opening { opening = .torn }
+        }
+        var start: (opening: Int?, columns: [String]) = (nil, [])
+        if case .whole(let length, let names) = opening { start = (length, names) }
+        if let length = start.opening, let offset, offset > length {
+            // With the byte in front, which says whether a record can end there.
+            piece = Piece(from: offset - 1)
+            _ = try piece.fill(from: source, limit: Self.maximumRecordSize)
+            piece.place = 1
+        } else {
+            piece.place = start.opening ?? 0
+        }
+        self.source = source
+        self.format = format
+        terminator = Array(format == .json ? root.terminator.utf8 : "".utf8)
+        openingEnd = start.opening
+        columns = start.columns
+        table = TableColumns(start.columns)
+        end = piece.offset + piece.place
+        isDone = start.opening == nil
+        self.piece = piece
+    }
+
+    /// Whether a record may end where the scan begins, as far as a look at the bytes around it can tell. Before the
+    /// first `next`.
+    package var isAtBoundary: Bool {
+        if end == openingEnd { return true }
+        return piece.withBytes { bytes in
+            guard piece.place <= bytes.count, piece.place > 0 else { return false }
+            if format == .json { return bytes[piece.place - 1] == UInt8(ascii: "}") }
+            let last = bytes[piece.place - 1]
+            guard last != 0, last != UInt8(ascii: "\n") else { return false }
+            guard piece.place < bytes.count else { return true }
+            let next = bytes[piece.place]
+            return next == UInt8(ascii: "\n") || next == 0
+        }
+    }
+
+    /// The next record, or `nil` where none follows.
+    package mutating func next() throws(RecordingError) -> Record? {
+        while !isDone {
+            switch look() {
+            case .record(let kind, let range, let uptime, let isProven):
+                found = range
+                foundUptime = uptime
+                piece.place = range.upperBound
+                end = piece.offset + range.upperBound
+                return Record(
+                    kind: kind, bytes: (piece.offset + range.lowerBound)..<end, isProven: isProven)
+            case .none:
+                isDone = true
+            case .end:
+                isClean = true
+                isDone = true
+            case .more:
+                if try !piece.fill(from: source, limit: Self.maximumRecordSize) { isDone = true }
+            }
+        }
+        return nil
+    }
+
+    /// The record that `next` returned last, decoded. Before the following `next` only.
+    package var record: LogRecord {
+        piece.withBytes { bytes in
+            let part = UnsafeRawBufferPointer(rebasing: bytes[found])
+            return format == .json ? LogRecord(json: part) : LogRecord(table: part, columns: columns, format: format)
+        }
+    }
+
+    /// The uptime of the record that `next` returned last, in seconds.
+    package var uptime: Double {
+        piece.withBytes { bytes in Self.number(UnsafeRawBufferPointer(rebasing: bytes[foundUptime])) ?? .nan }
+    }
+
+    // MARK: Looking
+
+    /// What stands at a place.
+    enum Finding {
+        /// A record, with the places of its bytes and of its uptime.
+        case record(Record.Kind, Range<Int>, uptime: Range<Int>, isProven: Bool)
+        /// No whole record.
+        case none
+        /// The regular end of the file.
+        case end
+        /// Not enough has been read to know.
+        case more
+    }
+
+    private mutating func look() -> Finding {
+        let isFirst = end == openingEnd
+        return piece.withBytes { bytes in
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[min(piece.place, bytes.count)...])
+            // What stands in the piece ends the file; so what is not there will not come.
+            let isLast = piece.reachesEnd
+            if isLast, rest.elementsEqual(terminator) { return .end }
+            if !isLast, rest.count <= terminator.count { return .more }
+            return format == .json
+                ? Self.lookForJSON(bytes, at: piece.place, isFirst: isFirst, isLast: isLast)
+                : table.look(bytes, at: piece.place, format: format, isLast: isLast)
+        }
+    }
+
+    // MARK: Reading
+
+    /// The part of the file that is in memory.
+    private struct Piece {
+        /// Where it begins in the file.
+        var offset: Int
+        /// The byte to be looked at next.
+        var place = 0
+        /// Whether the file ends with it.
+        var reachesEnd = false
+        private var bytes: [UInt8] = []
+        private var count = 0
+
+        init(from offset: Int) {
+            self.offset = offset
+        }
+
+        func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+            bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+
+        /// Forgets what lies in front of `place` and reads on.
+        ///
+        /// - Returns: `false` if nothing more can be had: the file ends, or what is not read to its end is too long.
+        mutating func fill(from source: Source, limit: Int) throws(RecordingError) -> Bool {
+            if reachesEnd { return false }
+            // The byte in front of the place stays: a record's end is told by it.
+            let dropped = max(0, place - 1)
+            if dropped > 0 {
+                bytes.withUnsafeMutableBytes { bytes in
+                    bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[dropped..<count]))
+                }
+                offset += dropped
+                place -= dropped
+                count -= dropped
+            }
+            if count == bytes.count {
+                guard count < limit else { return false }
+                bytes += [UInt8](repeating: 0, count: max(count, LogScanner.pieceSize))
+            }
+            while count < bytes.count {
+                let start = count
+                let length = try source.read(into: &bytes, from: start, at: offset + start)
+                if length == 0 {
+                    reachesEnd = true
+                    return true
+                }
+                count += length
+            }
+            return true
+        }
+    }
+
+    /// The file.
+    private struct Source {
+        let file: OpenFile
+
+        /// Fills the array from an index on with what stands at an offset, and says with how many bytes.
+        func read(into bytes: inout [UInt8], from index: Int, at offset: Int) throws(RecordingError) -> Int {
+            do {
+                return try bytes.withUnsafeMutableBytes { bytes in
+                    try file.descriptor.read(
+                        fromAbsoluteOffset: Int64(offset),
+                        into: UnsafeMutableRawBufferPointer(rebasing: bytes[index...]))
+                }
+            } catch {
+                throw RecordingError(error as? Errno ?? .ioError, action: "read", path: file.path)
+            }
+        }
+    }
+
+    /// What stands in front of the first record.
+    private enum Opening {
+        /// So long, and in a table with these columns.
+        case whole(Int, columns: [String])
+        /// It is not what the format wants.
+        case torn
+        case more
+
+        init(_ bytes: UnsafeRawBufferPointer, format: LogFormat, root: JSONRoot, isWholeFile: Bool) {
+            switch format {
+            case .json:
+                let mark = "\u{0}"
+                let parts = root.opening(startDate: mark).split(separator: mark).map { Array($0.utf8) }
+                self = Self.json(bytes, parts: parts, isWholeFile: isWholeFile)
+            case .csv, .tsv:
+                switch TableColumns.fields(bytes, from: 0, format: format, isLast: isWholeFile) {
+                case .more: self = .more
+                case .none: self = .torn
+                case .row(let fields, let end):
+                    self = .whole(
+                        end,
+                        columns: fields.map {
+                            TableText.unquoted(UnsafeRawBufferPointer(rebasing: bytes[$0]))
+                        })
+                }
+            }
+        }
+
+        /// - Parameter parts: what the opening is made of, with a string's inside between them.
+        private static func json(_ bytes: UnsafeRawBufferPointer, parts: [[UInt8]], isWholeFile: Bool) -> Opening {
+            var place = 0
+            for (index, part) in parts.enumerated() {
+                if index > 0 {
+                    guard let quote = bytes[place...].firstIndex(of: UInt8(ascii: "\"")) else {
+                        return isWholeFile ? .torn : .more
+                    }
+                    place = quote
+                }
+                guard bytes.count - place >= part.count else { return isWholeFile ? .torn : .more }
+                guard bytes[place..<(place + part.count)].elementsEqual(part) else { return .torn }
+                place += part.count
+            }
+            return .whole(place, columns: [])
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Messages
+import SystemPackage
+
+/// Follows one log through its files: whether each sample that belongs to it is there once, as far as the log itself
+/// tells.
+struct LogVerification {
+    private let log: SessionRecord.Log
+    private let isOver: Bool
+    /// The sample that comes next, by epoch.
+    private var places: [String: Int] = [:]
+    private var epoch: String?
+    private var gaps: [Gap] = []
+    private var samples = 0
+    /// Samples between a place that was reached and one that was said: left out during pauses, or missing.
+    private var skipped = 0
+
+    init(_ log: SessionRecord.Log, isOver: Bool) {
+        self.log = log
+        self.isOver = isOver
+    }
+
+    /// Reads a file of the log.
+    ///
+    /// - Parameters:
+    ///   - finished: what is listed of it; `nil` for one that is not.
+    ///   - commits: what the journal says of it: so many samples at so many bytes.
+    mutating func read(
+        _ name: String, in directory: Directory, format: LogFormat, root: JSONRoot, finished: FinishedFile?,
+        commits: [JournalEntry], into verification: inout SessionVerification
+    ) throws(RecordingError) {
+        let path = directory.path.appending(name)
+        let size = Int(try OpenFile(path, .readOnly, action: "read").byteCount())
+        let terminatorLength = format == .json ? root.terminator.utf8.count : 0
+        var commits = commits[...]
+        var found = 0
+        var scanner = try LogScanner(path, format: format, root: root)
+        while let record = try scanner.next() {
+            if record.kind == .sample {
+                found += 1
+                if let epoch { places[epoch, default: 0] += 1 }
+            } else {
+                take(scanner.record, name: name, into: &verification)
+            }
+            while let commit = commits.first, commit.bytes <= scanner.end + terminatorLength {
+                commits.removeFirst()
+                if commit.bytes < scanner.end + terminatorLength || commit.samples != found {
+                    verification.damage(
+                        name, "has not \(commit.samples) samples in \(commit.bytes) bytes, as the journal says")
+                }
+            }
+        }
+        samples += found
+        verification.add(samples: found)
+        if !scanner.isClean {
+            let behind = size - scanner.end
+            verification.damage(
+                name,
+                scanner.openingEnd == nil
+                    ? "does not begin as a log does"
+                    : "is not valid after \(scanner.end) bytes and \(found) samples: \(behind) bytes follow"
+                        + (isOver ? "" : "; `recorder recover` repairs that"))
+        }
+        if let commit = commits.last {
+            verification.damage(name, "ends before \(commit.bytes) bytes, which were on disk as the journal says")
+        }
+        if let finished, finished.samples != found {
+            verification.damage(name, "has \(found) samples in place of \(finished.samples)")
+        }
+        if let finished, finished.bytes != size {
+            verification.damage(name, "has \(size) bytes in place of \(finished.bytes)")
+        }
+    }
+
+    private mutating func take(_ marker: LogRecord, name: String, into verification: inout SessionVerification) {
+        if let gap = marker.gap {
+            gaps.append(gap)
+            places[gap.epoch] = max(places[gap.epoch] ?? 0, gap.from.addingClamped(gap.count))
+        } else if marker.marker == "gap" {
+            verification.damage(name, "has a gap that does not say which samples it is of")
+        } else if let (next, from) = marker.position {
+            if let place = places[next] {
+                if from < place {
+                    verification.damage(
+                        name, "goes back to sample \(from) of epoch \(next), after \(place - 1) was there already")
+                }
+                skipped = skipped.addingClamped(max(0, from - place))
+            }
+            places[next] = from
+            epoch = next
+        }
+    }
+
+    /// Compares what was read with what is known of the log.
+    func conclude(into verification: inout SessionVerification) {
+        let name = "\(log.device)/\(log.stream)"
+        for gap in gaps where isOver && !log.gaps.contains(where: { $0.isAlike(gap) }) {
+            verification.damage(name, "session.json does not have the gap of its log: \(gap.sentence)")
+        }
+        for gap in log.gaps {
+            if gaps.contains(where: { $0.isAlike(gap) }) {
+                verification.loss(name, "lost: \(gap.sentence)")
+            } else {
+                verification.damage(name, "its log does not have the gap of session.json: \(gap.sentence)")
+            }
+        }
+        guard isOver else { return }
+        if samples != log.counts.written {
+            verification.damage(name, "has \(samples) samples, and session.json says \(log.counts.written)")
+        }
+        let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }
+        let spans = log.epochs.reduce(0) { $0.addingClamped($1.next - $1.from) }
+        if spans != log.counts.received.addingClamped(lost) {
+            verification.damage(
+                name,
+                "its epochs have \(spans) samples, and \(log.counts.written) written, \(log.counts.paused) paused and "
+                    + "\(lost) lost ones make \(log.counts.received.addingClamped(lost))")
+        }
+        if skipped > log.counts.paused {
+            verification.damage(
+                name, "\(skipped) samples are missing between records, and \(log.counts.paused) were paused")
+        }
+    }
+}
+
+extension Gap {
+    /// Whether both say the same samples to be missing for the same reason.
+    fileprivate func isAlike(_ other: Gap) -> Bool {
+        (epoch, from, count, reason) == (other.epoch, other.from, other.count, other.reason)
+    }
+}

@@ -1,0 +1,43 @@
+import SystemPackage
+
+/// A log file that has its final name and will not change any more, but may not be durable yet.
+package struct SealedFile: Sendable {
+    package let file: OpenFile
+    package let name: FinishedName
+    /// Its length.
+    package let bytes: Int
+    /// How many samples are in it, markers not counted.
+    package let samples: Int
+
+    private let directory: Directory
+    private let calls: FileCalls
+
+    init(file: OpenFile, name: FinishedName, bytes: Int, samples: Int, directory: Directory, calls: FileCalls) {
+        self.file = file
+        self.name = name
+        self.bytes = bytes
+        self.samples = samples
+        self.directory = directory
+        self.calls = calls
+    }
+
+    /// Makes the file and its name durable, checks that it is what was written, and takes its hash. May take as long as
+    /// the disk does; on any thread. May be tried again after an error.
+    ///
+    /// - Parameter hash: of the part of the file that was hashed before; nil where none was.
+    /// - Throws: `unreadable` if somebody else changed, moved or removed the file.
+    package func complete(hash: SegmentHash?) throws(RecordingError) -> FinishedFile {
+        try file.sync()
+        try directory.sync(calls: calls)
+        let path = directory.path.appending(name.description)
+        var hash = hash ?? SegmentHash()
+        try hash.update(file, upTo: bytes, atMost: .max)
+        guard file.isFile(at: path), try file.byteCount() == bytes else {
+            throw RecordingError(
+                .unreadable, action: "finish", path: path,
+                reason: "it is not the file of \(bytes) bytes that was written",
+                advice: "Another program must have changed it; keep others out of the data directory.")
+        }
+        return FinishedFile(name: name.description, bytes: bytes, samples: samples, sha256: hash.digits)
+    }
+}

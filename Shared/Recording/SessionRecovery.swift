@@ -1,0 +1,64 @@
+import SystemPackage
+
+extension SessionDirectory {
+    /// Whether the session was cut off before its last file was written, or is being recorded.
+    ///
+    /// Costs one look at the directory.
+    package func needsRecovery() -> Bool {
+        !directory.contains(Self.checksumsName)
+    }
+
+    /// Repairs what a session that was cut off has left, and makes it ready to go on.
+    ///
+    /// Each log is cut after its last whole record, files that were finished and not listed are adopted, and how far
+    /// each epoch came is known exactly. Takes time in proportion to what was not committed, not to what was recorded.
+    /// Neither `session.json` nor anything that is whole is changed; so it may itself be cut off anywhere, and done again.
+    ///
+    /// Works also for sessions that are over, whose last files are missing.
+    ///
+    /// - Throws: `notFound` or `unreadable` for a `session.json` that is missing or damaged; `noSpace`, `notPermitted`
+    ///   or `inputOutput`.
+    package func recover(calls: FileCalls = .system) throws(RecordingError) -> RecoveredSession {
+        var record = try record()
+        let contents = try journalContents()
+        let lines = JournalEntry.valid(in: contents?.entries ?? [])
+        let names = try directory.names()
+        var logs: [LogName: RecoveredLog] = [:]
+        var corrections: [JournalEntry] = []
+        for index in record.logs.indices {
+            let name = record.logs[index].name
+            var recovery = LogRecovery(
+                record.logs[index], of: record, in: directory, lines: lines[name] ?? [], calls: calls)
+            let greatest = contents?.entries.filter { $0.log == name }.map(\.index).max()
+            logs[name] = try recovery.recover(names: names, nextIndex: (greatest ?? -1) + 1)
+            record.logs[index] = recovery.log
+            if let correction = recovery.correction { corrections.append(correction) }
+        }
+        let journal =
+            if let contents {
+                try Journal(reopeningIn: directory, contents: contents, calls: calls)
+            } else {
+                try Journal(creatingIn: directory, calls: calls)
+            }
+        if !corrections.isEmpty {
+            try journal.append(corrections)
+            try journal.sync()
+        }
+        // What was being written beside a file, to be put in its place.
+        for name in names where name.hasPrefix(".") && name.hasSuffix(".new") {
+            try Directory.removeFile(directory.path.appending(name))
+        }
+        try directory.sync(calls: calls)
+        return RecoveredSession(record: record, journal: journal, logs: logs)
+    }
+
+    /// What the journal says; `nil` if there is none.
+    private func journalContents() throws(RecordingError) -> Journal.Contents? {
+        do {
+            return try Journal.read(in: directory)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
+    }
+}

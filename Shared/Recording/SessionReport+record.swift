@@ -1,0 +1,66 @@
+package import Messages
+
+extension SessionReport {
+    /// The report of a session, from what is known of it.
+    ///
+    /// - Parameters:
+    ///   - record: with the logs as they are now, files that are still being written included.
+    ///   - openBytes: the length of those files, by log.
+    ///   - commitLatency: seconds from publication to commit.
+    package init(
+        _ record: SessionRecord, openBytes: [LogName: Int] = [:],
+        commitLatency: Latency = Latency(count: 0, median: 0, p99: 0, maximum: 0)
+    ) {
+        self.init(
+            session: record.session.text, task: record.task.isEmpty ? nil : record.task, status: record.status.name,
+            startDate: record.startDate, endDate: record.endDate ?? .now,
+            streams: record.logs.map { Stream($0, openBytes: openBytes[$0.name] ?? 0) },
+            commitLatency: commitLatency, failures: record.failures,
+            restarts: record.restarts.isEmpty ? nil : record.restarts,
+            clocks: record.clocks.isEmpty ? nil : ClockOffset.offsets(of: record.clocks))
+    }
+}
+
+extension SessionReport.Stream {
+    fileprivate init(_ log: SessionRecord.Log, openBytes: Int) {
+        let lost = log.gaps.reduce(0) { sum, gap in
+            let (total, overflow) = sum.addingReportingOverflow(gap.count)
+            return overflow ? .max : total
+        }
+        let (expected, overflow) = log.counts.received.addingReportingOverflow(lost)
+        let rate: Double? =
+            if let first = log.firstUptime, let last = log.lastUptime, last > first {
+                Double(log.counts.written - 1) / (last - first)
+            } else {
+                nil
+            }
+        self.init(
+            stream: StreamName(device: log.device, stream: log.stream), log: log.name.text,
+            files: log.files.map(\.name) + (log.file.map { [$0] } ?? []),
+            bytes: log.files.reduce(openBytes) { $0 + $1.bytes }, expected: overflow ? .max : expected,
+            received: log.counts.received, recovered: log.counts.recovered, duplicates: log.counts.duplicates,
+            lost: lost, paused: log.counts.paused, gaps: log.gaps, isEndKnown: log.isEndKnown, nominalRate: log.rate,
+            actualRate: rate, firstUptime: log.firstUptime, lastUptime: log.lastUptime,
+            jitter: log.intervals?.jitter, longestSilence: log.intervals?.longest,
+            epochs: log.epochs.map { SessionReport.EpochSpan(epoch: $0.epoch, from: $0.from, next: $0.next) })
+    }
+}
+
+extension ClockOffset {
+    /// The offset of each publisher's clock, in the order in which they were compared first.
+    static func offsets(of comparisons: [ClockComparison]) -> [ClockOffset] {
+        var endpoints: [String] = []
+        for comparison in comparisons where !endpoints.contains(comparison.endpoint) {
+            endpoints.append(comparison.endpoint)
+        }
+        return endpoints.compactMap { endpoint in
+            let own = comparisons.filter { $0.endpoint == endpoint }
+            guard let first = own.first, let last = own.last else { return nil }
+            let seconds = Double(last.date.nanosecondsSince1970 - first.date.nanosecondsSince1970) / 1e9
+            return ClockOffset(
+                endpoint: endpoint, first: first.offset, last: last.offset,
+                uncertainty: max(first.roundTrip, last.roundTrip) / 2,
+                drift: seconds > 0 ? (last.offset - first.offset) / seconds : nil, comparisons: own.count)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package import Messages
+import SystemPackage
+
+/// What is in a session's directory, for people and programs: when, how long, which streams, how much.
+package struct SessionSummary: Codable, Hashable, Sendable {
+    package var session: String
+    package var task: String?
+    package var status: SessionStatus
+    package var startDate: WallTime
+    package var endDate: WallTime?
+    /// Seconds from the start to the end; of a session that is not over, to what was on disk last.
+    package var duration: Double
+    package var format: LogFormat
+    package var steps: [SessionRecord.Step]
+    package var pauses: [SessionRecord.Pause]
+    package var restarts: [WallTime]
+    package var failures: [String]
+    package var streams: [Stream]
+
+    /// A stream and its log.
+    package struct Stream: Codable, Hashable, Sendable {
+        package var stream: StreamName
+        package var log: LogName
+        package var fields: [String]
+        package var unit: String?
+        /// Samples written.
+        package var samples: Int
+        /// Samples that could not be had, as far as their number is known.
+        package var lost: Int
+        package var gaps: [Gap]
+        package var nominalRate: Double?
+        package var actualRate: Double?
+        /// Bytes of all files.
+        package var bytes: Int
+        /// Its files in order, the one being written last.
+        package var files: [String]
+    }
+
+    /// The summary for people. Lines end with a line feed, the last one too.
+    package var table: String {
+        let title = [session, task, status.name].compactMap { $0 }.joined(separator: ", ")
+        let end = endDate.map { " to \($0.utcText)" } ?? ""
+        var lines = [
+            title, "\(startDate.utcText)\(end), \(TextColumns.decimal(duration, places: 3)) s", "",
+        ]
+        lines += TextColumns.aligned(
+            [["stream", "samples", "lost", "gaps", "rate/s", "bytes", "files"]]
+                + streams.map { stream in
+                    [
+                        stream.stream.description, "\(stream.samples)", "\(stream.lost)", "\(stream.gaps.count)",
+                        TextColumns.rate(stream.actualRate, of: stream.nominalRate), "\(stream.bytes)",
+                        stream.files.joined(separator: " "),
+                    ]
+                },
+            textColumns: [0, 6])
+        if !steps.isEmpty || !pauses.isEmpty { lines.append("") }
+        lines += steps.map { "step at \(TextColumns.decimal($0.timestamp, places: 3)) s: \($0.step)" }
+        lines += pauses.map { pause in
+            let end = pause.to.map { "\(TextColumns.decimal($0, places: 3)) s" } ?? "the end"
+            return "paused from \(TextColumns.decimal(pause.from, places: 3)) s to \(end)"
+        }
+        for stream in streams { lines += stream.gaps.map { "gap in \(stream.stream): \($0.sentence)" } }
+        lines += restarts.map { "cut off, and gone on with at \($0.utcText)" }
+        lines += failures.map { "failure: \($0)" }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// The summary as a JSON document, with a line end.
+    package var json: [UInt8] { StoredJSON.document(self) }
+}
+
+extension SessionDirectory {
+    /// What is in the directory, from what was stored; no log is read.
+    ///
+    /// - Throws: `notFound`, `unreadable` or `inputOutput`.
+    package func summary() throws(RecordingError) -> SessionSummary {
+        let record = try record()
+        let lines = record.status.isOver ? [] : (try? Journal.read(in: directory).entries) ?? []
+        let end = record.endDate ?? lines.map(\.date).max() ?? record.startDate
+        let report = SessionReport(record)
+        return SessionSummary(
+            session: record.session.text, task: record.task.isEmpty ? nil : record.task, status: record.status,
+            startDate: record.startDate, endDate: record.endDate,
+            duration: Double(end.nanosecondsSince1970 - record.startDate.nanosecondsSince1970) / 1e9,
+            format: record.format, steps: record.steps, pauses: record.pauses, restarts: record.restarts,
+            failures: record.failures,
+            streams: zip(record.logs, report.streams).map { log, stream in
+                let latest = lines.filter { $0.log == log.name }.max { $0.index < $1.index }
+                let openBytes = log.file.map { size(of: $0) } ?? 0
+                return SessionSummary.Stream(
+                    stream: stream.stream, log: log.name, fields: log.fields, unit: log.unit,
+                    samples: max(log.counts.written, latest?.counts.written ?? 0), lost: stream.lost, gaps: log.gaps,
+                    nominalRate: stream.nominalRate, actualRate: stream.actualRate, bytes: stream.bytes + openBytes,
+                    files: stream.files)
+            })
+    }
+
+    /// A file's length; 0 if it is not there.
+    func size(of name: String) -> Int {
+        Int((try? directory.path.appending(name).stat(followTargetSymlink: false).size) ?? 0)
+    }
+}

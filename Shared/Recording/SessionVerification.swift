@@ -1,0 +1,65 @@
+/// What a look at all of a session's files has brought to light.
+package struct SessionVerification: Hashable, Sendable {
+    /// How the session stands.
+    package enum Verdict: Hashable, Sendable {
+        /// Every sample that belongs to it is there, and every file is what was written.
+        case whole
+        /// Samples are missing, or it was not finished; everything says so itself.
+        case loss
+        /// Files are not what was written.
+        case damaged
+    }
+
+    /// One thing that was found.
+    package struct Finding: Hashable, Sendable, CustomStringConvertible {
+        /// What it makes of the session.
+        package var verdict: Verdict
+        /// The file or stream concerned.
+        package var subject: String
+        package var text: String
+
+        package var description: String { "\(subject): \(text)" }
+    }
+
+    package private(set) var findings: [Finding] = []
+    /// Of the session, as far as it could be read.
+    package private(set) var name = ""
+    package private(set) var streams = 0
+    package private(set) var files = 0
+    package private(set) var samples = 0
+
+    package var verdict: Verdict {
+        if findings.contains(where: { $0.verdict == .damaged }) { return .damaged }
+        return findings.contains { $0.verdict == .loss } ? .loss : .whole
+    }
+
+    /// One line: what was looked at, and the verdict.
+    package var summary: String {
+        let verdict =
+            switch verdict {
+            case .whole: "whole"
+            case .loss: "with loss, see above"
+            case .damaged: "damaged, see above"
+            }
+        return "\(name): \(samples) samples of \(streams) streams in \(files) files: \(verdict)"
+    }
+
+    mutating func damage(_ subject: String, _ text: String) {
+        findings.append(Finding(verdict: .damaged, subject: subject, text: text))
+    }
+
+    mutating func loss(_ subject: String, _ text: String) {
+        findings.append(Finding(verdict: .loss, subject: subject, text: text))
+    }
+
+    mutating func begin(_ name: String, streams: Int) {
+        self.name = name
+        self.streams = streams
+    }
+
+    /// Notes a file that was looked at.
+    mutating func add(samples: Int) {
+        files += 1
+        self.samples += samples
+    }
+}

@@ -1,0 +1,167 @@
+import Messages
+
+/// The columns of a table, and where a row has them.
+///
+/// Keeps the memory for a row's fields, so that looking at rows does not allocate.
+struct TableColumns {
+    private let count: Int
+    private let sensorType: Int
+    private let marker: Int
+    private let device: Int?
+    /// The columns of samples that must be numbers, as far as they are not empty.
+    private let isNumber: [Bool]
+    private var fields: [Range<Int>]
+
+    init(_ names: [String]) {
+        count = names.count
+        let sensorType = names.firstIndex(of: "sensorType") ?? -1
+        self.sensorType = sensorType
+        let marker = names.firstIndex(of: "marker") ?? -1
+        self.marker = marker
+        device = names.lastIndex(of: "device").flatMap { $0 > marker ? $0 : nil }
+        let end = names.firstIndex(of: "timestampDate") ?? names.count
+        isNumber = names.indices.map { $0 < 2 || $0 > sensorType && $0 < end }
+        fields = [Range<Int>](repeating: 0..<0, count: names.count)
+    }
+
+    /// What stands at a place of a table: a line feed and a row.
+    ///
+    /// - Parameters:
+    ///   - place: the end of the row before, or of the header.
+    ///   - isLast: whether the file ends with `bytes`.
+    mutating func look(
+        _ bytes: UnsafeRawBufferPointer, at place: Int, format: LogFormat, isLast: Bool
+    ) -> LogScanner.Finding {
+        guard place < bytes.count else { return isLast ? .none : .more }
+        guard bytes[place] == UInt8(ascii: "\n"), sensorType >= 0, marker >= 0 else { return .none }
+        var walk = Walk(index: place + 1, delimiter: format.delimiter, isLast: isLast)
+        var column = 0
+        repeat {
+            guard column < count else { return .none }
+            guard let field = walk.field(of: bytes) else { return walk.isTooShort ? .more : .none }
+            fields[column] = field
+            column += 1
+        } while !walk.isAtRowEnd
+        guard column == count else { return .none }
+        let row = (place + 1)..<walk.index
+        if walk.hasOtherThanASCII, String(validating: bytes[row], as: UTF8.self) == nil { return .none }
+
+        if fields[sensorType].isEmpty {
+            guard !fields[marker].isEmpty else { return .none }
+            let describes = device.map { !fields[$0].isEmpty } ?? false
+            // The last column is the rate; only what describes the stream has one.
+            let last = UnsafeRawBufferPointer(rebasing: bytes[fields[count - 1]])
+            guard device == nil || last.isEmpty || describes && LogScanner.number(last) != nil else { return .none }
+            return .record(.marker, row, uptime: fields[0], isProven: !describes)
+        }
+        for column in 0..<count {
+            if isNumber[column] {
+                let text = UnsafeRawBufferPointer(rebasing: bytes[fields[column]])
+                guard text.isEmpty || LogScanner.number(text) != nil else { return .none }
+            } else if column > sensorType, !fields[column].isEmpty {
+                return .none
+            }
+        }
+        return .record(.sample, row, uptime: fields[0], isProven: true)
+    }
+
+    /// What the bytes from a place to the next line's end are.
+    enum Row {
+        /// The places of the fields, their quotes included, and where the row ends.
+        case row([Range<Int>], end: Int)
+        /// No row.
+        case none
+        /// Not enough has been read to know.
+        case more
+    }
+
+    /// The fields of a row of any number of columns.
+    static func fields(_ bytes: UnsafeRawBufferPointer, from start: Int, format: LogFormat, isLast: Bool) -> Row {
+        var walk = Walk(index: start, delimiter: format.delimiter, isLast: isLast)
+        var fields: [Range<Int>] = []
+        repeat {
+            guard let field = walk.field(of: bytes) else { return walk.isTooShort ? .more : .none }
+            fields.append(field)
+        } while !walk.isAtRowEnd
+        return .row(fields, end: walk.index)
+    }
+
+    /// Steps from field to field, as RFC 4180 has them.
+    private struct Walk {
+        /// The next byte; behind a field the delimiter, which is stepped over with the next one, or the row's end.
+        var index: Int
+        let delimiter: UInt8
+        /// Whether the file ends with the bytes.
+        let isLast: Bool
+        var isAtRowEnd = false
+        /// Whether what was read is not enough to know.
+        var isTooShort = false
+        var hasOtherThanASCII = false
+
+        init(index: Int, delimiter: UInt8, isLast: Bool) {
+            self.index = index
+            self.delimiter = delimiter
+            self.isLast = isLast
+        }
+
+        /// Steps over the next field, and the delimiter behind it.
+        ///
+        /// - Returns: where it stands, its quotes included; `nil` if it is none, or not whole.
+        @inline(__always)
+        mutating func field(of bytes: UnsafeRawBufferPointer) -> Range<Int>? {
+            let start = index
+            if index < bytes.count, bytes[index] == UInt8(ascii: "\"") {
+                guard skipQuoted(bytes) else { return nil }
+            } else {
+                while index < bytes.count {
+                    let byte = bytes[index]
+                    if byte == delimiter || byte == UInt8(ascii: "\n") || byte == 0 { break }
+                    // Both stand in quotes only, and quotes stand around a whole field.
+                    if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\r") { return nil }
+                    if byte >= 0x80 { hasOtherThanASCII = true }
+                    index += 1
+                }
+            }
+            let end = index
+            guard index < bytes.count else {
+                isTooShort = !isLast
+                isAtRowEnd = true
+                return isLast ? start..<end : nil
+            }
+            if bytes[index] == delimiter {
+                index += 1
+            } else {
+                // Zeros are what a power cut leaves where nothing was written yet.
+                guard bytes[index] == UInt8(ascii: "\n") || bytes[index] == 0 else { return nil }
+                isAtRowEnd = true
+            }
+            return start..<end
+        }
+
+        /// Steps over a field in quotes, in which two quotes stand for one.
+        private mutating func skipQuoted(_ bytes: UnsafeRawBufferPointer) -> Bool {
+            index += 1
+            while index < bytes.count {
+                let byte = bytes[index]
+                index += 1
+                if byte == 0 { return false }
+                if byte >= 0x80 { hasOtherThanASCII = true }
+                if byte == UInt8(ascii: "\"") {
+                    guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { return true }
+                    index += 1
+                }
+            }
+            isTooShort = !isLast
+            return false
+        }
+    }
+}
+
+extension TableText {
+    /// The text of a field, without its quotes.
+    static func unquoted(_ field: UnsafeRawBufferPointer) -> String {
+        guard field.first == UInt8(ascii: "\""), field.count >= 2 else { return String(decoding: field, as: UTF8.self) }
+        let inner = String(decoding: field.dropFirst().dropLast(), as: UTF8.self)
+        return inner.split(separator: "\"\"", omittingEmptySubsequences: false).joined(separator: "\"")
+    }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import FoundationEssentials
+import SystemPackage
+import TestSupport
+import ZeroMQ
+
+/// The crash laboratory's command line.
+@main
+struct CrashLabCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "crash-lab", abstract: "Crash the real programs, and check every sample that was published.")
+
+    @Option(help: "About how many times programs are killed; the other faults are tried in proportion.")
+    var crashes = 40
+
+    @Option(help: "Repeats the choices of an earlier run; the moments differ as the machine does.")
+    var seed: UInt64?
+
+    @Option(help: "Write the table to this file, as JSON.")
+    var output: String?
+
+    @Option(help: "Where sessions are recorded; what went wrong stays there (default: a new directory in TMPDIR).")
+    var directory: String?
+
+    @Option(help: "The directory of the built programs (default: where this one is).")
+    var programs: String?
+
+    @Option(parsing: .upToNextOption, help: "Try these alone.")
+    var only: [String] = []
+
+    @Flag(help: "Check the oracle: spoil a recorded session in every way it must notice.")
+    var selfTest = false
+
+    func run() async throws {
+        let seed = seed ?? UInt64.random(in: 1..<1_000_000_000)
+        let programs = try programs.map { FilePath($0) } ?? Self.ownDirectory()
+        let directory = FilePath(
+            directory ?? "\(ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp")/holdfast-crash-lab-\(seed)")
+        try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
+        let lab = Laboratory(
+            programs: programs, faultLayer: try Self.ownDirectory().appending("libFaultLayer.so"),
+            directory: directory, seed: seed, crashes: crashes, context: try Context(maximumSockets: 1_000),
+            thread: try SocketThread(name: "lab"))
+        Console.say("seed \(seed), sessions in \(directory)")
+
+        let all: [any Experiment] = selfTest ? [SelfTest()] : Self.experiments
+        let unknown = only.filter { name in !all.contains { $0.name == name } }
+        guard unknown.isEmpty else {
+            throw ValidationError("there is no \(unknown.joined(separator: ", ")): \(all.map(\.name))")
+        }
+        let outcome = await lab.run(only.isEmpty ? all : all.filter { only.contains($0.name) })
+        Console.say("\n" + outcome.table)
+        if let output { try outcome.write(to: FilePath(output)) }
+        guard outcome.isClean else {
+            Console.say("There were violations, with seed \(seed). What was recorded is kept in \(directory)")
+            throw ExitCode.failure
+        }
+        try? FileManager.default.removeItem(atPath: directory.string)
+    }
+
+    /// All faults, in the order of the table. The parts of those that crash programs add up to 1.
+    private static let experiments: [any Experiment] = [
+        RecorderKills(moment: .anytime, part: 0.4),
+        RecorderKills(moment: .recovery, part: 0.2),
+        RecorderKills(moment: .request, part: 0.15),
+        CallKills(part: 0.15),
+        RecorderTermination(part: 0.08),
+        PublisherRestarts(signal: .kill, part: 0.1),
+        PublisherRestarts(signal: .terminate, part: 0.08),
+        RecorderHang(part: 0.05),
+        LostBatches(part: 0.05),
+        PowerCuts(part: 1.5),
+        FailingCalls(part: 0.5),
+        CutLogs(part: 1.5),
+        BitFlips(part: 1.5),
+        FullDisk(),
+        LostDirectory(),
+    ]
+
+    private static func ownDirectory() throws -> FilePath {
+        FilePath(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")).removingLastComponent()
+    }
+}

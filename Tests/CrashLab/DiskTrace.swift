@@ -1,0 +1,92 @@
+import FoundationEssentials
+import SystemPackage
+
+/// The file calls of a program, in order, as the fault layer wrote them down.
+struct DiskTrace {
+    /// One call, or the beginning or the end of one.
+    struct Record: Hashable {
+        /// The numbers are those of `enum fault_layer_kind` in FaultLayer.h.
+        enum Kind: UInt32 {
+            case open = 1
+            case write, truncate, syncBegin, syncEnd, rename, link, unlink, makeDirectory, removeDirectory
+        }
+
+        /// Nanoseconds of CLOCK_MONOTONIC.
+        var time: Int64
+        var kind: Kind
+        /// Counts the opened files of a process.
+        var handle: UInt32 = 0
+        /// Where a write goes, how long a truncated file is, which sync this is, or how a file was opened.
+        var offset = 0
+        var path = ""
+        /// The second path of a rename or a link.
+        var second = ""
+        /// What was written.
+        var payload: [UInt8] = []
+
+        /// An opened file that was not there before.
+        var isCreated: Bool { kind == .open && offset & 1 != 0 }
+        /// An opened file that was emptied.
+        var isEmptied: Bool { kind == .open && offset & 2 != 0 }
+    }
+
+    private(set) var records: [Record] = []
+
+    /// The size of `struct fault_layer_record`.
+    private static let headerSize = 40
+
+    /// Reads a trace. Its last record may be torn: the program was killed.
+    /// - Throws: where the file can't be read.
+    init(_ path: FilePath) throws {
+        let bytes = try Data(contentsOf: URL(filePath: path.string))
+        bytes.withUnsafeBytes { bytes in
+            var start = 0
+            while start + Self.headerSize <= bytes.count {
+                func word(_ offset: Int) -> UInt64 {
+                    bytes.loadUnaligned(fromByteOffset: start + offset, as: UInt64.self)
+                }
+                func half(_ offset: Int) -> UInt32 {
+                    bytes.loadUnaligned(fromByteOffset: start + offset, as: UInt32.self)
+                }
+                let lengths = [Int(half(32)), Int(half(36)), Int(word(16))]
+                var part = start + Self.headerSize
+                guard let kind = Record.Kind(rawValue: half(24)), part + lengths.reduce(0, +) <= bytes.count else {
+                    return
+                }
+                func next(_ length: Int) -> [UInt8] {
+                    defer { part += length }
+                    return Array(bytes[part..<part + length])
+                }
+                let path = String(decoding: next(lengths[0]), as: UTF8.self)
+                let second = String(decoding: next(lengths[1]), as: UTF8.self)
+                records.append(
+                    Record(
+                        time: Int64(word(0)), kind: kind, handle: half(28), offset: Int(Int64(bitPattern: word(8))),
+                        path: path, second: second, payload: next(lengths[2])))
+                start = part
+            }
+        }
+    }
+
+    /// What a file was opened as.
+    func handles(of name: String) -> Set<UInt32> {
+        Set(records.filter { $0.kind == .open && $0.path.hasSuffix("/\(name)") }.map(\.handle))
+    }
+
+    /// How often a kind of call was made; failed ones do not count.
+    var counts: [FaultLayer.Call: Int] {
+        records.reduce(into: [:]) { counts, record in
+            switch record.kind {
+            case .open: if record.isCreated { counts[.create, default: 0] += 1 }
+            case .write: counts[.write, default: 0] += 1
+            case .truncate: counts[.truncate, default: 0] += 1
+            case .rename: counts[.rename, default: 0] += 1
+            case .link: counts[.link, default: 0] += 1
+            case .unlink: counts[.unlink, default: 0] += 1
+            case .makeDirectory: counts[.mkdir, default: 0] += 1
+            case .syncBegin: counts[record.offset & 1 == 0 ? .sync : .syncall, default: 0] += 1
+            case .syncEnd, .removeDirectory: break
+            }
+        }
+    }
+}

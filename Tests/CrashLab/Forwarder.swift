@@ -1,0 +1,57 @@
+import Messages
+import Synchronization
+import ZeroMQ
+
+/// Stands between publisher and recorder: forwards each message unchanged, and keeps every sample that came by.
+///
+/// What is kept is kept first, so that the oracle knows each sample that the recorder can have.
+final class Forwarder: Sendable {
+    let samples = PublishedSamples()
+    /// Where the recorder listens.
+    let endpoint: String
+
+    private let subscriber: Subscriber
+    private let publisher: Publisher
+    /// How often, of one, a batch of samples is not forwarded, and the numbers that decide it.
+    private let loss: Mutex<(rate: Double, random: SplitMix)>
+
+    /// Opens the sockets.
+    /// - Parameter publisher: the PUB endpoint of the real publisher, now or whenever it is there.
+    init(from publisher: String, context: Context, thread: SocketThread, seed: UInt64) async throws {
+        var options = SocketOptions()
+        options.receiveHighWaterMark = 100_000
+        options.reconnectInterval = .milliseconds(10)
+        subscriber = try Subscriber(context: context, thread: thread, options: options)
+        try await subscriber.subscribe(to: "")
+        try await subscriber.connect(to: publisher)
+        self.publisher = try Publisher(context: context)
+        endpoint = try self.publisher.bind(to: "tcp://127.0.0.1:*")
+        loss = Mutex((0, SplitMix(seed: seed, for: "loss")))
+    }
+
+    /// Lets batches get lost on the way, this many of each hundred.
+    func lose(percent: Int) { loss.withLock { $0.rate = Double(percent) / 100 } }
+
+    /// Forwards until the task is cancelled.
+    func run() async throws {
+        var batch = MessageBatch()
+        while true {
+            batch = try await subscriber.next(reusing: consume batch)
+            try batch.withUnsafeMessages { messages in
+                for message in 0..<messages.count { try forward(message, of: messages) }
+            }
+        }
+    }
+
+    private func forward(_ message: Int, of messages: UnsafeMessages) throws {
+        let frames = (0..<messages.frameCount(of: message)).map { messages.frame($0, of: message) }
+        let isSamples = frames[0].starts(with: TopicArea.samples.utf8)
+        if isSamples, frames.count >= 3,
+            let batch = HeardBatch(body: frames[1], packed: frames.count > 3 ? frames[3] : nil)
+        {
+            samples.add(batch, at: MonotonicClock.now)
+        }
+        let isLost = isSamples && loss.withLock { $0.rate > 0 && $0.random.happens($0.rate) }
+        if !isLost { try frames.withUnsafeBufferPointer { try publisher.publish($0) } }
+    }
+}

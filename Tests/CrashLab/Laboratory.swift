@@ -1,0 +1,98 @@
+import FoundationEssentials
+import Glibc
+import SystemPackage
+import TestSupport
+import ZeroMQ
+
+/// Where experiments are made: the programs, the library that fails calls, the directory, the seed.
+struct Laboratory: Sendable {
+    /// The directory of the built programs.
+    let programs: FilePath
+    /// The built fault layer.
+    let faultLayer: FilePath
+    /// Where sessions are recorded. What an experiment leaves here after a violation stays.
+    let directory: FilePath
+    let seed: UInt64
+    /// How many crashes are wanted; other faults are tried in proportion.
+    let crashes: Int
+    let context: Context
+    let thread: SocketThread
+
+    /// A share of the crashes, at least so many.
+    func share(_ part: Double, atLeast minimum: Int = 1) -> Int { max(minimum, Int(Double(crashes) * part)) }
+
+    /// Random numbers of an experiment's own.
+    func random(for name: String) -> SplitMix { SplitMix(seed: seed, for: name) }
+
+    /// Runs the experiments one after the other and tells how each went.
+    func run(_ experiments: [any Experiment]) async -> Outcome {
+        var outcome = Outcome(seed: seed)
+        for experiment in experiments {
+            Console.say("\(experiment.name): \(experiment.fault) …")
+            let start = ContinuousClock.now
+            var row = Row(fault: experiment.fault)
+            do {
+                try await experiment.run(in: self, row: &row)
+            } catch {
+                row.violations.append("\(error)")
+            }
+            if let reason = row.notRun { Console.say("  !!! NOT RUN: \(reason)") }
+            for violation in row.violations {
+                Console.say("  VIOLATION (seed \(seed), \(experiment.name), after try \(row.tries)): \(violation)")
+            }
+            Console.say(
+                "  \(row.tries) tries, \(row.samples) samples, \((ContinuousClock.now - start) / .seconds(1)) s")
+            outcome.rows.append(row)
+        }
+        return outcome
+    }
+
+    /// Lends a directory of its own. It stays where an error is thrown or the row has new violations afterwards.
+    func withDirectory(
+        _ name: String, row: inout Row, _ body: (FilePath, inout Row) async throws -> Void
+    ) async throws {
+        let directory = directory.appending(name)
+        try? FileManager.default.removeItem(atPath: directory.string)
+        try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
+        let before = row.violations.count
+        do {
+            try await body(directory, &row)
+        } catch {
+            throw Violation("\(error)\n    what was recorded is kept in \(directory)")
+        }
+        if row.violations.count == before {
+            try? FileManager.default.removeItem(atPath: directory.string)
+        } else {
+            row.violations.append("what was recorded is kept in \(directory)")
+        }
+    }
+
+    /// Runs a program to its end.
+    func output(of program: String, _ arguments: [String]) async throws -> (end: ProgramEnd, text: String) {
+        try await ProgramUnderTest.run(executable: programs.appending(program), arguments: arguments) { program in
+            let end = try await program.end(within: .seconds(60))
+            return (end, program.standardOutput + program.standardError)
+        }
+    }
+
+    /// A port that nobody listens on, and none that the kernel gives to outgoing connections: one that tries to reach a
+    /// program that is gone might meet itself.
+    func freePort() throws -> Int {
+        for _ in 0..<1_000 {
+            let port = Int.random(in: 15_000..<30_000)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(port).bigEndian
+            address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+            let result = withUnsafePointer(to: &address) { address in
+                address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            if result == 0 { return port }
+        }
+        throw Violation("there is no free port")
+    }
+}

@@ -1,0 +1,247 @@
+import FoundationEssentials
+import Messages
+import SystemPackage
+import TestSupport
+import ZeroMQ
+
+/// The power is cut at random moments: of the recorder's writes only what was synced is sure to be left.
+///
+/// A recorder runs once with every file call written down, is killed in between and comes back, ends a session and goes
+/// on with others. From that, for many moments, what a disk could hold then is made (`DiskModel`), and `recorder recover`,
+/// or a real recorder with the publisher still there, must make of it logs in which nothing is missing that was
+/// published more than 200 ms before.
+struct PowerCuts: Experiment {
+    let part: Double
+
+    let name = "power-cut"
+    let fault = "power cut: unsynced pages gone, kept or torn"
+
+    /// What a power cut may cost, in milliseconds.
+    private static let allowedLoss: Int64 = 200
+    private static let cutsPerRun = 50
+    private static let continuedPerRun = 10
+
+    /// The recorder's calls on one file system, over all its runs.
+    private struct History {
+        /// The traces of each process, in order.
+        var processes: [DiskTrace] = []
+
+        var recordCount: Int { processes.reduce(0) { $0 + $1.records.count } }
+    }
+
+    func run(in lab: Laboratory, row: inout Row) async throws {
+        var random = lab.random(for: name)
+        let wanted = lab.share(part, atLeast: 20)
+        while row.tries < wanted, row.violations.isEmpty {
+            let cuts = min(Self.cutsPerRun, wanted - row.tries)
+            try await Rig.run("\(name)-\(row.tries)", in: lab, row: &row) { rig, row in
+                let (history, ended) = try await record(rig, &random)
+                try await cut(cuts, history, ended: ended, rig, &row, &random)
+            }
+        }
+        if let loss = row.longestLoss {
+            row.notes.append("the oldest sample that was lost: \(Int(loss)) ms before the cut")
+        }
+    }
+
+    /// Sessions that go on, are stepped, paused, rotated, killed, recovered and ended, with a trace of it all.
+    /// - Returns: the trace, and when each session's end was answered.
+    private func record(_ rig: Rig, _ random: inout SplitMix) async throws -> (History, [String: Int64]) {
+        var history = History()
+        var ended: [String: Int64] = [:]
+        let plans = [
+            SessionPlan(streams: ["phone/", "left-wrist/gyro"], maximumFileSize: 20_000),
+            SessionPlan(streams: ["left-wrist/"], format: "csv"),
+            SessionPlan(streams: ["phone/accelerometer", "left-wrist/gyro"], format: "tsv", maximumFileAge: 1),
+            SessionPlan(streams: ["phone/"], root: "dictionary"),
+        ]
+        for process in 0..<2 {
+            var layer = FaultLayer(library: rig.lab.faultLayer, root: rig.data)
+            let trace = rig.directory.appending("trace-\(process)")
+            layer.trace = trace
+            // A disk that takes its time, always the same: this is about the recorder, not about the machine under it.
+            layer.syncMicroseconds = Int.random(in: 500...10_000, using: &random)
+            try FileManager.default.createDirectory(atPath: rig.data.string, withIntermediateDirectories: true)
+            _ = try await rig.startRecorder(layer).ready()
+            if process == 1 {
+                try await rig.settleAll()
+                try await rig.catchUp()
+            }
+            for (index, plan) in plans.enumerated() where index / 2 == process {
+                try await rig.start("session-\(index)", plan)
+                try await Task.sleep(for: random.milliseconds(0...300))
+            }
+            for _ in 0..<4 {
+                try await Task.sleep(for: random.milliseconds(50...400))
+                if let session = rig.plans.keys.sorted().randomElement(using: &random) {
+                    try await rig.change(session, rig.anyChange(of: session, using: &random))
+                }
+            }
+            for session in rig.paused { try await rig.change(session, .resume) }
+            try await Task.sleep(for: random.milliseconds(200...400))
+            if let session = rig.plans.keys.sorted().first {
+                try await rig.stop(session)
+                ended[session] = MonotonicClock.now
+                try await Task.sleep(for: random.milliseconds(0...200))
+            }
+            try await rig.killRecorder()
+            history.processes.append(try DiskTrace(trace))
+        }
+        return (history, ended)
+    }
+
+    private func cut(
+        _ cuts: Int, _ history: History, ended: [String: Int64], _ rig: Rig, _ row: inout Row,
+        _ random: inout SplitMix
+    ) async throws {
+        let places = Set((0..<cuts).map { _ in Int.random(in: 0..<history.recordCount, using: &random) })
+        let continued = Set(places.shuffled(using: &random).prefix(Self.continuedPerRun))
+        let expectations = rig.expectations
+        var disk = DiskModel(root: rig.data.string)
+        var place = 0
+        for process in history.processes {
+            disk.beginProcess()
+            for (index, record) in process.records.enumerated() {
+                disk.apply(record)
+                defer { place += 1 }
+                guard places.contains(place), row.violations.isEmpty else { continue }
+                row.tries += 1
+                // Any moment until the next call.
+                let next = index + 1 < process.records.count ? process.records[index + 1].time : record.time
+                let time = Int64.random(in: record.time...max(next, record.time), using: &random)
+                let mercy: DiskModel.Mercy = random.happens(0.2) ? .none : .some
+                let data = rig.directory.appending("cut-\(place)")
+                let remains = disk.remains(mercy, using: &random)
+                try remains.write(to: data)
+                let cut = Cut(place: place, time: time, data: data, expectations: expectations, ended: ended)
+                let before = row.violations.count
+                if continued.contains(place) {
+                    try await goOn(cut, rig, &row)
+                } else {
+                    try await recover(cut, rig, &row)
+                }
+                if row.violations.count == before {
+                    try? FileManager.default.removeItem(atPath: data.string)
+                } else {
+                    try remains.write(to: rig.directory.appending("cut-\(place)-before"))
+                    row.violations.append(
+                        "cut \(place), after \(record.kind) \(record.path), \(mercy): see \(data), and \(data)-before")
+                }
+            }
+        }
+    }
+
+    /// A moment at which the power is cut, and what is left then.
+    private struct Cut {
+        let place: Int
+        let time: Int64
+        let data: FilePath
+        let expectations: [String: SessionExpectation]
+        /// When each session's end was answered.
+        let ended: [String: Int64]
+
+        func directory(of session: String) -> FilePath { data.appending("recordings").appending(session) }
+
+        /// Whether everything of a session must be there, for its end was answered.
+        func isOver(_ session: String) -> Bool { (ended[session] ?? .max) <= time }
+
+        /// Whether a session must be there, for its start was answered long enough ago.
+        func mustHave(_ session: String) -> Bool {
+            (expectations[session]?.startAnswered.monotonic ?? .max) <= time
+        }
+
+        /// What must be in a session's logs.
+        func expectation(of session: String) -> SessionExpectation? {
+            guard var expectation = expectations[session] else { return nil }
+            let end = time - PowerCuts.allowedLoss * 1_000_000
+            guard !isOver(session) else { return expectation }
+            if expectation.stopAsked.monotonic > end { expectation.stopAsked.monotonic = end }
+            // What changed just before the cut may be forgotten.
+            for index in expectation.changes.indices where expectation.changes[index].answered.monotonic > end {
+                expectation.changes[index].isDoubtful = true
+            }
+            expectation.isCutOff = true
+            return expectation
+        }
+    }
+
+    /// Repairs what is left with `recorder recover`.
+    private func recover(_ cut: Cut, _ rig: Rig, _ row: inout Row) async throws {
+        for session in cut.expectations.keys.sorted() {
+            let directory = cut.directory(of: session)
+            guard FileManager.default.fileExists(atPath: directory.string) else {
+                if cut.mustHave(session) { row.violations.append("cut \(cut.place): session \(session) is gone") }
+                continue
+            }
+            if cut.isOver(session) { try await rig.verify(directory, isWhole: true, row: &row) }
+            let output = cut.data.appending("recovered-\(session)")
+            let start = ContinuousClock.now
+            let (end, text) = try await rig.lab.output(
+                of: "recorder", ["recover", directory.string, "--output", output.string])
+            guard end == .exited(0) || end == .exited(3) else {
+                if cut.mustHave(session) || end != .exited(1) {
+                    row.violations.append("cut \(cut.place): recorder recover \(directory) \(end):\n\(text)")
+                }
+                continue
+            }
+            row.add(recovery: .now - start)
+            guard let expectation = cut.expectation(of: session) else { continue }
+            check(session, in: output, expectation, cut, rig, &row)
+            let (_, verdict) = try await rig.lab.output(of: "recorder", ["verify", output.string])
+            if case .exited(1) = end {
+                row.violations.append("cut \(cut.place): recover left a damaged session: \(verdict)")
+            }
+        }
+    }
+
+    /// Starts a recorder on what is left; it asks the publisher for what the cut cost.
+    private func goOn(_ cut: Cut, _ rig: Rig, _ row: inout Row) async throws {
+        let data = rig.data
+        defer { rig.data = data }
+        rig.data = cut.data
+        let start = ContinuousClock.now
+        let recorder = try await rig.startRecorder()
+        _ = try await recorder.ready()
+        let list = try await rig.ask(RecordingList()).recordings
+        for session in cut.expectations.keys.sorted() {
+            guard var expectation = cut.expectations[session] else { continue }
+            guard list.contains(where: { $0.session == session }) else {
+                if cut.mustHave(session) {
+                    row.violations.append("cut \(cut.place): session \(session) is gone; there are \(list)")
+                }
+                continue
+            }
+            _ = try await rig.ask(RecordingStop(session: session), within: .seconds(60))
+            // One that was just being made may be ended before it met a stream.
+            if !cut.mustHave(session) { continue }
+            // Not cut short: the publisher has it all.
+            expectation.changes = cut.expectation(of: session)?.changes ?? []
+            if expectation.stopAsked.monotonic > cut.time { expectation.stopAsked.monotonic = cut.time }
+            check(session, in: cut.directory(of: session), expectation, cut, rig, &row)
+            try await rig.verify(cut.directory(of: session), isWhole: true, row: &row)
+        }
+        row.add(recovery: .now - start)
+        try await rig.killRecorder()
+    }
+
+    private func check(
+        _ session: String, in directory: FilePath, _ expectation: SessionExpectation, _ cut: Cut, _ rig: Rig,
+        _ row: inout Row
+    ) {
+        let histories = rig.forwarder.samples.histories(matching: expectation.streams)
+        var findings = SessionCheck.findings(in: directory, expectation: expectation, histories: histories)
+        findings.violations = findings.violations.map { "cut \(cut.place): \($0)" }
+        row.add(findings)
+        guard expectation.isCutOff else { return }
+        // How old the oldest lost sample was, for the table.
+        let files = try? SessionFiles(directory)
+        for history in histories {
+            guard let last = try? files?.lastUptime(of: SessionFiles.log(of: history), format: expectation.format),
+                let epoch = history.epochs.last(where: { $0.sequence(at: last) != nil }),
+                let sequence = epoch.sequence(at: last), let arrival = epoch.arrival(of: sequence + 1),
+                expectation.presence(at: epoch.date(sequence + 1)) == .present, arrival < cut.time
+            else { continue }
+            row.longestLoss = max(row.longestLoss ?? 0, Double(cut.time - arrival) / 1e6)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import TestSupport
+
+/// The publisher is killed or stopped, and comes back as another epoch.
+struct PublisherRestarts: Experiment {
+    /// SIGKILL or SIGTERM.
+    let signal: ProgramSignal
+    /// Of all crashes, how many are these.
+    let part: Double
+
+    var name: String { signal == .kill ? "publisher-kill" : "publisher-stop" }
+    var fault: String { (signal == .kill ? "kill -9" : "SIGTERM") + " of the publisher, back with a new epoch" }
+
+    func run(in lab: Laboratory, row: inout Row) async throws {
+        var random = lab.random(for: name)
+        try await Rig.run(name, in: lab, row: &row) { rig, row in
+            _ = try await rig.startRecorder().ready()
+            for (index, plan) in SessionPlan.usual.enumerated() { try await rig.start("session-\(index)", plan) }
+            for _ in 0..<lab.share(part, atLeast: 3) {
+                if random.happens(0.3), let session = rig.plans.keys.sorted().randomElement(using: &random) {
+                    try await rig.change(session, rig.anyChange(of: session, using: &random))
+                }
+                try await Task.sleep(for: random.milliseconds(0...700))
+                row.tries += 1
+                let start = ContinuousClock.now
+                try await rig.restartPublisher(by: signal)
+                try await rig.catchUp()
+                row.add(recovery: .now - start)
+            }
+            try await rig.stopAll(row: &row)
+        }
+    }
+}

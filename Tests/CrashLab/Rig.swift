@@ -1,0 +1,415 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import ZeroMQ
+
+/// A publisher, a recorder, and the laboratory between them: the forwarder that hears every sample. Both programs may
+/// end and come back, each to its own ports.
+///
+/// Confined to the task of one experiment.
+final class Rig {
+    let lab: Laboratory
+    let directory: FilePath
+    let forwarder: Forwarder
+    /// The recorder's data directory.
+    var data: FilePath
+    /// The recorder's further options.
+    var recorderOptions: [String] = []
+    private(set) var publisher: ProgramUnderTest
+    private(set) var recorder: ProgramUnderTest?
+    /// Asks the recorder that runs now.
+    private(set) var recordings: RequestClient
+    /// What each session is held against.
+    var expectations: [String: SessionExpectation] = [:]
+    /// The sessions that go on, with what was asked of each.
+    private(set) var plans: [String: SessionPlan] = [:]
+    private(set) var paused: Set<String> = []
+    /// The sessions whose start was answered.
+    private(set) var acknowledged: Set<String> = []
+
+    private let publisherVictim: Victim
+    private let recorderVictim: Victim
+    private let publisherArguments: [String]
+    private let ports: Ports
+    private var steps = 0
+    /// A change that nobody answered so far.
+    private var unanswered: (session: String, kind: SessionExpectation.Change.Kind, asked: Instant)?
+
+    private struct Ports {
+        let publisherPublish: String
+        let publisherReply: String
+        let recorderPublish: String
+        let recorderReply: String
+
+        init(_ lab: Laboratory) throws {
+            var ports: Set<Int> = []
+            while ports.count < 4 { ports.insert(try lab.freePort()) }
+            let endpoints = ports.map { "tcp://127.0.0.1:\($0)" }
+            publisherPublish = endpoints[0]
+            publisherReply = endpoints[1]
+            recorderPublish = endpoints[2]
+            recorderReply = endpoints[3]
+        }
+    }
+
+    private static let limit = Duration.seconds(60)
+
+    private init(
+        lab: Laboratory, directory: FilePath, ports: Ports, forwarder: Forwarder, publisherVictim: Victim,
+        recorderVictim: Victim, publisherArguments: [String]
+    ) async throws {
+        self.lab = lab
+        self.directory = directory
+        data = directory.appending("data")
+        self.ports = ports
+        self.forwarder = forwarder
+        self.publisherVictim = publisherVictim
+        self.recorderVictim = recorderVictim
+        self.publisherArguments = publisherArguments
+        publisher = try await publisherVictim.start(publisherArguments)
+        recordings = try RequestClient(context: lab.context, thread: lab.thread, endpoint: ports.recorderReply)
+        _ = try await publisher.ready()
+        try await heard(since: 0)
+    }
+
+    /// Starts a publisher and a forwarder, and ends all that runs with the body.
+    /// - Parameters:
+    ///   - name: of the experiment's directory.
+    ///   - publishing: the publisher's further options.
+    static func run(
+        _ name: String, in lab: Laboratory, row: inout Row, streams: [StreamPlan] = StreamPlan.usual,
+        publishing: [String] = [], _ body: (Rig, inout Row) async throws -> Void
+    ) async throws {
+        try await lab.withDirectory(name, row: &row) { directory, row in
+            let configuration = directory.appending("streams.json")
+            try StreamPlan.configuration(streams, seed: lab.random(for: name).state).write(
+                toFile: configuration.string, atomically: true, encoding: .utf8)
+            let ports = try Ports(lab)
+            let forwarder = try await Forwarder(
+                from: ports.publisherPublish, context: lab.context, thread: lab.thread, seed: lab.seed)
+            let publisher = Victim(lab.programs.appending("sensor-publisher"))
+            let recorder = Victim(lab.programs.appending("recorder"))
+            let arguments =
+                ["--config", configuration.string, "--publish", ports.publisherPublish]
+                + ["--reply", ports.publisherReply, "--log-level", "error"] + publishing
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { await publisher.run() }
+                tasks.addTask { await recorder.run() }
+                tasks.addTask { try await forwarder.run() }
+                defer { tasks.cancelAll() }
+                let rig = try await Rig(
+                    lab: lab, directory: directory, ports: ports, forwarder: forwarder, publisherVictim: publisher,
+                    recorderVictim: recorder, publisherArguments: arguments)
+                try await body(rig, &row)
+            }
+        }
+    }
+
+    // MARK: Programs
+
+    /// Where the recorder publishes its events.
+    var eventsEndpoint: String { ports.recorderPublish }
+    /// Where the recorder answers.
+    var replyEndpoint: String { ports.recorderReply }
+
+    /// Starts the recorder, which need not be ready when this returns.
+    @discardableResult
+    func startRecorder(_ layer: FaultLayer? = nil) async throws -> ProgramUnderTest {
+        let recorder = try await recorderVictim.start(
+            ["--data", data.string, "--subscribe", forwarder.endpoint, "--publish", ports.recorderPublish]
+                + ["--reply", ports.recorderReply, "--log-level", "warning"] + recorderOptions,
+            environment: layer?.environment ?? [:])
+        self.recorder = recorder
+        recordings = try RequestClient(context: lab.context, thread: lab.thread, endpoint: ports.recorderReply)
+        return recorder
+    }
+
+    /// The recorder that runs, or ran last.
+    func running() throws -> ProgramUnderTest {
+        guard let recorder else { throw Violation("no recorder was started") }
+        return recorder
+    }
+
+    /// Ends the recorder at once.
+    func killRecorder() async throws {
+        let recorder = try running()
+        try? recorder.send(.kill)
+        let end = try await recorder.end()
+        guard end == .killed(by: 9) else {
+            throw Violation("the recorder \(end) by itself before it was killed:\n\(recorder.standardError)")
+        }
+    }
+
+    /// Ends the publisher and starts it again: a new epoch. Waits until it is heard.
+    func restartPublisher(by signal: ProgramSignal) async throws {
+        try publisher.send(signal)
+        let end = try await publisher.end()
+        guard end == (signal == .kill ? .killed(by: 9) : .exited(0)) else {
+            throw Violation("the publisher \(end) after \(signal):\n\(publisher.standardError)")
+        }
+        let uptime = Double(MonotonicClock.now) / 1e9
+        publisher = try await publisherVictim.start(publisherArguments)
+        _ = try await publisher.ready()
+        try await heard(since: uptime)
+        try await fillHoles()
+    }
+
+    /// Waits until samples of every stream were heard that were taken after an uptime.
+    private func heard(since uptime: Double) async throws {
+        let count =
+            try String(contentsOfFile: directory.appending("streams.json").string, encoding: .utf8)
+            .split(separator: "\"device\"").count - 1
+        try await eventually("samples of each stream", within: Self.limit) {
+            forwarder.samples.latestUptimes.values.count { $0 > uptime } == count
+        }
+        try await fillHoles()
+    }
+
+    /// Asks the publisher for what the laboratory itself missed: the oracle must know every sample.
+    func fillHoles() async throws {
+        let client = try RequestClient(context: lab.context, thread: lab.thread, endpoint: ports.publisherReply)
+        for history in forwarder.samples.histories {
+            guard let epoch = history.epochs.last else { continue }
+            for hole in epoch.holes {
+                var next = hole.lowerBound
+                while next < hole.upperBound {
+                    let request = SamplesReplay(
+                        device: history.device, stream: history.stream, epoch: epoch.epoch, from: next,
+                        count: hole.upperBound - next)
+                    let (reply, frames) = try await client.sendForFrames(request, timeout: .seconds(10))
+                    guard reply.count > 0 else { break }
+                    add(frames)
+                    next = reply.from + reply.count
+                }
+            }
+        }
+    }
+
+    private func add(_ frames: ArraySlice<[UInt8]>) {
+        var index = frames.startIndex
+        while index < frames.endIndex {
+            let body = frames[index]
+            index += 1
+            if let batch = HeardBatch(body: body, packed: nil) {
+                forwarder.samples.add(batch, at: nil)
+            } else if index < frames.endIndex {
+                let batch = frames[index].withUnsafeBytes { HeardBatch(body: body, packed: $0) }
+                index += 1
+                if let batch { forwarder.samples.add(batch, at: nil) }
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    /// The recorder ended before it answered.
+    struct Died: Error {}
+
+    /// Asks the recorder that runs now.
+    /// - Throws: `Died` as soon as it has ended.
+    func ask<Question: Request>(_ question: Question, within limit: Duration = .seconds(30)) async throws
+        -> Question.Reply
+    {
+        try await Self.ask(question, of: running(), through: recordings, within: limit)
+    }
+
+    /// Asks a recorder.
+    /// - Throws: `Died` as soon as it has ended.
+    static func ask<Question: Request>(
+        _ question: Question, of recorder: ProgramUnderTest, through client: RequestClient,
+        within limit: Duration = .seconds(30)
+    ) async throws -> Question.Reply {
+        try await withThrowingTaskGroup(of: Question.Reply?.self) { tasks in
+            tasks.addTask { try await client.send(question, timeout: limit) }
+            tasks.addTask {
+                _ = try await recorder.end(within: limit + .seconds(5))
+                return nil
+            }
+            defer { tasks.cancelAll() }
+            guard let reply = try await tasks.next() ?? nil else { throw Died() }
+            return reply
+        }
+    }
+
+    // MARK: Sessions
+
+    /// Where a session's files are.
+    func directory(of session: String) -> FilePath { data.appending("recordings").appending(session) }
+
+    /// Starts a session.
+    func start(_ session: String, _ plan: SessionPlan) async throws {
+        expect(session, plan, asked: .now)
+        do {
+            let reply = try await ask(plan.request(session))
+            guard reply.status == "running" else { throw Violation("session \(session) starts as \(reply.status)") }
+            started(session)
+        } catch let error where !(error is Died) {
+            forget(session)
+            throw error
+        }
+    }
+
+    /// Expects a session that is being asked for.
+    func expect(_ session: String, _ plan: SessionPlan, asked: Instant) {
+        expectations[session] = SessionExpectation(
+            session: session, streams: plan.streams, format: plan.format, stepPath: "\(SessionPlan.task)/s0",
+            startAsked: asked, startAnswered: .now, stopAsked: Instant(monotonic: .max, wall: .infinity))
+        plans[session] = plan
+    }
+
+    /// The recorder has said that the session goes on: from now on every sample belongs to it.
+    func started(_ session: String, at answered: Instant = .now) {
+        expectations[session]?.startAnswered = answered
+        acknowledged.insert(session)
+    }
+
+    /// The session never was.
+    func forget(_ session: String) {
+        expectations[session] = nil
+        plans[session] = nil
+        paused.remove(session)
+        acknowledged.remove(session)
+    }
+
+    /// Asks a recorder for a change.
+    static func change(
+        _ session: String, _ kind: SessionExpectation.Change.Kind, of recorder: ProgramUnderTest,
+        through client: RequestClient
+    ) async throws {
+        switch kind {
+        case .pause: _ = try await ask(RecordingPause(session: session), of: recorder, through: client)
+        case .resume: _ = try await ask(RecordingResume(session: session), of: recorder, through: client)
+        case .step(let path):
+            let step = String(path.dropFirst(SessionPlan.task.count + 1))
+            _ = try await ask(RecordingMoveTo(session: session, step: step), of: recorder, through: client)
+        }
+    }
+
+    /// Another step, a pause, or the end of one.
+    func anyChange(of session: String, using random: inout SplitMix) -> SessionExpectation.Change.Kind {
+        if paused.contains(session) { return .resume }
+        if random.happens(0.3) { return .pause }
+        steps += 1
+        return .step("\(SessionPlan.task)/s\(steps)")
+    }
+
+    /// Changes a session.
+    func change(_ session: String, _ kind: SessionExpectation.Change.Kind) async throws {
+        let asked = Instant.now
+        unanswered = (session, kind, asked)
+        try await Self.change(session, kind, of: running(), through: recordings)
+        unanswered = nil
+        changed(session, kind, asked: asked)
+    }
+
+    /// Finds out, of a recorder that is back, whether a change took effect that it died of.
+    /// - Parameter wasAnswered: then it must have.
+    func settle(
+        _ session: String, _ kind: SessionExpectation.Change.Kind, asked: Instant, wasAnswered: Bool = false
+    ) async throws {
+        unanswered = nil
+        let state = try await ask(RecordingStatus(session: session))
+        let isDone =
+            switch kind {
+            case .pause: state.paused
+            case .resume: !state.paused
+            case .step(let path): state.step == path
+            }
+        if isDone {
+            changed(session, kind, asked: asked)
+        } else if wasAnswered {
+            throw Violation("\(kind) of session \(session) was answered, and is undone: \(state)")
+        }
+    }
+
+    /// Finds out, of a recorder that is back, what became of the sessions that it died with.
+    func settleAll() async throws {
+        let list = try await ask(RecordingList()).recordings
+        for session in plans.keys.sorted() {
+            let status = list.first { $0.session == session }?.status
+            if status == "running" {
+                if !acknowledged.contains(session) { started(session) }
+            } else if acknowledged.contains(session) {
+                throw Violation("session \(session) went on, and is \(status ?? "gone") now")
+            } else {
+                forget(session)
+            }
+        }
+        if let (session, kind, asked) = unanswered, plans[session] != nil {
+            try await settle(session, kind, asked: asked)
+        }
+    }
+
+    /// A change took effect between when it was asked and now.
+    func changed(_ session: String, _ kind: SessionExpectation.Change.Kind, asked: Instant) {
+        expectations[session]?.changes.append(SessionExpectation.Change(kind: kind, asked: asked, answered: .now))
+        if kind == .pause { paused.insert(session) }
+        if kind == .resume { paused.remove(session) }
+    }
+
+    /// Ends a session.
+    @discardableResult
+    func stop(_ session: String) async throws -> RecordingResult {
+        stopping(session)
+        return try await ask(RecordingStop(session: session), within: .seconds(60))
+    }
+
+    /// The session's end is asked for now.
+    func stopping(_ session: String) {
+        if expectations[session]?.stopAsked.monotonic == .max { expectations[session]?.stopAsked = .now }
+        plans[session] = nil
+        paused.remove(session)
+    }
+
+    /// Ends all sessions and checks them.
+    func stopAll(row: inout Row) async throws {
+        for session in plans.keys.sorted() { try await stop(session) }
+        for session in expectations.keys.sorted() { try await check(session, row: &row) }
+        expectations = [:]
+    }
+
+    /// Waits until the logs of all sessions have what was published by now.
+    func catchUp() async throws {
+        let uptimes = forwarder.samples.latestUptimes
+        for (session, plan) in plans where !paused.contains(session) {
+            let directory = directory(of: session)
+            for history in forwarder.samples.histories(matching: plan.streams) {
+                guard let uptime = uptimes[history.name] else { continue }
+                let log = SessionFiles.log(of: history)
+                do {
+                    try await eventually("sample \(uptime) in \(log) of session \(session)", within: Self.limit) {
+                        let last = try? SessionFiles(directory).lastUptime(of: log, format: plan.format)
+                        return (last ?? -.infinity) >= uptime
+                    }
+                } catch {
+                    let recorder = try running()
+                    throw Violation(
+                        "\(error); its last is "
+                            + "\((try? SessionFiles(directory).lastUptime(of: log, format: plan.format)) as Any). "
+                            + "The recorder says:\n\(recorder.standardError)")
+                }
+            }
+        }
+    }
+
+    /// Holds a session that is over against what was published, and has `recorder verify` look at it.
+    func check(_ session: String, row: inout Row) async throws {
+        guard let expectation = expectations[session] else { return }
+        let findings = SessionCheck.findings(
+            in: directory(of: session), expectation: expectation,
+            histories: forwarder.samples.histories(matching: expectation.streams))
+        row.add(findings)
+        try await verify(directory(of: session), isWhole: findings.lost == 0, row: &row)
+        if findings.violations.isEmpty { try? FileManager.default.removeItem(atPath: directory(of: session).string) }
+    }
+
+    /// Has `recorder verify` look at a session's directory.
+    func verify(_ directory: FilePath, isWhole: Bool, row: inout Row) async throws {
+        let (end, text) = try await lab.output(of: "recorder", ["verify", directory.string])
+        if end != .exited(isWhole ? 0 : 3) {
+            row.violations.append("recorder verify \(directory) \(end), whole is \(isWhole):\n\(text)")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/// What the laboratory asked of a session, and when: what the oracle holds its logs against.
+struct SessionExpectation: Sendable {
+    /// A change of what becomes of samples. It took effect somewhere between request and answer.
+    struct Change: Sendable {
+        enum Kind: Hashable, Sendable {
+            case pause, resume
+            /// To a step path.
+            case step(String)
+        }
+
+        let kind: Kind
+        let asked: Instant
+        var answered: Instant
+        /// Whether nobody knows if it took effect: its answer was lost.
+        var isDoubtful = false
+    }
+
+    /// Clocks are read at different places, and a batch may wait for its others.
+    static let tolerance = 0.1
+
+    let session: String
+    /// What was asked for: `phone/accelerometer`, or `left-wrist/` for all of a device.
+    let streams: [String]
+    /// `json`, `csv` or `tsv`.
+    let format: String
+    /// The step path at the start.
+    let stepPath: String
+    let startAsked: Instant
+    /// From here on each sample belongs to the session.
+    var startAnswered: Instant
+    /// Up to here each sample belongs to the session: the first request for the end, or less where less is promised.
+    var stopAsked: Instant
+    var changes: [Change] = []
+    /// Whether loss that is explained is no violation.
+    var mayLose = false
+    /// Whether its last file may still be open: it was cut off.
+    var isCutOff = false
+
+    /// Whether a sample of this time must not be in the log, need not, or must.
+    enum Presence { case absent, either, present }
+
+    /// What is to be expected of a sample that was taken at a time, in seconds since 1970.
+    func presence(at time: Double) -> Presence {
+        var isPaused = false
+        for change in changes where change.kind == .pause || change.kind == .resume {
+            if time < change.asked.wall - Self.tolerance { break }
+            if time <= change.answered.wall + Self.tolerance { return .either }
+            if change.isDoubtful { return .either }
+            isPaused = change.kind == .pause
+        }
+        return isPaused ? .absent : .present
+    }
+
+    /// Whether a sample of this time may have this step path.
+    func mayHave(_ path: String, at time: Double) -> Bool {
+        var possible: Set<String> = [stepPath]
+        for change in changes {
+            guard case .step(let step) = change.kind else { continue }
+            if time < change.asked.wall - Self.tolerance { break }
+            if time > change.answered.wall + Self.tolerance, !change.isDoubtful { possible = [] }
+            possible.insert(step)
+        }
+        return possible.contains(path)
+    }
+}

@@ -1,0 +1,38 @@
+import SystemPackage
+
+extension SessionFiles {
+    /// The uptime of the last sample of a log, found in the ends of its files: cheap enough to ask again and again.
+    func lastUptime(of log: String, format: String) throws -> Double? {
+        for file in (logs[log] ?? []).reversed() {
+            let end = try tail(of: file.name)
+            let lines = String(decoding: end, as: UTF8.self).split(separator: "\n")
+            for line in lines.reversed() {
+                if let uptime = Self.uptime(in: line, format: format) { return uptime }
+            }
+        }
+        return nil
+    }
+
+    private func tail(of name: String, bytes: Int64 = 16_384) throws -> [UInt8] {
+        let descriptor = try FileDescriptor.open(directory.appending(name), .readOnly)
+        return try descriptor.closeAfter {
+            let length = try descriptor.seek(offset: 0, from: .end)
+            return try Array(unsafeUninitializedCapacity: Int(min(length, bytes))) { buffer, count in
+                count = try descriptor.read(
+                    fromAbsoluteOffset: max(0, length - bytes), into: UnsafeMutableRawBufferPointer(buffer))
+            }
+        }
+    }
+
+    /// The uptime of a line that is a whole sample.
+    private static func uptime(in line: Substring, format: String) -> Double? {
+        if format == "json" {
+            guard line.contains("\"sensorType\":"), line.last == "," || line.last == "}",
+                let value = line.firstRange(of: "{\"uptime\":")
+            else { return nil }
+            return Double(line[value.upperBound...].prefix { $0 != "," })
+        }
+        let columns = line.split(separator: format == "tsv" ? "\t" : ",", omittingEmptySubsequences: false)
+        return columns.count > 4 && !columns[3].isEmpty ? Double(columns[0]) : nil
+    }
+}

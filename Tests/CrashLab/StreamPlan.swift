@@ -1,0 +1,33 @@
+/// A stream that the publisher makes: noise, so that no two samples are the same.
+struct StreamPlan: Sendable {
+    let device: String
+    let stream: String
+    let rate: Int
+    var batch: Int?
+    var isPacked = false
+
+    /// Four streams of two devices, with all that a log can meet: packed and not, one sample a message and many, three
+    /// columns and more.
+    static let usual = [
+        StreamPlan(device: "phone", stream: "accelerometer", rate: 100, batch: 1),
+        StreamPlan(device: "phone", stream: "deviceMotion", rate: 50, isPacked: true),
+        StreamPlan(device: "left-wrist", stream: "accelerometer", rate: 1_000),
+        StreamPlan(device: "left-wrist", stream: "gyro", rate: 400, batch: 20, isPacked: true),
+    ]
+
+    /// More than a person wears: for what must hold under load.
+    static let heavy = [
+        StreamPlan(device: "phone", stream: "accelerometer", rate: 20_000, batch: 100, isPacked: true),
+        StreamPlan(device: "left-wrist", stream: "accelerometer", rate: 5_000, batch: 20),
+    ]
+
+    /// The publisher's configuration file.
+    static func configuration(_ streams: [StreamPlan], seed: UInt64) -> String {
+        let sections = streams.enumerated().map { index, stream in
+            let batch = stream.batch.map { ",\"batch\":\($0)" } ?? ""
+            return "{\"device\":\"\(stream.device)\",\"stream\":\"\(stream.stream)\",\"rate\":\(stream.rate)\(batch),"
+                + "\"packed\":\(stream.isPacked),\"signal\":\"noise:seed=\(seed % 1_000_000 + UInt64(index))\"}"
+        }
+        return "{\"sensor-publisher\":{\"streams\":[\(sections.joined(separator: ",\n"))]}}\n"
+    }
+}

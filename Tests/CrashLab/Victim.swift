@@ -1,0 +1,46 @@
+import SystemPackage
+import TestSupport
+
+/// A program that is started, killed and started again. `run` keeps it; the rest may be called meanwhile.
+final class Victim: Sendable {
+    private struct Start: Sendable {
+        let arguments: [String]
+        let environment: [String: String]
+        let started: AsyncThrowingStream<ProgramUnderTest, any Error>.Continuation
+    }
+
+    private let executable: FilePath
+    private let orders: AsyncStream<Start>
+    private let ordering: AsyncStream<Start>.Continuation
+
+    init(_ executable: FilePath) {
+        self.executable = executable
+        // One program runs at a time, and each start is waited for.
+        (orders, ordering) = AsyncStream.makeStream(of: Start.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Carries out starts until the task is cancelled, which also ends the program.
+    func run() async {
+        for await order in orders {
+            do {
+                try await ProgramUnderTest.run(
+                    executable: executable, arguments: order.arguments, environment: order.environment
+                ) { program in
+                    order.started.yield(program)
+                    order.started.finish()
+                    _ = try await program.end(within: .seconds(86_400))
+                }
+            } catch {
+                order.started.finish(throwing: error)
+            }
+        }
+    }
+
+    /// Starts the program, once the one before has ended. It need not be ready yet.
+    func start(_ arguments: [String], environment: [String: String] = [:]) async throws -> ProgramUnderTest {
+        let (started, continuation) = AsyncThrowingStream.makeStream(of: ProgramUnderTest.self)
+        ordering.yield(Start(arguments: arguments, environment: environment, started: continuation))
+        for try await program in started { return program }
+        throw CancellationError()
+    }
+}

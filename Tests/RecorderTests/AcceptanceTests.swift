@@ -1,0 +1,148 @@
+import FoundationEssentials
+import Messages
+import Recording
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// The ancestors' cases that are decisions of a recorder, by their numbers in SEEDS.
+@Suite(.timeLimit(.minutes(1)))
+struct AcceptanceTests {
+    private let phone = StreamName(device: "phone", stream: "accelerometer")
+
+    /// Ours: a log is there once its stream is; a session whose stream never comes has none.
+    @Test func case1WithoutAStreamThereIsNoFile() async throws {
+        try await RecorderUnderTest.run { recorder in
+            let started = try await recorder.start("s", streams: ["watch/accelerometer"])
+            #expect(started.logs.isEmpty)
+            #expect(try Self.logs(of: recorder).isEmpty)
+            #expect(try await recorder.stop().logs.isEmpty)
+            #expect(try Self.logs(of: recorder).isEmpty)
+        }
+    }
+
+    /// Ours: the limit is reached when the file is as long; what follows goes into the next one.
+    @Test func case9AFileThatHasReachedItsSizeIsFinished() async throws {
+        let publisher = try await FakePublisher(phone)
+        let limit = 1_500
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.describing([publisher]) { [phone] in
+                _ = try await recorder.send(
+                    RecordingStart(session: "s", streams: [phone.description], maximumFileSize: limit))
+            }
+            try await recorder.prime(publisher)
+            let name = LogName("phone_accelerometer")
+            var finished: [FinishedName] = []
+            while finished.count < 2 {
+                let before = finished
+                try publisher.sample()
+                try await recorder.hasAll(of: publisher)
+                finished = try Self.logs(of: recorder).compactMap { FinishedName($0, of: name) }.sorted()
+                #expect(finished.count <= before.count + 1)
+                #expect(try Self.size(recorder.path("phone_accelerometer.json")) < limit)
+                for file in finished { #expect(try Self.size(recorder.path(file.description)) >= limit) }
+            }
+            // None is longer than it must be: without its last record it would not have reached the limit.
+            for file in finished {
+                let path = try recorder.path(file.description)
+                let lines = try Data(contentsOf: URL(filePath: path.string)).split(separator: UInt8(ascii: "\n"))
+                // The bracket closes the line after the last record.
+                let last = try #require(lines.dropLast().last)
+                #expect(try Self.size(path) - last.count - ",\n".utf8.count < limit)
+            }
+            _ = try await recorder.stop()
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+        }
+    }
+
+    /// Ours: a log's first write is its start marker, when its stream is met.
+    @Test func case10AFileIsOpenedWhenItsStreamComes() async throws {
+        let publisher = try await FakePublisher(phone)
+        let late = try await FakePublisher(StreamName(device: "phone", stream: "gyro"))
+        try await RecorderUnderTest.run(listeningTo: [publisher, late]) { recorder in
+            try await recorder.start("s", publisher, streams: ["phone/"])
+            #expect(try Self.logs(of: recorder) == ["phone_accelerometer.json"])
+            try await recorder.describing([late]) {
+                try await eventually("the late stream's log") { try await recorder.status().logs.count == 2 }
+            }
+            #expect(try Self.logs(of: recorder) == ["phone_accelerometer.json", "phone_gyro.json"])
+            #expect(try LogRecord.read(recorder.path("phone_gyro.json")).markers == ["start"])
+        }
+    }
+
+    /// Ours: a file that is old enough is kept until there is a sample in it.
+    @Test func case11AFileWithoutSamplesIsNotFinished() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.describing([publisher]) { [phone] in
+                _ = try await recorder.send(
+                    RecordingStart(session: "s", streams: [phone.description], maximumFileAge: 1))
+            }
+            let age = ContinuousClock.now + .milliseconds(1_200)
+            try await eventually("the file's age") { ContinuousClock.now > age }
+            #expect(try Self.logs(of: recorder) == ["phone_accelerometer.json"])
+            #expect(recorder.events.segments.isEmpty)
+            try await recorder.prime(publisher)
+            let segment = try await eventualValue("the first finished file") { recorder.events.segments.first }
+            #expect(segment.samples > 0)
+            // The next one is as empty again, and stays as long as it is.
+            #expect(try Self.logs(of: recorder).count == 2)
+            let result = try await recorder.stop()
+            #expect(result.report.isWhole)
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+        }
+    }
+
+    /// The clock's cases are those of `UptimeClock`; this is what becomes of them in a log.
+    @Test func case35ASleepOfThePublisherIsInTheTimestamps() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher)
+            try await recorder.prime(publisher)
+            try publisher.describe { $0.clock.elapsed = $0.clock.uptime + 100 }
+            try publisher.sample(2)
+            try await recorder.hasAll(of: publisher)
+            let before = publisher.next
+            let now = Double(MonotonicClock.now) / 1e9
+            // Five minutes, noticed right before the next sample.
+            try publisher.describe { description in
+                description.clock.uptime = now
+                description.clock.elapsed = now + 100 + 300
+            }
+            try publisher.sample(3, uptime: now + 0.25)
+            // A late one, from before.
+            try publisher.sample(uptime: now - 0.25)
+            try await recorder.hasAll(of: publisher)
+            _ = try await recorder.stop()
+            let samples = try await recorder.records().filter(\.isSample)
+            let offset = samples[0].timestamp - samples[0].uptime
+            let slept = samples.map { (($0.timestamp - $0.uptime - offset) * 1e3).rounded() / 1e3 }
+            #expect(slept == [Double](repeating: 0, count: before) + [300, 300, 300, 0])
+        }
+    }
+
+    /// Ours: what was never started has no name that could be finished; it may be started afterwards.
+    @Test func case57AStopBeforeTheStartLeavesNothing() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            #expect(try await recorder.refusal(RecordingStop(session: "s")) == "unknownSession")
+            #expect(try await recorder.refusal(RecordingCancel(session: "s")) == "unknownSession")
+            let sessions = recorder.data.appending("recordings")
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: sessions.string)) ?? []
+            #expect(names.allSatisfy { $0.hasPrefix(".") })
+            #expect(recorder.events.recordings.isEmpty)
+            try await recorder.start("s", publisher)
+            #expect(try await recorder.stop().status == "finished")
+        }
+    }
+
+    /// The names of a session's log files, sorted.
+    private static func logs(of recorder: RecorderUnderTest) throws -> [String] {
+        try recorder.directory().directory.names().filter { $0.hasPrefix("phone_") || $0.hasPrefix("watch_") }.sorted()
+    }
+
+    private static func size(_ path: FilePath) throws -> Int {
+        try Data(contentsOf: URL(filePath: path.string)).count
+    }
+}

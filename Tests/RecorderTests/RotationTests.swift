@@ -1,0 +1,105 @@
+import FoundationEssentials
+import Messages
+import Recording
+import SystemPackage
+import TestSupport
+import Testing
+
+/// Logs that go on in new files while they are recorded.
+@Suite(.timeLimit(.minutes(1)))
+struct RotationTests {
+    private let phone = StreamName(device: "phone", stream: "accelerometer")
+
+    @Test(arguments: ["json", "csv", "tsv"])
+    func aLargeLogGoesOnInNewFiles(format: String) async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher, format: format, step: "out", maximumFileSize: 2_000)
+            try await recorder.prime(publisher)
+            for _ in 0..<20 {
+                try publisher.sample(3)
+                try await recorder.hasAll(of: publisher)
+            }
+            _ = try await recorder.send(RecordingMoveTo(session: "s", step: "back"))
+            for _ in 0..<20 {
+                try publisher.sample(3)
+                try await recorder.hasAll(of: publisher)
+            }
+            let result = try await recorder.stop()
+            #expect(result.report.isWhole)
+            let log = try #require(result.logs.first)
+            #expect(log.files.count >= 4)
+            #expect(log.samples == publisher.next)
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+
+            var next = 0
+            for (index, name) in log.files.enumerated() {
+                let path = try recorder.path(name)
+                let records = try LogRecord.read(path)
+                // Each can be read by itself: what, from where on, in which step.
+                let first = try #require(records.first)
+                #expect(first.marker == (index == 0 ? "start" : "step"))
+                #expect(first.epoch == publisher.epoch && first.from == next)
+                #expect(records.sequences.first ?? next == next)
+                #expect(records.first { $0.isSample }.map { $0.stepPath == first.stepPath } ?? true)
+                next += records.sequences.count
+                let bytes = try FinishedFile.measure(path).bytes
+                // At most one batch more than asked for.
+                #expect(bytes < 2_000 + 1_000)
+                #expect(index == log.files.count - 1 || bytes >= 2_000)
+            }
+            // In the order of their finishing.
+            let names = try log.files.map { try #require(FinishedName($0, of: LogName(log.name))) }
+            #expect(names == names.sorted())
+
+            try await recorder.events.recording(.report)
+            let segments = recorder.events.segments
+            #expect(segments.map(\.sequence) == Array(0..<log.files.count))
+            for segment in segments {
+                let (bytes, digest) = try FinishedFile.measure(recorder.data.appending(segment.path))
+                #expect(segment.bytes == bytes && segment.sha256 == digest)
+            }
+            #expect(segments.map(\.samples).reduce(0, +) == log.samples)
+        }
+    }
+
+    @Test func anOldLogGoesOnInANewFileAlsoWhenNothingArrives() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher, maximumFileAge: 1)
+            try await recorder.prime(publisher)
+            try await eventually("the first file's end") { recorder.events.segments.count == 1 }
+            let segment = try #require(recorder.events.segments.first)
+            #expect(try LogRecord.read(recorder.data.appending(segment.path)).sequences == Array(0..<publisher.next))
+            // A file without samples is not old enough at any age.
+            let empty = try recorder.path("phone_accelerometer.json")
+            #expect(try LogRecord.read(empty).markers == ["step"])
+            try publisher.sample(2)
+            try await eventually("the second file's end") { recorder.events.segments.count == 2 }
+            let result = try await recorder.stop()
+            #expect(result.logs.first?.files.count == 3)
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+        }
+    }
+
+    @Test func aPauseIsKnownInEachFile() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher, maximumFileSize: 500)
+            try await recorder.prime(publisher)
+            try publisher.sample(5)
+            try await recorder.hasAll(of: publisher)
+            let before = publisher.next
+            _ = try await recorder.send(RecordingPause(session: "s"))
+            try publisher.sample(5)
+            _ = try await recorder.send(RecordingResume(session: "s"))
+            try publisher.sample(5)
+            try await recorder.has(before + 5, of: publisher)
+            let report = try await recorder.stop().report
+            #expect(report.isWhole)
+            #expect(report.streams.first?.paused == 5)
+            let sequences = Array(0..<before) + Array(before + 5..<before + 10)
+            #expect(try await recorder.records().sequences == sequences)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Messages
+import Recording
+import SystemPackage
+import Testing
+
+/// The cases of the ancestors' motion and distance records, by their numbers in SEEDS.
+///
+/// Ours: a record read from a log, whatever its format, has the digits and texts that stand there, and nothing where
+/// nothing stands. Written is what a publisher sends: its digits are copied.
+@Suite(.timeLimit(.minutes(1)))
+struct LogRecordAcceptanceTests {
+    /// Ours: a marker that we write has whole nanoseconds; one with the ancestors' digits is read as it stands.
+    @Test(arguments: LogFormat.allCases)
+    func case39AMarkerKeepsItsDateAndDigits(format: LogFormat) throws {
+        let date = "2018-01-30T15:13:20.597-02:30"
+        let formatter = RecordFormatter(format: format, sensorType: "gyro", fields: ["uptime"])
+        let marker = Marker(.start, time: 1_249_814_083, date: date, stepPath: "Foo Task/step1")
+        let text = formatter.text(marker, origin: 37_245_437_080_208)
+        let written = try write(format, header: formatter.header, text)
+        #expect(written.columns.map(\.text) == ["37246.686894291", "1.249814083", "Foo Task/step1", date, "start"])
+
+        let digits = ["37246.68689429167", "1.2498140833340585"]
+        let theirs = text.replacing("37246.686894291", with: digits[0]).replacing("1.249814083", with: digits[1])
+        let record = try write(format, header: formatter.header, theirs)
+        #expect(record.columns.map(\.text) == digits + ["Foo Task/step1", date, "start"])
+        #expect(record.uptime == 37246.68689429167)
+        #expect(record.timestamp == 1.2498140833340585)
+        #expect(record.date == (try WallTime(iso8601: date)))
+        #expect(record.marker == "start")
+        #expect(record.sensorType == nil)
+    }
+
+    @Test(arguments: LogFormat.allCases)
+    func case40AGyroSampleKeepsItsDigitsAndHasNoDate(format: LogFormat) throws {
+        let digits = ["37246.68689429167", "0.064788818359375", "-0.1324615478515625", "1.50"]
+        let record = try write(format, sensorType: "gyro", fields: ["x", "y", "z"], row: digits)
+        #expect(["uptime", "x", "y", "z"].map { record[$0] } == digits)
+        #expect(record.sensorType == "gyro")
+        #expect(record["timestampDate"] == nil)
+        #expect(record.date == nil)
+        #expect(record.marker == nil)
+    }
+
+    /// Ours: values are numbers; what they refer to is a part of the stream's name.
+    @Test(arguments: LogFormat.allCases)
+    func case41AnAttitudeKeepsItsReferenceAccuracyAndHeading(format: LogFormat) throws {
+        let record = try write(
+            format, sensorType: "attitude.North-West-Up", fields: ["eventAccuracy", "heading", "w"],
+            row: ["37246.68", "4", "270.25", "1"])
+        #expect(record.sensorType == "attitude.North-West-Up")
+        #expect(["eventAccuracy", "heading", "w"].map { record[$0] } == ["4", "270.25", "1"])
+    }
+
+    /// Ours: a value that a publisher does not have is null on the wire.
+    @Test(arguments: LogFormat.allCases)
+    func case42WhatADistanceDoesNotHaveIsAbsent(format: LogFormat) throws {
+        let record = try write(
+            format, sensorType: "distance", fields: ["latitude", "longitude", "totalDistance", "speed"],
+            row: ["12.5", "null", "null", "21.4", "0"])
+        #expect(record["latitude"] == nil)
+        #expect(record["longitude"] == nil)
+        #expect(record["totalDistance"] == "21.4")
+        #expect(record["speed"] == "0", "nothing is not the same as absent")
+    }
+
+    // MARK: Files
+
+    /// Writes one sample as it comes from a publisher, and reads it.
+    private func write(
+        _ format: LogFormat, sensorType: String, fields: [String], row: [String]
+    ) throws -> LogRecord {
+        var formatter = RecordFormatter(format: format, sensorType: sensorType, fields: ["uptime"] + fields)
+        let text = try formatter.text(
+            json: Array("[[\(row.joined(separator: ","))]]".utf8), count: 1,
+            timeline: SessionTimeline(task: "Task", step: "")
+        ).text
+        return try write(format, header: formatter.header, text)
+    }
+
+    /// Writes one formatted record, and reads it.
+    private func write(_ format: LogFormat, header: String, _ record: String) throws -> LogRecord {
+        try withTemporaryDirectory { directory in
+            let file = try LogFile(
+                creating: LogName("walk"), in: directory, format: format, root: .array, startDate: "", header: header)
+            var buffer = ByteBuffer(capacity: 0)
+            buffer.append(utf8: record)
+            try file.append(&buffer, samples: 0)
+            return try onlyRecord(of: file.path, format)
+        }
+    }
+
+    private func onlyRecord(of path: FilePath, _ format: LogFormat) throws -> LogRecord {
+        var scanner = try LogScanner(path, format: format, root: .array)
+        let first = try scanner.next()
+        _ = try #require(first)
+        let record = scanner.record
+        let second = try scanner.next()
+        #expect(second == nil)
+        let isClean = scanner.isClean
+        #expect(isClean)
+        return record
+    }
+}

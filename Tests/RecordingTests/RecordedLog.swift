@@ -1,0 +1,314 @@
+import FoundationEssentials
+import Messages
+import Recording
+import SystemPackage
+import Testing
+
+/// A session of one stream, recorded as the recorder does it: records, lines in the journal, files; and what a recovery
+/// has to find after each record.
+///
+/// Samples are `[uptime, sequence, number of the epoch]`, 100 per second.
+final class RecordedLog {
+    /// How the log stood after a record.
+    struct State {
+        /// Where the record ends in its file.
+        var end: Int
+        var samplesInFile: Int
+        var positions: [RecoveredLog.Position]
+        var written: Int
+        var paused: Int
+        var gaps: [Gap]
+        /// Whether a table's record may be longer, if nothing follows it.
+        var describes: Bool
+        var isStop: Bool
+    }
+
+    let directory: SessionDirectory
+    private(set) var record: SessionRecord
+    /// Of the file being written.
+    private(set) var states: [State] = []
+    private(set) var journal: Journal
+
+    private let format: LogFormat
+    private let root: JSONRoot
+    private let name = LogName("phone_gyro")
+    private let start: WallTime
+    private var file: LogFile
+    private var formatter: RecordFormatter
+    private var timeline = SessionTimeline(task: "W, \"f\"", step: "a\nb")
+    private var buffer = ByteBuffer(capacity: 0)
+    private var index = 0
+    private var positions = [RecoveredLog.Position(epoch: "E1", next: 0)]
+    private var counts = StreamCounts()
+    private var gaps: [Gap] = []
+    private var logged: RecoveredLog.Position?
+    private var lastUptime: Double?
+
+    init(in data: FilePath, _ format: LogFormat, _ root: JSONRoot) throws {
+        self.format = format
+        self.root = root
+        start = try WallTime(iso8601: "2026-11-21T02:55:01.123456Z")
+        record = SessionRecord(
+            session: try SessionIdentifier("s1"), task: "W, \"f\"", step: "a\nb",
+            streams: ["phone/gyro"], format: format, root: root, status: .running, startDate: start)
+        directory = try SessionDirectory.create(record.session, in: data)
+        journal = try Journal(creatingIn: directory.directory)
+        formatter = RecordFormatter(format: format, sensorType: "gyro", fields: ["uptime", "x", "y"])
+        file = try Self.create(name, in: directory.directory, format, root, formatter)
+        record.logs = [
+            SessionRecord.Log(
+                name: name, device: "phone", stream: "gyro", fields: ["uptime", "x", "y"], unit: "rad/s", rate: 100,
+                epochs: [Self.epoch("E1", at: start)], file: name.fileName(format), fileDate: start)
+        ]
+        try save()
+        mark(.start, describes: true)
+        try flush()
+    }
+
+    private static func create(
+        _ name: LogName, in directory: Directory, _ format: LogFormat, _ root: JSONRoot, _ formatter: RecordFormatter
+    ) throws -> LogFile {
+        try LogFile(
+            creating: name, in: directory, format: format, root: root, startDate: "2026-11-21T02:55:01.123Z",
+            header: formatter.header)
+    }
+
+    private static func epoch(_ name: String, at date: WallTime) -> SessionRecord.Epoch {
+        SessionRecord.Epoch(
+            epoch: name, clock: ClockReading(uptime: 1000, date: date), replay: "tcp://127.0.0.1:5551")
+    }
+
+    var log: LogName { name }
+    var path: FilePath { file.path }
+    var terminator: Int { format == .json ? root.end.utf8.count : 0 }
+    private var position: RecoveredLog.Position { positions[positions.count - 1] }
+
+    /// Writes samples that follow on.
+    func samples(_ count: Int) throws {
+        skip()
+        for _ in 0..<count {
+            if logged != position { try line(.position, position, bytes: file.length(adding: buffer.count)) }
+            let sequence = position.next
+            let uptime = 1000 + Double(sequence) / 100
+            let row = Rows(values: [[uptime, Double(sequence), Double(positions.count)]])
+            _ = row.packed().withUnsafeBytes { bytes in
+                formatter.append(packed: bytes, rows: 0..<1, timeline: timeline, origin: 1_000_000_000_000, to: &buffer)
+            }
+            positions[positions.count - 1].next += 1
+            logged = position
+            counts.written += 1
+            lastUptime = uptime
+            try flush(samples: 1)
+        }
+    }
+
+    /// Leaves samples out, as during a pause.
+    func leaveOut(_ count: Int) throws {
+        mark(.pause)
+        try flush()
+        mark(.resume)
+        try flush()
+        skipped += count
+        logged = nil
+        record.pauses.append(SessionRecord.Pause(from: 1, to: 2))
+        try save()
+    }
+
+    /// Samples that were left out and are not seen in the log or its journal before something is written again.
+    private var skipped = 0
+
+    private func skip() {
+        positions[positions.count - 1].next += skipped
+        counts.paused += skipped
+        skipped = 0
+    }
+
+    /// Gives samples up. A count of 0: nobody knows how many.
+    func gap(_ count: Int, isStored: Bool = true) throws {
+        skip()
+        let gap = Gap(
+            epoch: position.epoch, from: position.next, count: count, reason: .notRetained, date: start,
+            afterUptime: lastUptime)
+        gaps.append(gap)
+        mark(.gap(gap))
+        positions[positions.count - 1].next += count
+        if logged != nil, count > 0 { logged = position }
+        try flush()
+        record.logs[0].gaps = isStored ? gaps : record.logs[0].gaps
+        try save()
+    }
+
+    /// The publisher starts anew.
+    func beginEpoch(_ epoch: String) throws {
+        skip()
+        let ended = position
+        positions.append(RecoveredLog.Position(epoch: epoch, next: 0))
+        record.logs[0].epochs.append(Self.epoch(epoch, at: start))
+        try save()
+        try line(.position, ended, bytes: file.length(adding: 0))
+        try line(.position, position, bytes: file.length(adding: 0))
+        logged = position
+    }
+
+    func move(to step: String) throws {
+        mark(.step)
+        try flush()
+    }
+
+    func stop() throws {
+        mark(.stop)
+        try flush()
+    }
+
+    func commit() throws {
+        skip()
+        try file.handle.sync()
+        try line(.commit, position, bytes: file.byteCount)
+        try journal.sync()
+    }
+
+    /// Gives the file its final name.
+    @discardableResult
+    func seal() throws -> SealedFile {
+        try line(.position, position, bytes: 0, samples: 0, segment: segment + 1)
+        let last = try directory.directory.names().compactMap { FinishedName($0, of: name) }.max()
+        return try file.seal(at: start, after: last)
+    }
+
+    /// Goes on in a new file.
+    func rotate(isListed: Bool) throws {
+        skip()
+        let sealed = try seal()
+        unlisted += isListed ? 0 : 1
+        file = try Self.create(name, in: directory.directory, format, root, formatter)
+        states = []
+        logged = position
+        mark(.step, describes: true)
+        try flush()
+        if isListed {
+            record.logs[0].files.append(try sealed.complete(hash: nil))
+            try save()
+        }
+    }
+
+    /// Goes on with what was recovered, as the recorder does.
+    /// - Parameter from: another place than the one that was recovered.
+    func goOn(with recovered: RecoveredSession, from: Int? = nil) throws {
+        let log = try #require(recovered.logs[name])
+        record = recovered.record
+        journal = recovered.journal
+        positions = log.positions
+        if let from { positions[positions.count - 1].next = from }
+        counts = log.counts
+        gaps = log.gaps
+        lastUptime = log.lastUptime
+        index = log.nextIndex
+        unlisted = 0
+        skipped = 0
+        logged = nil
+        states = []
+        if let old = log.file {
+            file = old
+        } else {
+            file = try Self.create(name, in: directory.directory, format, root, formatter)
+            mark(.step, describes: true)
+            try flush()
+        }
+        try save()
+        mark(.resumed, describes: true)
+        try flush()
+    }
+
+    /// Finishes the session.
+    func finish() throws {
+        try stop()
+        try commit()
+        record.logs[0].files.append(try seal().complete(hash: nil))
+        record.logs[0].file = nil
+        record.logs[0].counts = counts
+        record.logs[0].firstUptime = 1000
+        record.logs[0].lastUptime = lastUptime
+        for index in positions.indices { record.logs[0].epochs[index].next = positions[index].next }
+        record.logs[0].isEndKnown = true
+        record.status.rise(to: .finished)
+        record.endDate = WallTime(nanosecondsSince1970: start.nanosecondsSince1970 + 20_000_000_000)
+        try directory.write(SessionReport(record))
+        try save()
+        try directory.writeChecksums()
+    }
+
+    private var unlisted = 0
+    private var segment: Int { record.logs[0].files.count + unlisted }
+
+    func save() throws { try directory.write(record) }
+
+    private func mark(_ event: Marker.Event, describes: Bool = false) {
+        var marker = Marker(
+            event, time: 0, date: "2026-11-21T02:55:01.123Z", stepPath: "W, \"f\"/a\nb")
+        if describes {
+            marker.description = StreamHeader(device: "phone", unit: "rad/s", rate: 100)
+            marker.position = Marker.Position(epoch: position.epoch, from: position.next)
+        }
+        isDescribing = describes
+        isStop = event == .stop
+        formatter.append(marker, origin: 1_000_000_000_000, to: &buffer)
+    }
+
+    private var isDescribing = false
+    private var isStop = false
+
+    private func flush(samples: Int = 0) throws {
+        try file.append(&buffer, samples: samples)
+        states.append(
+            State(
+                end: file.byteCount - terminator, samplesInFile: file.sampleCount, positions: positions,
+                written: counts.written, paused: counts.paused, gaps: gaps, describes: isDescribing, isStop: isStop))
+        isDescribing = false
+        isStop = false
+    }
+
+    private func line(
+        _ kind: JournalEntry.Kind, _ position: RecoveredLog.Position, bytes: Int, samples: Int? = nil,
+        segment: Int? = nil
+    ) throws {
+        try journal.append([
+            JournalEntry(
+                kind, index: index, log: name, segment: segment ?? self.segment, bytes: bytes,
+                samples: samples ?? file.sampleCount, epoch: position.epoch, next: position.next, counts: counts,
+                sealedBytes: bytes == 0 ? file.byteCount : nil, date: start)
+        ])
+        index += 1
+        if segment == nil, let last = states.indices.last, states[last].end == bytes - terminator {
+            states[last].positions = positions
+            states[last].paused = counts.paused
+        }
+    }
+}
+
+/// The formats in which a log can be.
+let logKinds: [(format: LogFormat, root: JSONRoot)] = [
+    (.json, .array), (.json, .dictionary), (.csv, .array), (.tsv, .array),
+]
+
+/// All bytes of a file.
+func bytes(of path: FilePath) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(filePath: path.string)))
+}
+
+/// Replaces what is in a file.
+func write(_ bytes: some Sequence<UInt8>, to path: FilePath) throws {
+    try Data(bytes).write(to: URL(filePath: path.string))
+}
+
+/// The records of a log's file that are whole.
+func records(of path: FilePath, _ format: LogFormat, _ root: JSONRoot) throws -> [LogRecord] {
+    var scanner = try LogScanner(path, format: format, root: root)
+    var records: [LogRecord] = []
+    while try scanner.next() != nil { records.append(scanner.record) }
+    return records
+}
+
+extension JSONRoot {
+    /// What stands behind the last record, written out once more.
+    var end: String { self == .array ? "\n]" : "\n]\n}" }
+}

@@ -1,0 +1,51 @@
+import Messages
+import Recording
+import SystemPackage
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SegmentHashTests {
+    private let log = LogFixture()
+
+    /// A file of a few megabytes, so that parts of it are dropped from memory between the updates.
+    @Test(arguments: [UInt64(3), UInt64.random(in: 0 ... .max)])
+    func aHashTakenPieceByPieceIsThatOfTheWhole(seed: UInt64) throws {
+        var random = SplitMix(state: seed)
+        try withTemporaryDirectory { directory in
+            let file = try log.makeFile(in: directory, .json, .dictionary)
+            var hash = SegmentHash()
+            let batch = log.batches(.json)[1]
+            while file.byteCount < 5 << 20 {
+                let times = Int.random(in: 1...5000, using: &random)
+                try log.append((String(repeating: batch.text, count: times), 2 * times), to: file)
+                try file.handle.sync()
+                try hash.update(
+                    file.handle, upTo: file.stableByteCount, atMost: Int.random(in: 0...2 << 20, using: &random))
+            }
+            #expect(hash.count > 0 && hash.count <= file.stableByteCount)
+            let sealed = try file.seal(at: .now, after: nil)
+            let finished = try sealed.complete(hash: hash)
+            let measured = try FinishedFile.measure(directory.path.appending(finished.name))
+            #expect(finished.sha256 == measured.sha256, "seed \(seed)")
+            #expect(finished.bytes == measured.bytes)
+            #expect(try sealed.complete(hash: nil) == finished)
+        }
+    }
+
+    @Test func aFileThatBecameShorterIsNoticed() throws {
+        try withTemporaryDirectory { directory in
+            let file = try log.makeFile(in: directory)
+            for batch in log.batches(.json) { try log.append(batch, to: file) }
+            var hash = SegmentHash()
+            try hash.update(file.handle, upTo: 20)
+            let other = try FileDescriptor.open(file.path, .writeOnly)
+            try other.closeAfter { try other.resize(to: 50) }
+            #expect(throws: RecordingError.self) { try hash.update(file.handle, upTo: file.stableByteCount) }
+            // Nothing was counted that is not hashed.
+            #expect(hash.count == 20)
+            var fresh = SegmentHash()
+            for end in 1...50 { try fresh.update(file.handle, upTo: end) }
+            #expect(fresh.digits == (try FinishedFile.measure(file.path).sha256))
+        }
+    }
+}

@@ -1,0 +1,491 @@
+import FoundationEssentials
+import Messages
+import Recording
+import Synchronization
+import SystemPackage
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SessionRecoveryTests {
+    /// All that a recovery says, and what it made of the directory.
+    private struct Outcome: Equatable {
+        var record: SessionRecord
+        var positions: [RecoveredLog.Position]
+        var counts: StreamCounts
+        var gaps: [Gap]
+        var lastUptime: Double?
+        var isMarkedStopped: Bool
+        var samplesInFile: Int?
+        var nextIndex: Int
+        var files: [String: [UInt8]]
+    }
+
+    private func files(of directory: Directory) throws -> [String: [UInt8]] {
+        let path = directory.path.string
+        var files: [String: [UInt8]] = [:]
+        for name in try directory.names() {
+            files[name] = Array(try Data(contentsOf: URL(filePath: "\(path)/\(name)")))
+        }
+        return files
+    }
+
+    private func restore(_ files: [String: [UInt8]], to directory: Directory) throws {
+        for name in try directory.names() where files[name] == nil {
+            try FileManager.default.removeItem(atPath: directory.path.appending(name).string)
+        }
+        for (name, bytes) in files { try write(bytes, to: directory.path.appending(name)) }
+    }
+
+    private func recover(_ log: RecordedLog, calls: FileCalls = .unsynced) throws -> Outcome {
+        let recovered = try log.directory.recover(calls: calls)
+        let found = try #require(recovered.logs[log.log])
+        return Outcome(
+            record: recovered.record, positions: found.positions, counts: found.counts, gaps: found.gaps,
+            lastUptime: found.lastUptime, isMarkedStopped: found.isMarkedStopped,
+            samplesInFile: found.file?.sampleCount, nextIndex: found.nextIndex,
+            files: try files(of: log.directory.directory))
+    }
+
+    /// The lengths to which a file is cut: around each record's end, and every fourth of the others. The two roots of
+    /// JSON, and the two tables, begin at different ones.
+    private func lengths(_ count: Int, _ states: [RecordedLog.State], phase: Int) -> [Int] {
+        let isNearEnd = Set(states.flatMap { ($0.end - 3)...($0.end + 4) })
+        return (0...count).filter { $0 % Self.stride == phase % Self.stride || isNearEnd.contains($0) || $0 == count }
+    }
+
+    private static let stride = 4
+
+    /// What a recovery must say where the current file was cut to a length.
+    private func check(
+        _ outcome: Outcome, of log: RecordedLog, cutTo length: Int, _ format: LogFormat,
+        before: RecordedLog.State? = nil,
+        whole: [UInt8], sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        // A marker that describes the stream is not known to be whole before something follows.
+        let kept = log.states.last { $0.end <= length && (format == .json || !$0.describes) }
+        let name = log.log.fileName(format)
+        guard let kept else {
+            #expect(outcome.samplesInFile == nil, sourceLocation: sourceLocation)
+            #expect(outcome.files[name] == nil, sourceLocation: sourceLocation)
+            #expect(outcome.record.logs[0].file == name, sourceLocation: sourceLocation)
+            #expect(outcome.counts.written == before?.written ?? 0, sourceLocation: sourceLocation)
+            return
+        }
+        #expect(outcome.positions == kept.positions, "cut to \(length)", sourceLocation: sourceLocation)
+        #expect(outcome.counts.written == kept.written, sourceLocation: sourceLocation)
+        #expect(outcome.counts.paused == kept.paused, sourceLocation: sourceLocation)
+        #expect(outcome.samplesInFile == kept.samplesInFile, sourceLocation: sourceLocation)
+        #expect(outcome.gaps.map(\.from) == kept.gaps.map(\.from), "cut to \(length)", sourceLocation: sourceLocation)
+        #expect(outcome.gaps.map(\.count) == kept.gaps.map(\.count), sourceLocation: sourceLocation)
+        #expect(outcome.isMarkedStopped == kept.isStop, sourceLocation: sourceLocation)
+        let terminator = whole.suffix(log.terminator)
+        #expect(outcome.files[name] == Array(whole[..<kept.end] + terminator), sourceLocation: sourceLocation)
+    }
+
+    /// A log with everything that moves places.
+    private func makeLog(in data: FilePath, _ kind: Int, isStored: Bool = true) throws -> RecordedLog {
+        let (format, root) = logKinds[kind]
+        let log = try RecordedLog(in: data, format, root)
+        try log.samples(2)
+        try log.commit()
+        try log.samples(1)
+        try log.gap(5, isStored: isStored)
+        try log.samples(1)
+        try log.commit()
+        try log.leaveOut(3)
+        try log.samples(2)
+        try log.beginEpoch("E2")
+        try log.samples(1)
+        try log.gap(0, isStored: isStored)
+        try log.beginEpoch("E3")
+        try log.samples(2)
+        return log
+    }
+
+    @Test(arguments: 0..<4)
+    func aLogCutAnywhereGoesOnExactlyWhereItEnds(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            try log.stop()
+            let whole = try files(of: log.directory.directory)
+            let current = try bytes(of: log.path)
+            for length in lengths(current.count, log.states, phase: kind) {
+                try restore(whole, to: log.directory.directory)
+                try write(current[..<length], to: log.path)
+                let outcome = try recover(log)
+                check(outcome, of: log, cutTo: length, logKinds[kind].format, whole: current)
+                if length % 16 < 4 { #expect(try recover(log) == outcome) }
+            }
+        }
+    }
+
+    /// Gaps that were not stored are found by their markers, also before the last commit.
+    @Test(arguments: 0..<4)
+    func gapsAreFoundOnce(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind, isStored: false)
+            let whole = try files(of: log.directory.directory)
+            let current = try bytes(of: log.path)
+            for state in log.states.dropFirst(2) {
+                try restore(whole, to: log.directory.directory)
+                try write(current[..<state.end], to: log.path)
+                let outcome = try recover(log)
+                #expect(outcome.gaps.map(\.from) == state.gaps.map(\.from))
+                #expect(outcome.gaps.first?.reason == state.gaps.first?.reason)
+                #expect(outcome.gaps.first?.afterUptime == state.gaps.first?.afterUptime)
+                #expect(outcome.record.logs[0].gaps == outcome.gaps)
+            }
+        }
+    }
+
+    /// What a power cut may leave behind the last commit: zeros, garbage, a page of earlier.
+    @Test(arguments: 0..<4)
+    func whatIsNoRecordIsCutOff(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            let whole = try files(of: log.directory.directory)
+            let current = try bytes(of: log.path)
+            for tail in [[UInt8](repeating: 0, count: 10_000), Array("\n\"torn".utf8), Array("\n]\u{0}\u{0}".utf8)] {
+                for state in log.states.dropFirst() {
+                    try restore(whole, to: log.directory.directory)
+                    try write(current[..<state.end] + tail, to: log.path)
+                    let outcome = try recover(log)
+                    check(outcome, of: log, cutTo: state.end, logKinds[kind].format, whole: current)
+                }
+            }
+        }
+    }
+
+    /// Markers in the log say the places too.
+    @Test(arguments: 0..<4)
+    func aJournalCutAnywhereCostsNothing(kind: Int) throws {
+        let (format, root) = logKinds[kind]
+        try withTemporaryDirectory { data in
+            let log = try RecordedLog(in: data.path, format, root)
+            try log.samples(2)
+            try log.commit()
+            try log.gap(5)
+            try log.samples(1)
+            try log.rotate(isListed: false)
+            try log.samples(2)
+            try log.commit()
+            try log.samples(1)
+            let whole = try files(of: log.directory.directory)
+            let journal = try #require(whole[Journal.fileName])
+            let state = try #require(log.states.last)
+            for length in Swift.stride(from: 0, through: journal.count, by: 23) {
+                try restore(whole, to: log.directory.directory)
+                try write(journal[..<length], to: log.directory.directory.path.appending(Journal.fileName))
+                let outcome = try recover(log)
+                #expect(outcome.positions == state.positions)
+                #expect(outcome.counts.written == state.written)
+                #expect(outcome.samplesInFile == state.samplesInFile)
+                #expect(outcome.gaps == state.gaps)
+            }
+            try restore(whole, to: log.directory.directory)
+            try FileManager.default.removeItem(
+                atPath: log.directory.directory.path.appending(Journal.fileName).string)
+            #expect(try recover(log).positions == state.positions)
+            #expect(try log.directory.directory.names().contains(Journal.fileName))
+        }
+    }
+
+    @Test(arguments: 0..<4)
+    func finishedFilesThatAreNotListedAreAdopted(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            try log.rotate(isListed: true)
+            try log.samples(3)
+            try log.rotate(isListed: false)
+            try log.samples(4)
+            try log.leaveOut(2)
+            try log.samples(1)
+            let before = try #require(log.states.last)
+            try log.rotate(isListed: false)
+            try log.samples(2)
+            let whole = try files(of: log.directory.directory)
+            let current = try bytes(of: log.path)
+            for length in lengths(current.count, log.states, phase: kind) {
+                try restore(whole, to: log.directory.directory)
+                try write(current[..<length], to: log.path)
+                let outcome = try recover(log)
+                check(outcome, of: log, cutTo: length, logKinds[kind].format, before: before, whole: current)
+                let files = outcome.record.logs[0].files
+                #expect(files.map(\.samples) == [9, 3, 5])
+                #expect(
+                    files.map(\.name)
+                        == files.compactMap { FinishedName($0.name, of: log.log) }.sorted().map(\.description))
+                for file in files {
+                    let (bytes, digest) = try FinishedFile.measure(log.directory.directory.path.appending(file.name))
+                    #expect((bytes, digest) == (file.bytes, file.sha256))
+                }
+            }
+        }
+    }
+
+    /// A file that was renamed, and then torn by a power cut before it was synced, is the current one again; what came
+    /// after it was not durable, and is asked for again.
+    @Test(arguments: 0..<4)
+    func aFinishedFileThatWasTornIsGoneOnWith(kind: Int) throws {
+        let (format, root) = logKinds[kind]
+        try withTemporaryDirectory { data in
+            let log = try RecordedLog(in: data.path, format, root)
+            try log.samples(2)
+            try log.commit()
+            try log.samples(2)
+            let states = log.states
+            try log.rotate(isListed: false)
+            try log.samples(1)
+            try log.rotate(isListed: false)
+            try log.samples(1)
+            let directory = log.directory.directory
+            let whole = try files(of: directory)
+            let first = try #require(try directory.names().compactMap { FinishedName($0, of: log.log) }.min())
+            let torn = try #require(whole[first.description])
+            for length in Swift.stride(from: states[2].end + kind, to: torn.count, by: 5) {
+                try restore(whole, to: directory)
+                try write(torn[..<length], to: directory.path.appending(first.description))
+                let kept = try #require(states.last { $0.end <= length })
+                if kept.end == states[states.count - 1].end, format != .json { continue }
+                let outcome = try recover(log)
+                #expect(outcome.positions == kept.positions)
+                #expect(outcome.samplesInFile == kept.samplesInFile)
+                #expect(outcome.counts.written == kept.written)
+                #expect(outcome.record.logs[0].files == [])
+                #expect(
+                    outcome.files.keys.sorted()
+                        == [Journal.fileName, log.log.fileName(format), "session.json"].sorted())
+                #expect(try recover(log) == outcome)
+            }
+        }
+    }
+
+    /// A crash in every state that the recovery itself goes through.
+    @Test(arguments: 0..<4)
+    func aRecoveryThatIsCutOffIsDoneAgain(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            let torn = log.states
+            try log.rotate(isListed: false)
+            try log.samples(3)
+            try log.rotate(isListed: false)
+            try log.samples(3)
+            let directory = log.directory.directory
+            let whole = try files(of: directory)
+            let names = try directory.names().compactMap { FinishedName($0, of: log.log) }.sorted().map(\.description)
+            var cases = [whole, whole, whole]
+            cases[0][log.log.fileName(logKinds[kind].format)]?.removeLast(20)
+            cases[1][names[0]] = Array(try #require(whole[names[0]])[..<(torn[torn.count - 2].end + 5)])
+            cases[2][names[1]]?.removeLast(30)
+            for files in cases {
+                for journalTail in ["", "{\"torn"] {
+                    var files = files
+                    files[Journal.fileName]? += Array(journalTail.utf8)
+                    try restore(files, to: directory)
+                    let calls = CutOff()
+                    let expected = try recover(log, calls: calls.cutting(after: .max))
+                    #expect(calls.count > 3)
+                    for number in 0..<calls.count {
+                        try restore(files, to: directory)
+                        #expect(throws: RecordingError.self) {
+                            try recover(log, calls: CutOff().cutting(after: number))
+                        }
+                        #expect(try recover(log) == expected, "cut off after \(number) calls")
+                    }
+                }
+            }
+        }
+    }
+
+    /// Crash after crash, each at another place, with what went on between them.
+    @Test(arguments: 0..<4)
+    func aLogIsGoneOnWithAgainAndAgain(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            let format = logKinds[kind].format
+            var random = SplitMix(state: UInt64(kind) + 42)
+            var epoch = 3
+            for round in 0..<40 {
+                let current = try bytes(of: log.path)
+                // Some of it, or all, was not on disk; with a page of zeros or without.
+                let length = Int.random(in: 0...current.count, using: &random)
+                let isCut = Bool.random(using: &random)
+                if isCut { try write(current[..<length], to: log.path) }
+                let outcome = try recover(log)
+                // Of what was written before the last crash, the states are not known any more.
+                if log.states[0].end <= (isCut ? length : .max), format == .json || log.states[0].describes == false {
+                    check(outcome, of: log, cutTo: isCut ? length : current.count, format, whole: current)
+                }
+                try log.goOn(with: log.directory.recover())
+                #expect(
+                    outcome.record.logs[0].files.reduce(outcome.samplesInFile ?? 0) { $0 + $1.samples }
+                        == outcome.counts.written)
+                for _ in 0..<Int.random(in: 1...6, using: &random) {
+                    switch Int.random(in: 0..<8, using: &random) {
+                    case 0: try log.commit()
+                    case 1: try log.gap(Int.random(in: 1...9, using: &random), isStored: Bool.random(using: &random))
+                    case 2: try log.leaveOut(2)
+                    case 3 where round % 4 == 0:
+                        epoch += 1
+                        try log.beginEpoch("E\(epoch)")
+                    case 4 where round % 5 == 0: try log.rotate(isListed: true)
+                    default: try log.samples(Int.random(in: 1...5, using: &random))
+                    }
+                }
+            }
+            // Each sample once, in order.
+            try log.goOn(with: log.directory.recover())
+            var last: [String: Int] = [:]
+            for file in log.record.logs[0].files.map(\.name) + [log.log.fileName(format)] {
+                let path = log.directory.directory.path.appending(file)
+                for record in try records(of: path, format, logKinds[kind].root) where record.marker == nil {
+                    let number = try #require(record["x"].flatMap { Int($0) })
+                    let epoch = try #require(record["y"])
+                    #expect(number > last[epoch] ?? -1)
+                    last[epoch] = number
+                }
+            }
+        }
+    }
+
+    @Test func aFileThatIsMissingIsToBeMadeAnew() throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, 0)
+            let state = try #require(log.states.last)
+            try log.rotate(isListed: false)
+            try FileManager.default.removeItem(atPath: log.path.string)
+            let outcome = try recover(log)
+            #expect(outcome.samplesInFile == nil)
+            #expect(outcome.record.logs[0].file == log.log.fileName(.json))
+            #expect(outcome.record.logs[0].files.map(\.samples) == [9])
+            #expect(outcome.positions == state.positions)
+            #expect(!outcome.isMarkedStopped)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aLogThatWasStoppedIsClosed(isCommitted: Bool) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, 0)
+            try log.stop()
+            if isCommitted { try log.commit() }
+            let state = try #require(log.states.last)
+            try log.seal()
+            let outcome = try recover(log)
+            #expect(outcome.isMarkedStopped)
+            #expect(outcome.record.logs[0].file == nil)
+            #expect(outcome.record.logs[0].files.map(\.samples) == [9])
+            #expect(outcome.positions == state.positions)
+        }
+    }
+
+    /// The last file of a log was renamed, and a power cut kept its end from the disk: it is gone on with.
+    @Test(arguments: 0..<4)
+    func aLogWhoseLastFileWasTornIsNotClosed(kind: Int) throws {
+        let (format, root) = logKinds[kind]
+        try withTemporaryDirectory { data in
+            let log = try RecordedLog(in: data.path, format, root)
+            try log.samples(2)
+            try log.commit()
+            try log.samples(2)
+            try log.stop()
+            let current = try bytes(of: log.path)
+            let sealed = try log.seal()
+            let path = log.directory.directory.path.appending(sealed.name.description)
+            let whole = try files(of: log.directory.directory)
+            for state in log.states[2...].dropLast() {
+                for tail in [[], Array(current.suffix(log.terminator)), [0, 0]] {
+                    try restore(whole, to: log.directory.directory)
+                    try write(current[..<state.end] + tail, to: path)
+                    let outcome = try recover(log)
+                    check(outcome, of: log, cutTo: state.end, format, whole: current)
+                    #expect(outcome.record.logs[0].file == log.log.fileName(format))
+                    #expect(outcome.record.logs[0].files == [])
+                    #expect(try recover(log) == outcome)
+                }
+            }
+        }
+    }
+
+    @Test func whatIsOverNeedsNoRecovery() throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, 0)
+            #expect(log.directory.needsRecovery())
+            try log.finish()
+            #expect(!log.directory.needsRecovery())
+            let before = try files(of: log.directory.directory)
+            let outcome = try recover(log)
+            #expect(outcome.files == before)
+            #expect(outcome.record == log.record)
+            #expect(outcome.isMarkedStopped)
+        }
+    }
+
+    /// A change of columns may be cut off between the file and what was stored of it.
+    @Test func theColumnsAreThoseOfTheFile() throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, 2)
+            var record = try log.directory.record()
+            record.logs[0].fields = ["uptime", "x", "y", "z"]
+            try log.directory.write(record)
+            #expect(try recover(log).record.logs[0].fields == ["uptime", "x", "y"])
+        }
+    }
+
+    @Test func whatIsWrittenBesideAFileIsRemoved() throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, 0)
+            for name in [".session.json.new", ".journal.ndjson.new"] {
+                try write([1], to: log.directory.directory.path.appending(name))
+            }
+            #expect(try recover(log).files.keys.allSatisfy { !$0.hasPrefix(".") })
+        }
+    }
+}
+
+extension FileCalls {
+    /// The calls without those that only wait for the disk, of which there would be thousands.
+    fileprivate static var unsynced: FileCalls {
+        var calls = FileCalls.system
+        calls.sync = { _ throws(Errno) in }
+        calls.syncAll = { _ throws(Errno) in }
+        return calls
+    }
+}
+
+/// Makes every call fail from a number on, as if the program had been killed there.
+private final class CutOff: Sendable {
+    private let made = Atomic<Int>(0)
+
+    /// How many calls were made.
+    var count: Int { made.load(ordering: .relaxed) }
+
+    func cutting(after number: Int) -> FileCalls {
+        let system = FileCalls.unsynced
+        let pass = { @Sendable [self] () throws(Errno) in
+            guard made.add(1, ordering: .relaxed).oldValue < number else { throw .ioError }
+        }
+        var calls = system
+        calls.write = { descriptor, bytes, offset throws(Errno) in
+            try pass()
+            return try system.write(descriptor, bytes, offset)
+        }
+        calls.resize = { descriptor, length throws(Errno) in
+            try pass()
+            try system.resize(descriptor, length)
+        }
+        calls.sync = { descriptor throws(Errno) in
+            try pass()
+            try system.sync(descriptor)
+        }
+        calls.syncAll = { descriptor throws(Errno) in
+            try pass()
+            try system.syncAll(descriptor)
+        }
+        calls.rename = { old, new throws(Errno) in
+            try pass()
+            try system.rename(old, new)
+        }
+        return calls
+    }
+}

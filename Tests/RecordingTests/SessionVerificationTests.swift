@@ -1,0 +1,266 @@
+import FoundationEssentials
+import Messages
+import Recording
+import SystemPackage
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SessionVerificationTests {
+    /// A finished session of two files, with a pause and two epochs.
+    private func makeLog(in data: FilePath, _ kind: Int, hasGap: Bool = false) throws -> RecordedLog {
+        let (format, root) = logKinds[kind]
+        let log = try RecordedLog(in: data, format, root)
+        try log.samples(2)
+        try log.leaveOut(3)
+        try log.samples(1)
+        try log.rotate(isListed: true)
+        try log.samples(2)
+        try log.beginEpoch("E2")
+        try log.samples(1)
+        if hasGap { try log.gap(7) }
+        return log
+    }
+
+    private func path(_ name: String, of log: RecordedLog) -> FilePath {
+        log.directory.directory.path.appending(name)
+    }
+
+    private func verdict(_ log: RecordedLog) throws -> SessionVerification.Verdict {
+        try SessionDirectory(at: log.directory.directory.path).verify().verdict
+    }
+
+    @Test(arguments: 0..<4)
+    func whatWasRecordedIsWhole(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            try log.finish()
+            let verification = log.directory.verify()
+            #expect(verification.findings == [])
+            #expect(verification.verdict == .whole)
+            #expect(verification.summary == "s1: 6 samples of 1 streams in 2 files: whole")
+        }
+    }
+
+    @Test(arguments: 0..<4)
+    func aGapIsALoss(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind, hasGap: true)
+            try log.finish()
+            let verification = log.directory.verify()
+            #expect(verification.verdict == .loss)
+            #expect(
+                verification.findings.map(\.description) == [
+                    "phone/gyro: lost: 7 samples from 1 of epoch E2, notRetained, given up at 2026-11-21T02:55:01.123456Z"
+                ])
+        }
+    }
+
+    @Test(arguments: 0..<4)
+    func aSessionThatIsNotOverIsALoss(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            try log.commit()
+            let verification = log.directory.verify()
+            #expect(verification.verdict == .loss)
+            #expect(
+                verification.findings.map(\.description) == ["session.json: the session is not over, but running"])
+        }
+    }
+
+    /// One bit of a byte, in every file. `stride` 1 looks at every byte, which takes minutes.
+    @Test(arguments: 0..<4)
+    func eachFlippedBitIsFound(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            try log.finish()
+            var random = SplitMix(state: UInt64(kind) + 7)
+            for name in try log.directory.directory.names().sorted() {
+                let path = path(name, of: log)
+                let whole = try bytes(of: path)
+                let stride = name.hasPrefix("phone") ? 5 : 23
+                for index in Swift.stride(from: kind, to: whole.count, by: stride) {
+                    var flipped = whole
+                    flipped[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                    try write(flipped, to: path)
+                    // Without a session's name there is nothing to be verified.
+                    let verdict = (try? verdict(log)) ?? .damaged
+                    #expect(verdict == .damaged, "\(name), byte \(index): \(whole[index]), \(flipped[index])")
+                }
+                try write(whole, to: path)
+            }
+            #expect(try verdict(log) == .whole)
+        }
+    }
+
+    /// Before there are hashes, what the journal says was on disk must be there.
+    @Test(arguments: 0..<4)
+    func aLogThatIsShorterThanItsCommitIsFound(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            try log.commit()
+            let whole = try bytes(of: log.path)
+            for length in log.states.map(\.end).dropLast() {
+                try write(whole[..<length] + whole.suffix(log.terminator), to: log.path)
+                #expect(try verdict(log) == .damaged)
+            }
+            try write(whole + [0], to: log.path)
+            #expect(try verdict(log) == .damaged)
+        }
+    }
+
+    @Test func whatIsMissingOrTooMuchIsFound() throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, 0)
+            try log.finish()
+            let directory = log.directory.directory
+            for name in try directory.names().sorted() where name != "session.json" {
+                let whole = try bytes(of: path(name, of: log))
+                try FileManager.default.removeItem(atPath: path(name, of: log).string)
+                // Without its last file it is not finished, and says so; without any other one it is damaged.
+                #expect(try verdict(log) == (name == "SHA256SUMS" ? .loss : .damaged), "\(name)")
+                for length in [0, whole.count / 2, whole.count - 1] {
+                    try write(whole[..<length], to: path(name, of: log))
+                    #expect(try verdict(log) == .damaged, "\(name) cut to \(length)")
+                }
+                try write(whole, to: path(name, of: log))
+            }
+            try write([1], to: path("additional", of: log))
+            #expect(try verdict(log) == .damaged)
+            try FileManager.default.removeItem(atPath: path("additional", of: log).string)
+            #expect(try verdict(log) == .whole)
+            try FileManager.default.removeItem(atPath: path("session.json", of: log).string)
+            #expect(throws: RecordingError.self) { try verdict(log) }
+            #expect(log.directory.verify().verdict == .damaged)
+        }
+    }
+
+    /// Somebody who changes a file may take the hashes anew; what the files say of each other tells all the same.
+    @Test(arguments: 0..<4)
+    func filesThatDoNotFitEachOtherAreFound(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            try log.finish()
+            let original = try log.directory.record()
+            let report = try log.directory.report()
+
+            func expectDamage(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+                try log.directory.writeChecksums()
+                let verification = log.directory.verify()
+                #expect(verification.verdict == .damaged, sourceLocation: sourceLocation)
+                #expect(
+                    verification.findings.contains { $0.description.contains(text) }, "\(verification.findings)",
+                    sourceLocation: sourceLocation)
+                try log.directory.write(original)
+                try log.directory.write(report)
+            }
+
+            // A record twice.
+            let file = path(original.logs[0].files[1].name, of: log)
+            let whole = try bytes(of: file)
+            var scanner = try LogScanner(file, format: logKinds[kind].format, root: logKinds[kind].root)
+            _ = try scanner.next()
+            let start = scanner.end
+            _ = try scanner.next()
+            try write(whole[..<scanner.end] + whole[start...], to: file)
+            try expectDamage("has 4 samples in place of 3")
+            try write(whole[..<start] + whole[scanner.end...], to: file)
+            try expectDamage("has 2 samples in place of 3")
+            try write(whole, to: file)
+
+            var other = report
+            other.streams[0].received += 1
+            try log.directory.write(other)
+            try expectDamage("report.json: does not fit")
+
+            var record = original
+            record.logs[0].counts.paused = 0
+            try log.directory.write(record)
+            try log.directory.write(SessionReport(record))
+            try expectDamage("its epochs have 9 samples")
+
+            record = original
+            record.logs[0].gaps = [Gap(epoch: "E1", from: 1, count: 1, reason: .notRetained)]
+            record.logs[0].epochs[0].next += 1
+            try log.directory.write(record)
+            try log.directory.write(SessionReport(record))
+            try expectDamage("its log does not have the gap")
+
+            record = original
+            record.logs[0].files.removeLast()
+            try log.directory.write(record)
+            try log.directory.write(SessionReport(record))
+            try expectDamage("is not in session.json")
+
+            try log.directory.writeChecksums()
+            #expect(log.directory.verify().verdict == .whole)
+        }
+    }
+
+    @Test(arguments: 0..<4)
+    func aPlaceThatGoesBackIsFound(kind: Int) throws {
+        let (format, root) = logKinds[kind]
+        try withTemporaryDirectory { data in
+            let log = try RecordedLog(in: data.path, format, root)
+            try log.samples(3)
+            try log.commit()
+            // Goes on with a place of earlier, as if samples were recorded twice.
+            let recovered = try log.directory.recover()
+            try log.goOn(with: recovered, from: 1)
+            #expect(log.directory.verify().findings.contains { $0.text.hasPrefix("goes back to sample 1 of epoch E1") })
+        }
+    }
+
+    // MARK: Recovery of a copy
+
+    @Test(arguments: 0..<4)
+    func aCopyIsRecoveredAndTheOriginalStays(kind: Int) throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, kind)
+            try log.commit()
+            try log.samples(2)
+            let whole = try bytes(of: log.path)
+            try write(whole.dropLast(log.terminator + 3), to: log.path)
+            let names = try log.directory.directory.names().sorted()
+            let copy = data.path.appending("copy")
+            let recovered = try SessionDirectory.recover(copyOf: log.directory.directory.path, to: copy)
+            let verification = recovered.verify()
+            #expect(
+                verification.findings.map(\.description) == ["session.json: failure: cut off; recovered offline"])
+            #expect(verification.samples == 7)
+            #expect(try recovered.record().status == .failed)
+            #expect(try recovered.report().streams[0].received == 10)
+            #expect(try log.directory.directory.names().sorted() == names)
+            #expect(try bytes(of: log.path) == Array(whole.dropLast(log.terminator + 3)))
+            let error = try #require(throws: RecordingError.self) {
+                try SessionDirectory.recover(copyOf: log.directory.directory.path, to: copy)
+            }
+            #expect(error.code == .alreadyExists)
+        }
+    }
+
+    @Test func aSessionThatOnlyLacksItsLastFilesIsWholeAgain() throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, 0)
+            try log.stop()
+            let recovered = try SessionDirectory.recover(
+                copyOf: log.directory.directory.path, to: data.path.appending("a"))
+            #expect(recovered.verify().findings == [])
+            #expect(try recovered.record().status == .finished)
+            // One that is whole is only copied.
+            let again = try SessionDirectory.recover(
+                copyOf: recovered.directory.path, to: data.path.appending("b"))
+            #expect(again.verify().verdict == .whole)
+        }
+    }
+
+    @Test func withoutItsRecordNothingIsRecovered() throws {
+        try withTemporaryDirectory { data in
+            let log = try makeLog(in: data.path, 0)
+            try write([], to: path("session.json", of: log))
+            #expect(throws: RecordingError.self) {
+                try SessionDirectory.recover(copyOf: log.directory.directory.path, to: data.path.appending("copy"))
+            }
+            #expect(!Directory(data.path.appending("copy")).isThere)
+        }
+    }
+}

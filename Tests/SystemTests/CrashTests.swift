@@ -1,0 +1,246 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What a recorder promises when it is killed: the session goes on, and each sample is there once, in order.
+///
+/// The crash laboratory does the same at random instants, many times; these are the cases with a name.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct CrashTests {
+    /// The publisher's options: a second of noise is as good as another, since each sample differs.
+    private static let noise = ["--signal", "noise:seed=1", "--rate", "500", "--batch", "5", "--device", "phone"]
+
+    /// Each sample of a stream once and in order: on the publisher's grid, with nothing between them missing.
+    private static func expectWhole(_ samples: [LogRecord], rate: Double) {
+        let steps = zip(samples, samples.dropFirst()).map { ($1.uptime - $0.uptime) * rate }
+        #expect(steps.allSatisfy { abs($0 - 1) < 1e-3 }, "\(steps.filter { abs($0 - 1) >= 1e-3 })")
+        #expect(Set(samples.map(\.x)).count == samples.count)
+    }
+
+    @Test(arguments: [nil, 8_000])
+    func case4AKilledRecorderGoesOnWithItsSession(maximumFileSize: Int?) async throws {
+        try await Cutoff.run { cutoff in
+            try await cutoff.publisher(Self.noise) { _ in
+                try await cutoff.recorder { recorder in
+                    try await cutoff.start(
+                        RecordingStart(
+                            session: "walk", task: "Walk", step: "out", streams: ["phone/"],
+                            maximumFileSize: maximumFileSize))
+                    try await cutoff.more(200, in: "walk")
+                    try await cutoff.kill(recorder)
+                }
+                // Twice in a row, the second time as soon as it is there.
+                try await cutoff.recorder { try await cutoff.kill($0) }
+                try await cutoff.recorder { recorder in
+                    try await cutoff.more(200, in: "walk")
+                    let result = try await cutoff.stop("walk")
+                    #expect(result.report.isWhole, "\(result.report)")
+                    let stream = try #require(result.report.streams.first)
+                    #expect(stream.isEndKnown)
+                    #expect(stream.recovered > 0)
+                    #expect((1...2).contains(result.report.restarts?.count ?? 0))
+                    let clock = try #require(result.report.clocks?.first)
+                    // At the end at least: the first second may end by a kill.
+                    #expect(clock.comparisons >= 1)
+                    #expect(abs(clock.last) <= clock.uncertainty + 1e-3)
+                    let log = try #require(result.logs.first)
+                    #expect(maximumFileSize == nil ? log.files.count == 1 : log.files.count > 2)
+                    let records = try cutoff.records(of: log, in: result)
+                    let samples = records.filter { $0.marker == nil }
+                    #expect(samples.count == stream.received)
+                    #expect(samples.count == stream.expected)
+                    Self.expectWhole(samples, rate: 500)
+                    #expect(records.first?.marker == "start")
+                    #expect(records.last?.marker == "stop")
+                    #expect(records.filter { $0.marker == "resumed" }.count == result.report.restarts?.count)
+                    try recorder.send(.terminate)
+                    #expect(try await recorder.end() == .exited(0))
+                }
+            }
+        }
+    }
+
+    @Test func stepsAndPausesSurviveAKill() async throws {
+        try await Cutoff.run { cutoff in
+            try await cutoff.publisher(Self.noise) { _ in
+                try await cutoff.recorder { recorder in
+                    try await cutoff.start(
+                        RecordingStart(session: "walk", task: "Walk", step: "out", streams: ["phone/"], format: "json"))
+                    try await cutoff.more(100, in: "walk")
+                    _ = try await cutoff.ask(RecordingMoveTo(session: "walk", step: "back"))
+                    _ = try await cutoff.ask(RecordingPause(session: "walk"))
+                    // Some are left out before the kill, and some are taken after the pause.
+                    let paused = try await cutoff.published()
+                    try await eventually("samples in the pause") { try await cutoff.published() > paused + 100 }
+                    _ = try await cutoff.ask(RecordingResume(session: "walk"))
+                    try await cutoff.more(20, in: "walk")
+                    _ = try await cutoff.ask(RecordingPause(session: "walk"))
+                    try await cutoff.kill(recorder)
+                }
+                try await cutoff.recorder { _ in
+                    let status = try await cutoff.ask(RecordingStatus(session: "walk"))
+                    #expect(status.step == "Walk/back")
+                    #expect(status.paused)
+                    _ = try await cutoff.ask(RecordingResume(session: "walk"))
+                    try await cutoff.more(100, in: "walk")
+                    let result = try await cutoff.stop("walk")
+                    let stream = try #require(result.report.streams.first)
+                    #expect(result.report.isWhole, "\(result.report)")
+                    #expect(stream.paused > 100)
+                    let span = try #require(stream.epochs?.first)
+                    #expect(span.next - span.from == stream.received)
+                    let records = try cutoff.records(of: #require(result.logs.first), in: result)
+                    let samples = records.filter { $0.marker == nil }
+                    #expect(samples.count == stream.received - stream.paused)
+                    #expect(Set(samples.map(\.x)).count == samples.count)
+                    #expect(samples.map(\.uptime) == samples.map(\.uptime).sorted())
+                    #expect(Set(samples.map(\.stepPath)) == ["Walk/out", "Walk/back"])
+                    let pauses = records.filter { $0.marker == "pause" || $0.marker == "resume" }.map(\.marker)
+                    #expect(pauses == ["pause", "resume", "pause", "resume"])
+                }
+            }
+        }
+    }
+
+    @Test func aPublisherThatIsKilledAndComesBackIsRecordedOn() async throws {
+        try await Cutoff.run { cutoff in
+            try await cutoff.recorder { recorder in
+                try await cutoff.publisher(Self.noise) { publisher in
+                    try await cutoff.start(RecordingStart(session: "walk", streams: ["phone/"]))
+                    try await cutoff.more(200, in: "walk")
+                    try await cutoff.kill(publisher)
+                }
+                try await cutoff.publisher(Self.noise) { _ in
+                    try await cutoff.more(200, in: "walk")
+                    let result = try await cutoff.stop("walk")
+                    #expect(result.report.isWhole, "\(result.report)")
+                    let stream = try #require(result.report.streams.first)
+                    #expect(stream.epochs?.count == 2)
+                    #expect(stream.epochs?.last?.from == 0)
+                    let samples = try cutoff.records(of: #require(result.logs.first), in: result)
+                        .filter { $0.marker == nil }
+                    #expect(samples.count == stream.received)
+                    let uptimes = samples.map(\.uptime)
+                    #expect(uptimes == uptimes.sorted())
+                    #expect(Set(uptimes).count == uptimes.count)
+                }
+                try recorder.send(.terminate)
+                #expect(try await recorder.end() == .exited(0))
+            }
+        }
+    }
+
+    @Test func whatNobodyCanTellAnyMoreIsSaid() async throws {
+        try await Cutoff.run { cutoff in
+            try await cutoff.publisher(Self.noise) { publisher in
+                try await cutoff.recorder { recorder in
+                    try await cutoff.start(RecordingStart(session: "walk", streams: ["phone/"]))
+                    try await cutoff.more(200, in: "walk")
+                    try await cutoff.kill(recorder)
+                }
+                // It goes on without a recorder, and takes what it has with it.
+                try await cutoff.kill(publisher)
+            }
+            try await cutoff.publisher(Self.noise) { _ in
+                try await cutoff.recorder { recorder in
+                    try await cutoff.more(100, in: "walk")
+                    let result = try await cutoff.stop("walk")
+                    #expect(!result.report.isWhole)
+                    let gap = try #require(result.report.streams.first?.gaps.first)
+                    #expect(gap.reason == .epochEnded)
+                    #expect(gap.count == 0)
+                    #expect(result.report.streams.first?.gaps.count == 1)
+                    let records = try cutoff.records(of: #require(result.logs.first), in: result)
+                    #expect(records.filter { $0.marker == "gap" }.map(\.from) == [gap.from])
+                    try recorder.send(.terminate)
+                    #expect(try await recorder.end() == .exited(3))
+                }
+            }
+        }
+    }
+
+    @Test func aStopThatWasCutOffIsFinished() async throws {
+        try await Cutoff.run { cutoff in
+            try await cutoff.publisher(Self.noise) { publisher in
+                try await cutoff.recorder { recorder in
+                    try await cutoff.start(RecordingStart(session: "walk", streams: ["phone/"]))
+                    try await cutoff.more(200, in: "walk")
+                    // The publisher hangs, so the stop has to wait for it.
+                    try publisher.send(.stop)
+                    let stop = Task { try await cutoff.stop("walk", with: cutoff.otherRequests()) }
+                    try await eventually("the stop") {
+                        try await cutoff.status("walk") == "waitingToStop"
+                    }
+                    try await cutoff.kill(recorder)
+                    try publisher.send(.resume)
+                    try await cutoff.recorder { _ in
+                        // The question was asked again by itself.
+                        let result = try await stop.value
+                        #expect(result.status == "finished")
+                        #expect(result.report.isWhole, "\(result.report)")
+                        let samples = try cutoff.records(of: #require(result.logs.first), in: result)
+                            .filter { $0.marker == nil }
+                        Self.expectWhole(samples, rate: 500)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func aSecondRecorderOnOneDataDirectoryIsRefused() async throws {
+        try await Cutoff.run { cutoff in
+            try await cutoff.recorder { _ in
+                try await ProgramUnderTest.run(
+                    "recorder",
+                    arguments: [
+                        "--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*", "--data",
+                        cutoff.directory.string,
+                    ], in: cutoff.directory
+                ) { second in
+                    try await second.complaint(containing: "a recorder uses it")
+                    #expect(try await second.end() == .exited(78))
+                }
+            }
+        }
+    }
+
+    @Test func aSessionWhoseDirectoryIsRemovedFailsAndTheRecorderLives() async throws {
+        try await Cutoff.run { cutoff in
+            try await cutoff.publisher(Self.noise) { _ in
+                try await cutoff.recorder { _ in
+                    try await cutoff.start(RecordingStart(session: "gone", streams: ["phone/"]))
+                    try await cutoff.more(100, in: "gone")
+                    try FileManager.default.removeItem(
+                        atPath: cutoff.directory.appending("recordings/gone").string)
+                    try await eventually("the failure") { try await cutoff.status("gone") == "failed" }
+                    let result = try await cutoff.stop("gone")
+                    #expect(result.status == "failed")
+                    #expect(result.report.failures.contains { $0.contains("removed") })
+                    try await cutoff.start(RecordingStart(session: "next", streams: ["phone/"]))
+                    try await cutoff.more(100, in: "next")
+                    #expect(try await cutoff.stop("next").report.isWhole)
+                }
+            }
+        }
+    }
+}
+
+extension Cutoff {
+    /// Asks the recorder.
+    func ask<Params: Request>(_ request: Params) async throws -> Params.Reply {
+        try await recordings.send(request, timeout: .seconds(10))
+    }
+
+    /// The status of a session.
+    func status(_ session: String) async throws -> String {
+        try await recordings.send(RecordingStatus(session: session), timeout: .seconds(10)).status
+    }
+
+    /// How many samples the first stream has published.
+    func published() async throws -> Int {
+        try await streams.send(StreamsList(), timeout: .seconds(10)).streams.first?.nextSequence ?? 0
+    }
+}
