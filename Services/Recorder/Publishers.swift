@@ -1,5 +1,6 @@
 import MessageBus
 import Messages
+import ServiceKit
 import ZeroMQ
 
 /// How a recorder asks its publishers. Each task that asks has a socket of its own, so that a publisher which does not
@@ -27,6 +28,8 @@ struct Publishers: Sendable {
 
     /// How many round trips a comparison of clocks takes the shortest of.
     private static let roundTrips = 8
+    /// How long all of them may take.
+    private static let comparisonLimit = TimeSpan.seconds(1)
 
     /// Compares publishers' clocks with ours. Those that do not answer in time, or do not know how, are left out.
     func clocks(at endpoints: Set<String>) async -> [ClockComparison] {
@@ -43,7 +46,8 @@ struct Publishers: Sendable {
     private func clock(at endpoint: String) async throws -> ClockComparison? {
         let client = try client(for: endpoint)
         var best: ClockComparison?
-        for _ in 0..<Self.roundTrips {
+        let deadline = MonotonicClock.now + Self.comparisonLimit.nanoseconds
+        for _ in 0..<Self.roundTrips where MonotonicClock.now < deadline {
             let start = MonotonicClock.now
             let date = WallTime.now
             let clock = try await client.send(ServiceClock(), timeout: .milliseconds(500)).clock

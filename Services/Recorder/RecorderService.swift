@@ -90,6 +90,8 @@ struct RecorderService: Service {
             } catch is ZeroMQError {
                 guard MonotonicClock.now < deadline else {
                     await engine.giveUp(request, reason: .publisherUnreachable, in: session)
+                    // What is missing next gets its own time.
+                    deadline = MonotonicClock.now + settings.recoveryLimit.nanoseconds
                     continue
                 }
                 try await Task.sleep(for: Self.retryPause)

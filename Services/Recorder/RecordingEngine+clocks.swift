@@ -23,15 +23,15 @@ extension RecordingEngine {
     /// Compares the clocks of a session's publishers, those that it is time for.
     /// - Parameter isLast: all of them.
     func compareClocks(of session: Session, isLast: Bool = false) async {
-        let now = WallTime.now.nanosecondsSince1970
-        let age = now - session.record.startDate.nanosecondsSince1970
+        let now = MonotonicClock.now
+        let age = WallTime.now.nanosecondsSince1970 - session.record.startDate.nanosecondsSince1970
         let interval = max(Self.comparisonInterval.nanoseconds, age / 50)
         let endpoints = session.order.reduce(into: Set()) { $0.formUnion(session.streams[$1]?.publishers ?? []) }
         let due = endpoints.filter { endpoint in
-            let last = session.record.clocks.last { $0.endpoint == endpoint }
-            guard !isLast, let last else { return true }
-            return now - last.date.nanosecondsSince1970 >= interval
+            guard !isLast, let last = session.comparedAt[endpoint] else { return true }
+            return now - last >= interval
         }
+        for endpoint in due { session.comparedAt[endpoint] = now }
         for comparison in await publishers.clocks(at: due) where session.isRecording { session.note(comparison) }
     }
 }

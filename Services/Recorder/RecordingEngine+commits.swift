@@ -17,62 +17,73 @@ extension RecordingEngine {
             // Ticks lie on a grid, so that a slow disk does not stretch the rhythm; those that passed meanwhile are skipped.
             tick += interval * (1 + max(0, (MonotonicClock.now - tick) / interval))
             try await thread.sleep(until: tick)
-            if MonotonicClock.now >= lookedAtDisk + Self.diskInterval.nanoseconds { lookAtDisk() }
-            for session in Array(sessions.values) {
+            if MonotonicClock.now >= lookedAtDisk + Self.diskInterval.nanoseconds {
+                lookAtDisk()
+                await storeAgain()
+                await goOnWithTheRest()
+            }
+            for session in sessions.values {
                 if let deadline = session.deadline, MonotonicClock.now >= deadline, session.status == .running {
                     ordering.yield(.stop(session: session.identifier))
                 }
-                if session.isRecording {
-                    goOnInNewFiles(session)
-                    await commit(session)
-                }
+                if session.isRecording { goOnInNewFiles(session) }
             }
+            await commit(sessions.values.filter(\.isRecording))
         }
     }
 
     /// Begins new files where the present ones are old enough: also where nothing arrives.
     private func goOnInNewFiles(_ session: Session) {
         do {
-            for name in session.order { try session.streams[name]?.log.goOnIfOld(at: .now) }
+            for name in session.order { try session.streams[name]?.log.goOnIfOld() }
         } catch {
             fail(session, error)
         }
     }
 
-    /// Makes everything written so far durable.
-    /// - Parameter isLast: return only when commits that began earlier are over too.
-    func commit(_ session: Session, isLast: Bool = false) async {
-        var published: [Int64] = []
-        swap(&published, &session.uncommitted)
-        let outcome: CommitLog.Outcome
-        do {
-            let work = try session.work(isLast: isLast)
-            guard isLast || work.record != nil || !work.points.isEmpty || !work.sealed.isEmpty else { return }
-            outcome = await session.commits.commit(work)
-        } catch {
-            fail(session, error)
-            return
+    /// Makes everything that sessions wrote so far durable.
+    /// - Parameter isLast: with all that they know; return only when commits that began earlier are over too.
+    func commit(_ sessions: [Session], isLast: Bool = false) async {
+        var committed: [(session: Session, published: [Int64])] = []
+        var works: [GroupCommit.Work] = []
+        for session in sessions {
+            do {
+                let work = try session.work(isLast: isLast)
+                if !isLast, work.record == nil, work.points.isEmpty, work.sealed.isEmpty { continue }
+                works.append(work)
+                committed.append((session, session.takeUncommitted()))
+            } catch {
+                session.keepSealed()
+                fail(session, error)
+            }
         }
-        announce(outcome.finished, of: session)
-        if let failure = outcome.failure {
-            session.keepSealed()
-            fail(session, failure)
-            return
-        }
+        if works.isEmpty { return }
+        let outcomes = await commits.commit(works)
         let now = WallTime.now.nanosecondsSince1970
-        for time in published { session.latencies.record(nanoseconds: now - time) }
-        health.measure("commitLatencyMedianSeconds", Double(session.latencies.median) / 1e9)
-        health.measure("commitLatency99PercentSeconds", Double(session.latencies.percentile99) / 1e9)
+        for ((session, published), outcome) in zip(committed, outcomes) {
+            announce(outcome.finished, of: session)
+            if let failure = outcome.failure {
+                session.keepSealed()
+                fail(session, failure)
+                continue
+            }
+            for time in published { session.latencies.record(nanoseconds: now - time) }
+            health.measure("commitLatencyMedianSeconds", Double(session.latencies.median) / 1e9)
+            health.measure("commitLatency99PercentSeconds", Double(session.latencies.percentile99) / 1e9)
+        }
     }
 
     private func announce(_ finished: [(log: LogName, file: FinishedFile)], of session: Session) {
-        for (log, index, file) in session.add(finished) {
-            publish(
-                SegmentFinished(
-                    source: Self.source, sequence: index, session: session.identifier.text, log: log.text,
-                    path: session.directory.relativePath(of: file.name), bytes: file.bytes, samples: file.samples,
-                    sha256: file.sha256))
-        }
+        for (log, index, file) in session.add(finished) { publish(file, at: index, of: log, in: session) }
+    }
+
+    /// Publishes that a log file is finished.
+    func publish(_ file: FinishedFile, at index: Int, of log: LogName, in session: Session) {
+        publish(
+            SegmentFinished(
+                source: Self.source, sequence: index, session: session.identifier.text, log: log.text,
+                path: session.directory.relativePath(of: file.name), bytes: file.bytes, samples: file.samples,
+                sha256: file.sha256))
     }
 
     /// Looks how much room there is, ends sessions before there is none, and stores what found none before.
@@ -90,9 +101,6 @@ extension RecordingEngine {
             }
         } else {
             health.clear("disk")
-        }
-        for session in unstored.values {
-            if (try? session.finish(.failed, at: .now)) != nil { unstored[session.identifier] = nil }
         }
         if sessions.isEmpty, unstored.isEmpty { _ = try? reserve.restore() }
     }

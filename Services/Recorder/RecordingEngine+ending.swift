@@ -66,8 +66,7 @@ extension RecordingEngine {
         for description in await publishers.streams(at: asked, timeout: Self.listTimeout)
         where session.status == .waitingToStop && session.wants(description.name) {
             guard let stream = stream(for: description, from: nil, in: session) else { continue }
-            stream.intake.end(epoch: description.epoch, before: description.nextSequence)
-            stream.isEndKnown = true
+            stream.end(description)
         }
         let streams = session.order.compactMap { session.streams[$0] }
         // What is under way first; what has not come by then is asked for.
@@ -83,7 +82,9 @@ extension RecordingEngine {
                 return streams.allSatisfy(\.intake.isComplete)
             }
         }
-        if lastCall == nil, streams.contains(where: \.isEndKnown) { await compareClocks(of: session, isLast: true) }
+        if lastCall == nil, session.status == .waitingToStop, streams.contains(where: \.isEndKnown) {
+            await compareClocks(of: session, isLast: true)
+        }
         for pattern in session.record.streams where !session.hasMet(pattern) {
             session.note(failure: "there was no stream '\(pattern)' while the session ran")
         }
@@ -100,42 +101,41 @@ extension RecordingEngine {
     func close(_ session: Session) async {
         rise(session, to: .processingResults)
         routes = []
-        let streams = session.order.compactMap { session.streams[$0] }
-        // What is still waited for has not come in time; what waits behind it goes to the log.
-        attempt(session) {
-            for stream in streams {
+        let end = WallTime.now
+        for stream in session.order.compactMap({ session.streams[$0] }) {
+            attempt(session) {
+                // What is still waited for has not come in time; what waits behind it goes to the log.
+                _ = try stream.resume(timeline: session.timeline)
                 while stream.intake.recovery != nil || stream.intake.expectEnd() {
                     try stream.giveUp(.publisherUnreachable, timeline: session.timeline)
                 }
             }
-        }
-        let end = WallTime.now
-        for stream in streams {
             stream.noteUnknownEnds(timeline: session.timeline)
-            attempt(session) { try session.close(stream, at: end) }
-            guard !stream.log.isClosed else { continue }
-            // It finds no room. What is on disk gets its final name all the same.
-            stream.abandon()
-            attempt(session) { try session.close(stream, at: end) }
+            attempt(session) { try stream.close(at: end, timeline: session.timeline) }
+            announceGaps(of: stream, in: session)
         }
-        for stream in streams { announceGaps(of: stream, in: session) }
-        await commit(session, isLast: true)
-        if session.isWaitingForFiles { await commit(session, isLast: true) }
+        await commit([session], isLast: true)
+        // What failed may work now: room was made for it.
+        if session.isWaitingForFiles { await commit([session], isLast: true) }
         var isFinished = false
-        attempt(session) { isFinished = try session.finish(.finished, at: end) }
-        // The first attempt may be what failed.
-        if session.status == .failed {
+        do {
+            isFinished = try session.finish(.finished, at: end)
+        } catch {
+            fail(session, error)
+            // The first attempt may be what failed.
             do {
                 _ = try session.finish(.failed, at: end)
             } catch {
                 keep(session, error)
             }
         }
+        if session.isWaitingForFiles { unstored[session.identifier] = session }
         if isFinished { publish(.status, of: session) }
         let report = session.report
         publish(.report, of: session, report: report)
         if !report.isWhole { loss.raise() }
         sessions[session.identifier] = nil
+        await commits.forget(session.identifier)
         await unsubscribe(from: Set(session.record.streams))
         logger.notice(
             "recording ended",
@@ -149,6 +149,16 @@ extension RecordingEngine {
             metadata: ["session": "\(session.identifier)", LogKey.error: "\(error)"])
         guard unstored.count < Self.maximumUnstored else { return }
         unstored[session.identifier] = session
+    }
+
+    /// Tries again to store the ends of sessions.
+    func storeAgain() async {
+        for session in Array(unstored.values) where session.directory.directory.isThere {
+            await commit([session], isLast: true)
+            guard (try? session.finish(.failed, at: .now)) != nil, !session.isWaitingForFiles else { continue }
+            unstored[session.identifier] = nil
+            logger.notice("the end of a recording was stored", metadata: ["session": "\(session.identifier)"])
+        }
     }
 
     /// Lets a session's status rise, and tells everybody.

@@ -30,7 +30,7 @@ extension RecordingEngine {
             _ = try? reserve.restore()
             session = try Session(
                 identifier, request: request, format: format, root: root, startDate: startDate, data: data,
-                resources: resources)
+                maximumHeldBytes: settings.holdLimit)
         } catch {
             await unsubscribe(from: patterns)
             throw error
@@ -62,7 +62,16 @@ extension RecordingEngine {
 
     /// Opens the logs of the streams that are there, each from where it stands.
     private func begin(_ session: Session, with streams: [StreamDescription]) throws -> RecordingStart.Reply {
-        for description in streams.sorted(by: { $0.topic < $1.topic }) where session.wants(description.name) {
+        let wanted = streams.filter { description in
+            session.wants(description.name)
+                && (try? StreamRecording.check(description, startDate: session.record.startDate)) != nil
+        }.sorted { $0.topic < $1.topic }
+        do {
+            try session.plan(wanted)
+        } catch {
+            fail(session, error)
+        }
+        for description in wanted where session.status == .starting {
             _ = stream(for: description, from: description.nextSequence, in: session)
         }
         do {

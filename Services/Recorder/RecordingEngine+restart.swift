@@ -6,31 +6,60 @@ import ZeroMQ
 
 /// What was cut off: sessions that a recorder was killed in, or a power cut ended.
 extension RecordingEngine {
+    /// Room that a repair needs: a file that is begun, a marker, a record of the session.
+    private static let repairRoom = 4 << 20
+
     /// Repairs the sessions that were cut off and goes on with them. Call it once, before anything else is done.
     ///
-    /// One that can't be read is left as it is, and health says so.
+    /// One that can't be gone on with is left as it is, and health says so. Where the disk was full, it is tried again.
     func goOnWithSessions() async throws {
-        for identifier in try SessionDirectory.sessions(in: data) {
+        for identifier in try SessionDirectory.sessions(in: data) { await goOn(with: identifier) }
+        _ = try? reserve.restore()
+    }
+
+    /// Tries again what a full disk kept from going on.
+    func goOnWithTheRest() async {
+        guard !cutOff.isEmpty, freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree) else { return }
+        let identifiers = cutOff
+        cutOff = []
+        for identifier in identifiers { await goOn(with: identifier) }
+        if cutOff.isEmpty { health.clear("restart") }
+    }
+
+    private func goOn(with identifier: SessionIdentifier) async {
+        do {
+            let directory = try SessionDirectory.open(identifier, in: data)
+            guard directory.needsRecovery() else { return }
             do {
-                let directory = try SessionDirectory.open(identifier, in: data)
-                guard directory.needsRecovery() else { continue }
-                let recovered = try directory.recover()
-                try await goOn(with: Session(recovered, in: directory, resources: resources))
-            } catch {
-                logger.error(
-                    "a session could not be gone on with",
-                    metadata: ["session": "\(identifier)", LogKey.error: "\(error)"])
-                health.report(.degraded, "session \(identifier) could not be gone on with: \(error)", for: "restart")
+                try await goOn(with: directory)
+            } catch let error as RecordingError where error.code == .noSpace {
+                try? reserve.release()
+                try await goOn(with: directory)
             }
+        } catch {
+            if (error as? RecordingError)?.code == .noSpace { cutOff.append(identifier) }
+            logger.error(
+                "a session could not be gone on with",
+                metadata: ["session": "\(identifier)", LogKey.error: "\(error)"])
+            health.report(.degraded, "session \(identifier) could not be gone on with: \(error)", for: "restart")
         }
     }
 
-    private func goOn(with session: Session) async throws {
+    private func goOn(with directory: SessionDirectory) async throws {
+        let known = try directory.record().logs.reduce(into: Set()) { $0.formUnion($1.files.map(\.name)) }
+        let recovered = try directory.recover()
+        let session = try Session(recovered, in: directory, maximumHeldBytes: settings.holdLimit)
         sessions[session.identifier] = session
         try await subscribe(to: Set(session.record.streams))
         logger.notice(
             "going on with a recording that was cut off",
             metadata: ["session": "\(session.identifier)", "status": "\(session.status)"])
+        // Nobody was told of files that got their names just before the end.
+        for log in recovered.record.logs {
+            for (index, file) in log.files.enumerated() where !known.contains(file.name) {
+                publish(file, at: index, of: log.name, in: session)
+            }
+        }
         do {
             if session.status == .starting {
                 // Nobody was told that it started.

@@ -45,7 +45,7 @@ extension RecordingEngine {
             do {
                 let outcome = try stream.take(batch, timeline: session.timeline)
                 switch outcome {
-                case .written: if let published, published > 0 { session.uncommitted.append(published) }
+                case .written: if let published, published > 0 { session.noteWritten(published: published) }
                 case .recover: recover(stream, of: session)
                 case .nothing: break
                 }
@@ -107,6 +107,8 @@ extension RecordingEngine {
                 return stream
             }
             if session.hasClosed(description.name) { return nil }
+            try StreamRecording.check(description, startDate: session.record.startDate)
+            if session.status > .starting { try session.plan([description]) }
             let stream = try session.open(description, from: first)
             routes = []
             return stream

@@ -48,7 +48,7 @@ actor RecordingEngine {
     let health: Health
     let logger: Logger
     let thread: SocketThread
-    let commitThread: SocketThread
+    let commits: GroupCommit
     let subscriber: Subscriber
     let publishers: Publishers
     /// Orders are few: at most one recovery per stream of a session, and a stop per session and tick until it is
@@ -60,6 +60,8 @@ actor RecordingEngine {
     var sessions: [SessionIdentifier: Session] = [:]
     /// Sessions that are over, but whose report could not be stored; it is tried again.
     var unstored: [SessionIdentifier: Session] = [:]
+    /// Sessions that could not be gone on with because the disk is full.
+    var cutOff: [SessionIdentifier] = []
     /// Bytes free on the disk, when it was looked at last; nil before, and where it can't be told.
     var freeBytes: Int?
     var lookedAtDisk: Int64 = 0
@@ -88,7 +90,7 @@ actor RecordingEngine {
         health = host.health
         logger = host.logger
         thread = try SocketThread(name: "writer")
-        commitThread = try SocketThread(name: "commit")
+        commits = GroupCommit(thread: try SocketThread(name: "commit"))
         publishers = Publishers(context: host.context, thread: host.thread)
         (orders, ordering) = AsyncStream.makeStream(of: Order.self, bufferingPolicy: .unbounded)
     }
@@ -113,11 +115,6 @@ actor RecordingEngine {
         } catch {
             logger.warning("event not published", metadata: [LogKey.error: "\(error)"])
         }
-    }
-
-    /// What each session needs of the recorder.
-    var resources: Session.Resources {
-        Session.Resources(commitThread: commitThread, maximumHeldBytes: settings.holdLimit)
     }
 
     /// Publishes gaps that nobody was told of yet.

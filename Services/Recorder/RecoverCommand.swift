@@ -19,15 +19,11 @@ struct RecoverCommand: ParsableCommand {
     var output: String?
 
     func run() throws {
-        let verification = try SessionDirectory.opening(directory) { path throws(RecordingError) in
+        try SessionDirectory.opening(directory) { path throws(RecordingError) in
             let copy = FilePath(output ?? "\(path)-recovered")
             let recovered = try SessionDirectory.recover(copyOf: path, to: copy)
             StandardStream.output.print("recovered to \(copy)\n")
             return recovered.verify()
-        }
-        let lines = verification.findings.map(\.description) + [verification.summary]
-        StandardStream.output.print(lines.map { $0 + "\n" }.joined())
-        let status = ExitStatus(verification.verdict)
-        if status != .done { throw ExitCode(status.rawValue) }
+        }.conclude()
     }
 }

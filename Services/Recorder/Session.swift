@@ -9,26 +9,18 @@ import ZeroMQ
 /// Confined to the recording engine's thread. What it decides itself is how markers, files and the report belong
 /// together; what arrives and when is the engine's.
 final class Session {
-    /// How much of a recorder a session needs.
-    struct Resources {
-        let commitThread: SocketThread
-        /// How many bytes may wait for a recovery, per stream.
-        let maximumHeldBytes: Int
-    }
-
     /// How often what changes all the time is stored: counts, intervals.
     private static let storeInterval = TimeSpan.seconds(10)
 
     let identifier: SessionIdentifier
     let directory: SessionDirectory
-    let commits: CommitLog
     private(set) var record: SessionRecord
     private(set) var timeline: SessionTimeline
     private(set) var streams: [StreamName: StreamRecording] = [:]
     /// The streams in the order in which they were met.
     private(set) var order: [StreamName] = []
     /// Publication times of batches that are not on disk yet, in nanoseconds since 1970.
-    var uncommitted: [Int64] = []
+    private var uncommitted: [Int64] = []
     /// Nanoseconds from publication to commit, since the recorder started.
     var latencies = LatencyHistogram()
     var eventSequence = 0
@@ -36,7 +28,8 @@ final class Session {
     let deadline: Int64?
     private let journal: Journal
     private let store: RecordStore
-    private let resources: Resources
+    /// How many bytes may wait for a recovery, per stream.
+    private let maximumHeldBytes: Int
     /// The markers so far, for a log that is opened later.
     private var history: [(event: Marker.Event, date: WallTime, stepPath: String)]
     private var version = 0
@@ -44,14 +37,16 @@ final class Session {
     private var isChanged = false
     /// Logs whose last file has its final name and waits to be finished, or could not be opened again.
     private var closed: [SessionRecord.Log] = []
+    /// When each publisher's clock was last asked for, on `MonotonicClock`.
+    var comparedAt: [String: Int64] = [:]
 
     /// Makes the session's directory and opens its journal.
     init(
         _ identifier: SessionIdentifier, request: RecordingStart, format: LogFormat, root: JSONRoot,
-        startDate: WallTime, data: FilePath, resources: Resources
+        startDate: WallTime, data: FilePath, maximumHeldBytes: Int
     ) throws {
         self.identifier = identifier
-        self.resources = resources
+        self.maximumHeldBytes = maximumHeldBytes
         directory = try SessionDirectory.create(identifier, in: data)
         timeline = SessionTimeline(task: request.task ?? "", step: request.step ?? "")
         record = SessionRecord(
@@ -62,23 +57,27 @@ final class Session {
                 duration: request.duration))
         history = [(.start, startDate, timeline.current.stepPath)]
         deadline = request.duration.map { MonotonicClock.now + Int64($0 * 1e9) }
-        // First the record: a directory without one is no session's.
         store = RecordStore(directory)
-        try store.write(StoredRecord(record: record, version: version))
-        journal = try Journal(creatingIn: directory.directory)
-        commits = CommitLog(journal: journal, store: store, thread: resources.commitThread)
+        do {
+            // First the record: a directory without one is no session's.
+            try store.write(StoredRecord(record: record, version: version))
+            journal = try Journal(creatingIn: directory.directory)
+        } catch {
+            // Its name must be free for another try.
+            directory.discard()
+            throw error
+        }
     }
 
     /// Goes on with a session that was cut off.
-    init(_ recovered: RecoveredSession, in directory: SessionDirectory, resources: Resources) throws {
+    init(_ recovered: RecoveredSession, in directory: SessionDirectory, maximumHeldBytes: Int) throws {
         self.directory = directory
-        self.resources = resources
+        self.maximumHeldBytes = maximumHeldBytes
         record = recovered.record
         identifier = record.session
         timeline = SessionTimeline(record)
         journal = recovered.journal
         store = RecordStore(directory)
-        commits = CommitLog(journal: journal, store: store, thread: resources.commitThread)
         history = Self.history(of: record)
         deadline = record.limits.duration.map { duration in
             let sinceStart = Double(WallTime.now.nanosecondsSince1970 - recovered.record.startDate.nanosecondsSince1970)
@@ -90,7 +89,7 @@ final class Session {
                 continue
             }
             let stream = try StreamRecording(
-                reopening: log, part, timeline: timeline, maximumHeldBytes: resources.maximumHeldBytes,
+                reopening: log, part, timeline: timeline, maximumHeldBytes: maximumHeldBytes,
                 settings: logSettings)
             streams[stream.name] = stream
             order.append(stream.name)
@@ -135,17 +134,14 @@ final class Session {
             maximumFileAge: record.limits.maximumFileAge.map { Int64($0 * 1e9) })
     }
 
-    /// Opens the log of a stream and marks in it what happened since the session's start.
+    /// Opens the log of a stream and marks in it what happened since the session's start. It must have been planned.
     /// - Parameter first: the first sample that belongs to the session; nil for a stream that is met during it.
     func open(_ description: StreamDescription, from first: Int?) throws -> StreamRecording {
         let name = description.name
-        let taken = order.compactMap { streams[$0]?.log.name } + closed.map(\.name)
-        let logName = LogName(device: name.device, stream: name.stream, avoiding: taken)
-        // First the record: a recorder that is killed now and comes back must know whose file this is.
-        if status > .starting { try save(with: planned(logName, of: description)) }
         let stream = try StreamRecording(
-            description, from: first, log: logName, stepPath: history[0].stepPath,
-            maximumHeldBytes: resources.maximumHeldBytes, settings: logSettings)
+            description, from: first,
+            log: LogName(device: name.device, stream: name.stream, avoiding: logs.map(\.name)),
+            stepPath: history[0].stepPath, maximumHeldBytes: maximumHeldBytes, settings: logSettings)
         streams[name] = stream
         order.append(name)
         for change in history { stream.mark(change.event, at: change.date, stepPath: change.stepPath) }
@@ -154,8 +150,20 @@ final class Session {
         return stream
     }
 
+    /// Stores whose logs will be opened: a recorder that is killed now and comes back must know whose the files are.
+    func plan(_ descriptions: [StreamDescription]) throws(RecordingError) {
+        var planned = logs
+        for description in descriptions where streams[description.name] == nil {
+            let name = LogName(device: description.device, stream: description.stream, avoiding: planned.map(\.name))
+            planned.append(plan(name, of: description))
+        }
+        var stored = snapshot()
+        stored.record.logs = planned
+        try store.write(stored)
+    }
+
     /// What is known of a log before it is there.
-    private func planned(_ log: LogName, of description: StreamDescription) -> SessionRecord.Log {
+    private func plan(_ log: LogName, of description: StreamDescription) -> SessionRecord.Log {
         var planned = SessionRecord.Log(
             name: log, device: description.device, stream: description.stream, fields: description.fields,
             unit: description.unit, rate: description.rate,
@@ -219,6 +227,9 @@ final class Session {
     func markRestart(at date: WallTime) throws {
         record.restarts.append(date)
         try markAll(.resumed, at: date, isRemembered: false)
+        guard timeline.current.isPaused else { return }
+        // The marker may be among what was torn.
+        for stream in streams.values { stream.mark(.pause, at: date, stepPath: timeline.current.stepPath) }
     }
 
     /// Notes how far a publisher's clock is from ours.
@@ -231,8 +242,9 @@ final class Session {
 
     /// What is to be made durable now.
     /// - Parameter isLast: with everything that the session knows.
-    func work(isLast: Bool = false) throws -> CommitLog.Work {
-        var work = CommitLog.Work()
+    func work(isLast: Bool = false) throws -> GroupCommit.Work {
+        var work = GroupCommit.Work(
+            session: identifier, directory: directory.directory, journal: journal, store: store)
         for name in order {
             guard let stream = streams[name] else { continue }
             if let point = try stream.log.commitPoint() { work.points.append(point) }
@@ -245,6 +257,16 @@ final class Session {
         return work
     }
 
+    /// Notes that a batch was written.
+    /// - Parameter published: when, in nanoseconds since 1970.
+    func noteWritten(published: Int64) { uncommitted.append(published) }
+
+    /// The publication times of batches that the next commit makes durable.
+    func takeUncommitted() -> [Int64] {
+        defer { uncommitted.removeAll() }
+        return uncommitted
+    }
+
     /// Notes that gaps were found, so that they are stored with the next commit.
     func noteChange() { isChanged = true }
 
@@ -253,10 +275,8 @@ final class Session {
     func add(_ finished: [(log: LogName, file: FinishedFile)]) -> [(log: LogName, index: Int, file: FinishedFile)] {
         if !finished.isEmpty { isChanged = true }
         return finished.compactMap { finished in
-            guard let log = order.compactMap({ streams[$0]?.log }).first(where: { $0.name == finished.log }) else {
-                return nil
-            }
-            log.add(finished.file)
+            let log = order.lazy.compactMap { self.streams[$0]?.log }.first { $0.name == finished.log }
+            guard let log, log.add(finished.file) else { return nil }
             return (log.name, log.files.count - 1, finished.file)
         }
     }
@@ -268,13 +288,6 @@ final class Session {
 
     /// Whether files wait for their finishing.
     var isWaitingForFiles: Bool { streams.values.contains { $0.log.isWaitingForFiles } }
-
-    /// Marks the end in a stream's log and gives its last file its final name.
-    func close(_ stream: StreamRecording, at date: WallTime) throws {
-        guard !stream.log.isClosed else { return }
-        if !stream.isMarkedStopped { stream.mark(.stop, at: date, stepPath: timeline.current.stepPath) }
-        try stream.log.close()
-    }
 
     /// Lets the status be the last one, and stores it and the report: who reads that a session is over finds its report.
     /// - Returns: whether it rose.
@@ -289,11 +302,8 @@ final class Session {
     }
 
     /// Stores the state, the logs' included.
-    /// - Parameter planned: a log that will be there.
-    func save(with planned: SessionRecord.Log? = nil) throws(RecordingError) {
-        var stored = snapshot()
-        if let planned { stored.record.logs.append(planned) }
-        try store.write(stored)
+    func save() throws(RecordingError) {
+        try store.write(snapshot())
     }
 
     private func snapshot() -> StoredRecord {

@@ -1,5 +1,6 @@
 import Messages
 import Recording
+import ZeroMQ
 
 /// The log of one stream: formats records, writes them, goes on in a new file where one is large or old enough, and
 /// says in the journal where the sequences of its samples jump.
@@ -34,7 +35,9 @@ final class StreamLog {
         let file: OpenFile
         /// How many of the file's bytes will stay as they are.
         let stableBytes: Int
-        let entry: JournalEntry
+        let log: LogName
+        let segment: Int
+        let entries: [JournalEntry]
     }
 
     /// A file that has its final name and is to be finished.
@@ -61,10 +64,14 @@ final class StreamLog {
 
     let name: LogName
     /// The names of the stream's epochs.
-    var epochs: [String]
+    var epochs: [String] {
+        didSet { nexts += Array(repeating: 0, count: epochs.count - nexts.count) }
+    }
     var counts = StreamCounts()
     /// How far the stream has come: what was written, left out or given up.
-    var position: Position
+    var position: Position {
+        didSet { nexts[position.epoch] = position.next }
+    }
     private(set) var fields: [String]
     private(set) var files: [FinishedFile]
     private(set) var intervals: IntervalStatistics
@@ -72,6 +79,8 @@ final class StreamLog {
     private(set) var lastUptime: Double?
     /// When the file being written was begun.
     private(set) var fileDate: WallTime
+    /// The same on `MonotonicClock`: a wall clock that is set back must not make a file young.
+    private var fileBegan = MonotonicClock.now
 
     private let settings: Settings
     private let description: StreamHeader
@@ -89,6 +98,10 @@ final class StreamLog {
     /// What a reader of the log, told the jumps, takes the next record for; nil where it can't know.
     private var logged: Position?
     private var entryIndex: Int
+    /// How far each epoch has come.
+    private var nexts: [Int]
+    /// The epoch of the journal's latest line.
+    private var toldEpoch: Int
     private var committed: JournalEntry?
     private var stepPath: String
     private var isPaused: Bool
@@ -104,6 +117,8 @@ final class StreamLog {
         self.settings = settings
         epochs = [description.epoch]
         position = Position(epoch: 0, next: first)
+        nexts = [first]
+        toldEpoch = 0
         self.description = StreamHeader(device: description.device, unit: description.unit, rate: description.rate)
         self.stepPath = stepPath
         fields = description.fields
@@ -123,12 +138,15 @@ final class StreamLog {
     ///   - recovered: what is left of it.
     ///   - stepPath: the session's step now.
     init(
-        reopening record: SessionRecord.Log, _ recovered: RecoveredLog, epochs: [String], position: Position,
-        stepPath: String, isPaused: Bool, settings: Settings
+        reopening record: SessionRecord.Log, _ recovered: RecoveredLog, epochs: [String], origin: Int64,
+        position: Position, stepPath: String, isPaused: Bool, settings: Settings
     ) throws(RecordingError) {
         name = record.name
         self.settings = settings
         self.epochs = epochs
+        self.origin = origin
+        nexts = epochs.map { epoch in recovered.positions.last { $0.epoch == epoch }?.next ?? 0 }
+        toldEpoch = position.epoch
         self.position = position
         description = StreamHeader(device: record.device, unit: record.unit, rate: record.rate)
         self.stepPath = stepPath
@@ -141,6 +159,7 @@ final class StreamLog {
         lastUptime = recovered.lastUptime
         counts = recovered.counts
         fileDate = record.fileDate ?? settings.startDate
+        fileBegan -= max(0, WallTime.now.nanosecondsSince1970 - fileDate.nanosecondsSince1970)
         entryIndex = recovered.nextIndex
         lastName = record.files.last.flatMap { FinishedName($0.name, of: record.name) }
         formatter = RecordFormatter(format: settings.format, sensorType: record.stream, fields: record.fields)
@@ -195,9 +214,13 @@ final class StreamLog {
                     values: batch.body.values ?? 0..<0, of: batch.frame, count: batch.body.count, rows: rows,
                     timeline: timeline, origin: origin, to: &buffer)
             }
+        self.origin = origin
         let first = batch.body.sequence + rows.lowerBound
-        if result.paused == 0 {
+        // A first row that is written has no place of its own.
+        if result.written > 0, result.places.first?.written != 0 {
             jump(to: Position(epoch: epoch, next: first), at: start, samples: 0)
+        }
+        if result.paused == 0 {
             logged = Position(epoch: epoch, next: first + rows.count)
         } else {
             for place in result.places {
@@ -219,11 +242,19 @@ final class StreamLog {
 
     /// Notes that what comes next is not what a reader would take it for.
     private func jump(to next: Position, at offset: Int, samples: Int) {
+        defer { logged = nil }
         guard logged != next else { return }
         jumps.append(
             Jump(
-                offset: offset, samples: bufferedSamples + samples,
-                ended: position.epoch == next.epoch ? nil : position, position: next))
+                offset: offset, samples: bufferedSamples + samples, ended: endOfTold(before: next.epoch), position: next
+            ))
+    }
+
+    /// How far the epoch has come that the journal spoke of last, if that is another one.
+    private func endOfTold(before epoch: Int) -> Position? {
+        guard toldEpoch != epoch else { return nil }
+        defer { toldEpoch = epoch }
+        return Position(epoch: toldEpoch, next: nexts[toldEpoch])
     }
 
     /// Adds a marker.
@@ -292,19 +323,25 @@ final class StreamLog {
 
     /// Drops what is in memory, because it can't be written.
     /// - Returns: the samples that were in it.
-    func abandon() -> Gap? {
-        defer {
-            buffer.removeAll()
-            bufferedSamples = 0
-            bufferStart = nil
-            jumps = []
-            logged = nil
+    func abandon() -> [Gap] {
+        var runs = bufferStart.map { [(samples: 0, position: $0)] } ?? []
+        for jump in jumps {
+            if runs.last?.samples == jump.samples { runs.removeLast() }
+            runs.append((jump.samples, jump.position))
         }
-        guard bufferedSamples > 0, let bufferStart else { return nil }
+        let ends = runs.dropFirst().map(\.samples) + [bufferedSamples]
         counts.written -= bufferedSamples
-        return Gap(
-            epoch: epochs[bufferStart.epoch], from: bufferStart.next, count: bufferedSamples, reason: .notWritten,
-            date: .now)
+        buffer.removeAll()
+        bufferedSamples = 0
+        bufferStart = nil
+        jumps = []
+        logged = nil
+        return zip(runs, ends).compactMap { run, end in
+            guard end > run.samples else { return nil }
+            return Gap(
+                epoch: epochs[run.position.epoch], from: run.position.next, count: end - run.samples,
+                reason: .notWritten)
+        }
     }
 
     private func entry(
@@ -321,7 +358,8 @@ final class StreamLog {
         defer { entryIndex += 1 }
         return JournalEntry(
             .position, index: entryIndex, log: name, segment: segment + 1, bytes: 0, samples: 0,
-            epoch: epochs[position.epoch], next: position.next, counts: counts, sealedBytes: file.byteCount, date: .now)
+            epoch: epochs[position.epoch], next: position.next, counts: counts, sealedBytes: file.byteCount,
+            date: .now)
     }
 
     // MARK: Files
@@ -336,15 +374,21 @@ final class StreamLog {
         {
             return nil
         }
-        let entry = entry(.commit, position, bytes: file.byteCount, samples: file.sampleCount)
-        committed = entry
-        return CommitPoint(file: file.handle, stableBytes: file.stableByteCount, entry: entry)
+        var entries: [JournalEntry] = []
+        if let ended = endOfTold(before: position.epoch) {
+            entries.append(entry(.position, ended, bytes: file.byteCount, samples: file.sampleCount))
+        }
+        let last = entry(.commit, position, bytes: file.byteCount, samples: file.sampleCount)
+        entries.append(last)
+        committed = last
+        return CommitPoint(
+            file: file.handle, stableBytes: file.stableByteCount, log: name, segment: segment, entries: entries)
     }
 
     /// Goes on in a new file if this one is old enough and holds something.
-    func goOnIfOld(at date: WallTime) throws(RecordingError) {
+    func goOnIfOld() throws(RecordingError) {
         guard let maximum = settings.maximumFileAge, let file, file.sampleCount + bufferedSamples > 0,
-            date.nanosecondsSince1970 - fileDate.nanosecondsSince1970 >= maximum, sealed.count < Self.maximumSealed
+            MonotonicClock.now - fileBegan >= maximum, sealed.count < Self.maximumSealed
         else { return }
         try flush()
         // Writing may have done it.
@@ -376,15 +420,19 @@ final class StreamLog {
     func keepSealed() { sealedTaken = 0 }
 
     /// Notes that the oldest of the sealed files is finished.
-    func add(_ finished: FinishedFile) {
+    /// - Returns: false where it is another one.
+    func add(_ finished: FinishedFile) -> Bool {
+        guard sealed.first?.name.description == finished.name else { return false }
         sealed.removeFirst()
-        sealedTaken -= 1
+        sealedTaken = max(0, sealedTaken - 1)
         files.append(finished)
+        return true
     }
 
     private func seal(_ file: LogFile) throws(RecordingError) {
-        // Where the log goes on or ends, for who finds the file with its final name and nothing else.
-        try settings.journal.append([entry(sealing: file)])
+        // Where the log goes on or ends, for who finds the file with its final name and nothing else. Without this line
+        // the file has to be read for it.
+        try? settings.journal.append([entry(sealing: file)])
         let sealed = try file.seal(at: .now, after: lastName)
         lastName = sealed.name
         self.file = nil
@@ -399,7 +447,9 @@ final class StreamLog {
             formatter = RecordFormatter(format: settings.format, sensorType: formatter.sensorType, fields: fields)
         }
         fileDate = .now
+        fileBegan = MonotonicClock.now
         try open(startDate: fileDate)
+        toldEpoch = position.epoch
         logged = position
         markBeginning()
         try flush()

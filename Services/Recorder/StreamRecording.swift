@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import Recording
+import ServiceKit
 
 /// One stream of one session: asks its intake about each batch, and has its log write what is new.
 ///
@@ -17,37 +18,10 @@ final class StreamRecording {
         case recover
     }
 
-    /// An epoch of the publisher, as this session sees it.
-    private struct Epoch {
-        let epoch: String
-        /// The epoch as it stands in a body: compared before anything is decoded.
-        let token: [UInt8]
-        /// What was seen first of its clock.
-        let reading: ClockReading
-        /// The first sample that belongs to the session.
-        var from = 0
-        /// Where its samples can be asked for.
-        var replay: String
-        /// The publisher's uptime at the session's start, in nanoseconds, sleep not counted.
-        let start: Int64
-        /// The sleep of the publisher's machine, once it is known whether there is any.
-        var clock: UptimeClock?
-        /// Whether the recorder was away while it may have ended: then nobody may know how far it came.
-        var isUnseen = false
-
-        init(
-            _ epoch: String, token: [UInt8]? = nil, clock reading: ClockReading, replay: String, startDate: WallTime
-        ) throws(MessageError) {
-            self.epoch = epoch
-            self.token = token ?? Array("\"\(epoch)\"".utf8)
-            self.reading = reading
-            self.replay = replay
-            start = try StreamRecording.origin(reading, startDate: startDate)
-        }
-    }
-
     /// Each start of the publisher during a session is one.
     private static let maximumEpochs = 4_096
+    /// Publishers describe their streams each second, and sessions are stored every ten.
+    private static let longestSilence = TimeSpan.seconds(20)
 
     let name: StreamName
     let log: StreamLog
@@ -70,7 +44,7 @@ final class StreamRecording {
     private let unit: String?
     private let rate: Double?
     private var announcedGaps = 0
-    private var epochs: [Epoch]
+    private var epochs: [PublisherEpoch]
     /// The epoch of the latest sample.
     private var current = 0
     /// The names of the file's columns as they stood in the last body: compared before anything is decoded.
@@ -78,7 +52,16 @@ final class StreamRecording {
     /// For a stream that the session did not know at its start: the uptime in nanoseconds from which samples belong to it.
     private var earliest: Int64?
 
-    /// Opens the log, with the epoch that the publisher is in.
+    /// Refuses what can't be a stream.
+    static func check(_ description: StreamDescription, startDate: WallTime) throws(MessageError) {
+        // A name with another slash in it would not be read back as the same name.
+        guard !description.fields.isEmpty, StreamName(description.name.description) == description.name else {
+            throw MessageError(.malformed, "\(description.name) is no stream's name, or it names no fields")
+        }
+        _ = try PublisherEpoch.origin(description.clock, startDate: startDate)
+    }
+
+    /// Opens the log, with the epoch that the publisher is in. The description must have passed `check`.
     /// - Parameters:
     ///   - first: the first sample of that epoch that belongs to the session; nil for a stream that is met during the
     ///     session: what was sampled before the session's start is left out then.
@@ -87,11 +70,7 @@ final class StreamRecording {
         _ description: StreamDescription, from first: Int?, log logName: LogName, stepPath: String,
         maximumHeldBytes: Int, settings: StreamLog.Settings
     ) throws {
-        // A name with another slash in it would not be read back as the same name.
-        guard !description.fields.isEmpty, StreamName(description.name.description) == description.name else {
-            throw MessageError(.malformed, "\(description.name) is no stream's name, or it names no fields")
-        }
-        var epoch = try Epoch(
+        var epoch = try PublisherEpoch(
             description.epoch, clock: description.clock, replay: description.replay, startDate: settings.startDate)
         epoch.from = first ?? 0
         epochs = [epoch]
@@ -111,32 +90,32 @@ final class StreamRecording {
         reopening record: SessionRecord.Log, _ recovered: RecoveredLog, timeline: SessionTimeline,
         maximumHeldBytes: Int, settings: StreamLog.Settings
     ) throws {
-        var known: [Epoch] = []
+        var known: [PublisherEpoch] = []
         intake = StreamIntake(maximumHeldBytes: maximumHeldBytes)
         for stored in record.epochs {
-            var epoch = try Epoch(
-                stored.epoch, clock: stored.clock, replay: stored.replay, startDate: settings.startDate)
-            epoch.from = stored.from
-            epoch.clock = stored.sleeps
-            known.append(epoch)
+            known.append(try PublisherEpoch(stored, startDate: settings.startDate))
         }
         for position in recovered.positions {
             intake.start(epoch: position.epoch, at: position.next)
-            // Each run of a publisher ended before the next one of the same publisher began.
-            if !known.contains(where: { $0.epoch == position.epoch }), let last = known.last {
-                known.append(
-                    try Epoch(
-                        position.epoch, clock: last.reading, replay: last.replay, startDate: settings.startDate))
+            if !known.contains(where: { $0.name == position.epoch }), let last = known.last {
+                known.append(PublisherEpoch(position.epoch, like: last))
             }
         }
-        for endpoint in Set(known.map(\.replay)) {
-            if let last = known.lastIndex(where: { $0.replay == endpoint }) { known[last].isUnseen = true }
+        for epoch in known {
+            if let end = epoch.end { intake.end(epoch: epoch.name, before: end) }
         }
-        guard let last = recovered.positions.last, !known.isEmpty else {
+        guard let last = recovered.positions.last, let newest = known.map(\.heard).max() else {
             throw MessageError(.malformed, "log \(record.name) has no epoch")
         }
+        for index in known.indices where known[index].end == nil {
+            // Each run of a publisher ended before the next one of the same publisher began, and long before now where
+            // it was not heard of while another was.
+            let isLast = !known[(index + 1)...].contains { $0.replay == known[index].replay }
+            let silence = newest.nanosecondsSince1970 - known[index].heard.nanosecondsSince1970
+            known[index].isUnseen = isLast && silence < Self.longestSilence.nanoseconds
+        }
         epochs = known
-        current = known.lastIndex { $0.epoch == last.epoch } ?? 0
+        current = known.lastIndex { $0.name == last.epoch } ?? 0
         name = StreamName(device: record.device, stream: record.stream)
         startDate = settings.startDate
         unit = record.unit
@@ -147,7 +126,7 @@ final class StreamRecording {
         isMarkedStopped = recovered.isMarkedStopped
         if recovered.counts.written == 0 { earliest = record.earliestUptime.map { Int64(($0 * 1e9).rounded()) } }
         log = try StreamLog(
-            reopening: record, recovered, epochs: known.map(\.epoch),
+            reopening: record, recovered, epochs: known.map(\.name), origin: known[current].origin(at: .max),
             position: StreamLog.Position(epoch: current, next: last.next), stepPath: timeline.current.stepPath,
             isPaused: timeline.current.isPaused, settings: settings)
     }
@@ -156,11 +135,7 @@ final class StreamRecording {
     var record: SessionRecord.Log {
         var record = SessionRecord.Log(
             name: log.name, device: name.device, stream: name.stream, fields: log.fields, unit: unit, rate: rate,
-            epochs: epochs.map { epoch in
-                SessionRecord.Epoch(
-                    epoch: epoch.epoch, clock: epoch.reading, replay: epoch.replay, from: epoch.from,
-                    next: intake.next(of: epoch.epoch) ?? epoch.from, sleeps: epoch.clock)
-            },
+            epochs: epochs.map { $0.record(next: intake.next(of: $0.name) ?? $0.from) },
             file: log.openFile, fileDate: log.fileDate, files: log.files)
         record.earliestUptime = earliest.map { Double($0) / 1e9 }
         record.gaps = gaps
@@ -180,19 +155,16 @@ final class StreamRecording {
 
     /// Notes what the publisher says of the stream now.
     func describe(_ description: StreamDescription) {
-        guard let index = epochs.lastIndex(where: { $0.epoch == description.epoch }) else { return }
-        epochs[index].replay = description.replay
-        epochs[index].isUnseen = false
-        if epochs[index].clock == nil { epochs[index].clock = UptimeClock(description.clock) }
+        guard let index = epochs.lastIndex(where: { $0.name == description.epoch }) else { return }
         // A log must not meet a session that does not know of it.
-        if epochs[index].clock?.note(description.clock) == true { hasNewEpochs = true }
+        if epochs[index].describe(description) { hasNewEpochs = true }
     }
 
     /// Notes what a publisher's description means for runs of it that ended while the recorder was away.
     func noteEnd(before description: StreamDescription, timeline: SessionTimeline) {
         for index in epochs.indices
         where epochs[index].isUnseen && epochs[index].replay == description.replay
-            && epochs[index].epoch != description.epoch
+            && epochs[index].name != description.epoch
         {
             noteUnknownEnd(of: index, .epochEnded, timeline: timeline)
         }
@@ -207,13 +179,13 @@ final class StreamRecording {
 
     private func noteUnknownEnd(of index: Int, _ reason: Gap.Reason, timeline: SessionTimeline) {
         epochs[index].isUnseen = false
-        let epoch = epochs[index].epoch
+        let epoch = epochs[index].name
         note(Gap(epoch: epoch, from: intake.next(of: epoch) ?? 0, count: 0, reason: reason), timeline: timeline)
     }
 
     /// Where an epoch's samples can be asked for.
     func replayEndpoint(of epoch: String) -> String {
-        (epochs.last { $0.epoch == epoch } ?? epochs[epochs.count - 1]).replay
+        (epochs.last { $0.name == epoch } ?? epochs[epochs.count - 1]).replay
     }
 
     /// Where the publishers answer that had the stream.
@@ -224,7 +196,9 @@ final class StreamRecording {
         // Both clocks were read within the time that a message travels, so their difference is how far they are apart.
         let (behind, overflow) = WallTime.now.nanosecondsSince1970.subtractingReportingOverflow(
             description.clock.date.nanosecondsSince1970)
-        guard !overflow, let start = try? origin(description.clock, startDate: startDate) else { return nil }
+        guard !overflow, let start = try? PublisherEpoch.origin(description.clock, startDate: startDate) else {
+            return nil
+        }
         return start.addingClamped(-max(0, behind))
     }
 
@@ -236,7 +210,7 @@ final class StreamRecording {
         try check(batch)
         let body = batch.body
         epochs[epoch].isUnseen = false
-        let admission = intake.admit(epoch: epochs[epoch].epoch, sequence: body.sequence, count: body.count)
+        let admission = intake.admit(epoch: epochs[epoch].name, sequence: body.sequence, count: body.count)
         switch admission {
         case .take(let rows):
             log.counts.duplicates += rows.lowerBound
@@ -249,7 +223,7 @@ final class StreamRecording {
             return .nothing
         case .wait, .gap:
             let held = StreamIntake.HeldBatch(
-                epoch: epochs[epoch].epoch, sequence: body.sequence, count: body.count,
+                epoch: epochs[epoch].name, sequence: body.sequence, count: body.count,
                 frames: [Array(batch.frame)] + (batch.packed.map { [Array($0)] } ?? []))
             if intake.hold(held) { return try giveUp(.heldTooMuch, timeline: timeline) }
             return admission == .gap ? .recover : .nothing
@@ -295,15 +269,15 @@ final class StreamRecording {
         let body = batch.body
         guard SampleBody.string(at: body.device, in: batch.frame) == name.device,
             SampleBody.string(at: body.stream, in: batch.frame) == name.stream,
-            intake.recovery?.epoch == epochs[epoch].epoch
+            intake.recovery?.epoch == epochs[epoch].name
         else { throw MessageError(.malformed, "a replay brought another stream's samples") }
         if let reason {
             // What is still kept may reach back to before the session; then what is not kept is not the session's.
             let isOutside = try reason == .notRetained && isBeforeSession(batch)
             let lost = intake.giveUp(before: body.sequence, reason: reason)
-            if !isOutside { note(lost, timeline: timeline) }
+            if isOutside { begin(epoch, at: body.sequence) } else { note(lost, timeline: timeline) }
         }
-        let name = epochs[epoch].epoch
+        let name = epochs[epoch].name
         guard let rows = intake.admitRecovered(epoch: name, sequence: body.sequence, count: body.count) else { return }
         let before = received
         try write(rows, of: batch, epoch: epoch, timeline: timeline)
@@ -347,22 +321,28 @@ final class StreamRecording {
     /// Which of `epochs` a batch is of. One that is met for the first time is added.
     private func epoch(of batch: ReceivedBatch) throws(MessageError) -> Int {
         let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
-        if token.elementsEqual(epochs[current].token) { return current }
-        if let index = epochs.lastIndex(where: { token.elementsEqual($0.token) }) { return index }
+        if token.elementsEqual(epochs[current].token), !epochs[current].isGuessed { return current }
+        if let index = epochs.lastIndex(where: { token.elementsEqual($0.token) }) {
+            if epochs[index].isGuessed {
+                let clock = try SampleBody.clock(at: batch.body.clock, in: batch.frame)
+                try epochs[index].take(clock, startDate: startDate)
+            }
+            return index
+        }
         try add(
-            Epoch(
+            PublisherEpoch(
                 SampleBody.string(at: batch.body.epoch, in: batch.frame), token: Array(token),
                 clock: try SampleBody.clock(at: batch.body.clock, in: batch.frame),
                 replay: epochs[epochs.count - 1].replay, startDate: startDate))
         return epochs.count - 1
     }
 
-    private func add(_ epoch: Epoch) throws(MessageError) {
+    private func add(_ epoch: PublisherEpoch) throws(MessageError) {
         guard epochs.count < Self.maximumEpochs else {
             throw MessageError(.outOfRange, "\(name) has had \(epochs.count) epochs; no publisher restarts so often")
         }
         epochs.append(epoch)
-        log.epochs.append(epoch.epoch)
+        log.epochs.append(epoch.name)
         hasNewEpochs = true
     }
 
@@ -370,8 +350,10 @@ final class StreamRecording {
     /// - Parameter first: its first sample that belongs to the session, where that begins with this.
     func meet(_ description: StreamDescription, from first: Int?, timeline: SessionTimeline) throws(MessageError) {
         noteEnd(before: description, timeline: timeline)
-        if !epochs.contains(where: { $0.epoch == description.epoch }) {
-            var epoch = try Epoch(
+        if let index = epochs.lastIndex(where: { $0.name == description.epoch }) {
+            try epochs[index].take(description.clock, startDate: startDate)
+        } else {
+            var epoch = try PublisherEpoch(
                 description.epoch, clock: description.clock, replay: description.replay, startDate: startDate)
             epoch.from = first ?? 0
             try add(epoch)
@@ -380,31 +362,14 @@ final class StreamRecording {
         describe(description)
     }
 
-    /// The uptime at the session's start, in nanoseconds.
-    private static func origin(_ clock: ClockReading, startDate: WallTime) throws(MessageError) -> Int64 {
-        let (sinceStart, overflow) = clock.date.nanosecondsSince1970.subtractingReportingOverflow(
-            startDate.nanosecondsSince1970)
-        guard clock.uptime.magnitude < 4e9, !overflow, sinceStart.magnitude < 1 << 62 else {
-            throw MessageError(
-                .outOfRange, "uptime \(clock.uptime) at \(clock.date.utcText) can't be a clock's reading")
-        }
-        return Int64((clock.uptime * 1e9).rounded()) - sinceStart
-    }
-
     /// What makes a batch's uptimes times since the session's start.
     private func origin(of batch: ReceivedBatch, epoch: Int) throws(MessageError) -> Int64 {
-        let start = epochs[epoch].start
-        guard let clock = epochs[epoch].clock, clock.origin(at: .max, start: start) != start,
-            let uptime = try batch.uptimes.first
-        else { return start }
-        return clock.origin(at: uptime, start: start)
+        if let origin = epochs[epoch].steadyOrigin { return origin }
+        return epochs[epoch].origin(at: try batch.uptimes.first ?? .max)
     }
 
     /// The same for markers: now.
-    private var origin: Int64 {
-        let epoch = epochs[current]
-        return epoch.clock?.origin(at: .max, start: epoch.start) ?? epoch.start
-    }
+    private var origin: Int64 { epochs[current].origin(at: .max) }
 
     /// Refuses a batch that is not as long as it says, before anything is counted by what it says.
     private func check(_ batch: ReceivedBatch) throws(MessageError) {
@@ -424,11 +389,18 @@ final class StreamRecording {
     private func write(_ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, timeline: SessionTimeline) throws {
         var rows = rows
         let end = rows.upperBound
+        func gap(_ reason: Gap.Reason) -> Gap {
+            Gap(
+                epoch: epochs[epoch].name, from: batch.body.sequence + rows.lowerBound, count: rows.count,
+                reason: reason)
+        }
+        guard !log.isClosed else { return note(gap(.notWritten), timeline: timeline) }
         do {
             try turn(to: batch)
             if let earliest {
                 let skipped = try batch.uptimes.dropFirst(rows.lowerBound).prefix { $0 < earliest }.count
                 rows = min(rows.lowerBound + skipped, end)..<end
+                begin(epoch, at: batch.body.sequence + rows.lowerBound)
                 if !rows.isEmpty { self.earliest = nil }
             }
             if !rows.isEmpty {
@@ -441,19 +413,36 @@ final class StreamRecording {
         } catch let error as MessageError {
             // The publisher would send the same again, so asking for it would not help.
             lastFault = error
-            note(
-                Gap(
-                    epoch: epochs[epoch].epoch, from: batch.body.sequence + rows.lowerBound, count: rows.count,
-                    reason: .malformed),
-                timeline: timeline)
+            note(gap(.malformed), timeline: timeline)
+        } catch let error as RecordingError {
+            note(gap(.notWritten), timeline: timeline)
+            throw error
         }
         if log.isFull { try log.flush() }
+    }
+
+    /// Notes which sample of an epoch is the first that belongs to the session.
+    private func begin(_ epoch: Int, at sequence: Int) {
+        guard sequence > epochs[epoch].from else { return }
+        epochs[epoch].from = sequence
+        hasNewEpochs = true
+    }
+
+    /// Notes where an epoch ends for this session: samples from then on are not its own.
+    func end(_ description: StreamDescription) {
+        guard let index = epochs.lastIndex(where: { $0.name == description.epoch }) else { return }
+        // Where it was said before the recorder was cut off, that holds.
+        let end = epochs[index].end ?? description.nextSequence
+        epochs[index].end = end
+        intake.end(epoch: description.epoch, before: end)
+        isEndKnown = true
+        hasNewEpochs = true
     }
 
     /// How far the stream has come.
     private var position: StreamLog.Position {
         StreamLog.Position(
-            epoch: current, next: intake.next(of: epochs[current].epoch) ?? epochs[current].from)
+            epoch: current, next: intake.next(of: epochs[current].name) ?? epochs[current].from)
     }
 
     private func isBeforeSession(_ batch: ReceivedBatch) throws(MessageError) -> Bool {
@@ -470,7 +459,7 @@ final class StreamRecording {
     func mark(_ event: Marker.Event, at date: WallTime, stepPath: String) {
         guard !log.isClosed else { return }
         log.mark(event, at: date, origin: origin, stepPath: stepPath)
-        if event == .stop { isMarkedStopped = true }
+        isMarkedStopped = event == .stop
     }
 
     /// Records a gap, in the log and for the report.
@@ -483,10 +472,31 @@ final class StreamRecording {
         log.position = position
     }
 
-    /// Gives up what is in memory, because it can't be written.
-    func abandon() {
-        guard let gap = log.abandon() else { return }
-        gaps.append(gap)
+    /// Gives up what is in memory, because it can't be written. What is known of that may find room.
+    func abandon(timeline: SessionTimeline) {
+        isMarkedStopped = false
+        for gap in log.abandon() { note(gap, timeline: timeline) }
+    }
+
+    /// Gives the last file its final name, with the marker of the session's end where there is room for it.
+    func close(at date: WallTime, timeline: SessionTimeline) throws(RecordingError) {
+        guard !log.isClosed else { return }
+        if !isMarkedStopped { mark(.stop, at: date, stepPath: timeline.current.stepPath) }
+        do {
+            try log.close()
+        } catch {
+            // It finds no room. What is on disk gets its final name all the same.
+            abandon(timeline: timeline)
+            mark(.stop, at: date, stepPath: timeline.current.stepPath)
+            do {
+                try log.close()
+            } catch {
+                _ = log.abandon()
+                isMarkedStopped = false
+                try log.close()
+            }
+            throw error
+        }
     }
 
     /// Whether there are gaps that `takeNewGaps` has not told yet.

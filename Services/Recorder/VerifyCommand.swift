@@ -15,23 +15,22 @@ struct VerifyCommand: ParsableCommand {
     var directory: String
 
     func run() throws {
-        let verification = try SessionDirectory.opening(directory) { path throws(RecordingError) in try SessionDirectory(at: path) }.verify()
-        let lines = verification.findings.map(\.description) + [verification.summary]
-        StandardStream.output.print(lines.map { $0 + "\n" }.joined())
-        let status = ExitStatus(verification.verdict)
-        if status != .done { throw ExitCode(status.rawValue) }
+        try SessionDirectory.opening(directory) { path throws(RecordingError) in
+            try SessionDirectory(at: path).verify()
+        }.conclude()
     }
 }
 
-extension ExitStatus {
-    /// The exit code that says how a session stands.
-    init(_ verdict: SessionVerification.Verdict) {
-        self =
-            switch verdict {
-            case .whole: .done
-            case .loss: .doneWithLoss
-            case .damaged: .failed
-            }
+extension SessionVerification {
+    /// Shows what was found, and ends the program with the exit code that says how the session stands.
+    func conclude() throws {
+        let lines = findings.map(\.description) + [summary]
+        StandardStream.output.print(lines.map { $0 + "\n" }.joined())
+        switch verdict {
+        case .whole: break
+        case .loss: throw ExitCode(ExitStatus.doneWithLoss.rawValue)
+        case .damaged: throw ExitCode(ExitStatus.failed.rawValue)
+        }
     }
 }
 

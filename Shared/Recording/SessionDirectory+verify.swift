@@ -69,6 +69,13 @@ extension SessionDirectory {
     ) throws(RecordingError) {
         let names = try directory.names()
         let lines = JournalEntry.valid(in: (try? Journal.read(in: directory).entries) ?? [])
+        for name in try strayNames(of: record) {
+            switch record.status {
+            case .finished, .cancelled: verification.damage(name, "is of no log that session.json has")
+            case .failed: verification.loss(name, "is of no log that session.json has")
+            default: verification.loss(name, "was begun, but is not in session.json yet")
+            }
+        }
         for log in record.logs {
             var reading = LogVerification(log, isOver: record.status.isOver)
             let listed = Dictionary(log.files.map { ($0.name, $0) }) { first, _ in first }

@@ -1,3 +1,4 @@
+import Glibc
 package import Messages
 package import SystemPackage
 
@@ -35,6 +36,12 @@ package struct SessionDirectory: Hashable, Sendable {
         try recordings(in: data).create()
         try new.directory.createExclusively()
         return new
+    }
+
+    /// Removes the directory of a session that did not come about, as far as that is possible.
+    package func discard() {
+        for name in (try? directory.names()) ?? [] { try? Directory.removeFile(directory.path.appending(name)) }
+        rmdir(directory.path.string)
     }
 
     /// The directory of a session that was recorded earlier.

@@ -140,18 +140,24 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var from: Int
         /// The sample after the last that was taken or given up, when this was stored last.
         package var next: Int
+        /// The first sample that does not belong to the session any more, once it is known.
+        package var end: Int?
+        /// When the publisher described it last, on the recorder's clock.
+        package var heard: WallTime
         /// When the publisher's machine slept, where the publisher says so.
         package var sleeps: UptimeClock?
 
         package init(
-            epoch: String, clock: ClockReading, replay: String, from: Int = 0, next: Int = 0,
-            sleeps: UptimeClock? = nil
+            epoch: String, clock: ClockReading, replay: String, from: Int = 0, next: Int = 0, end: Int? = nil,
+            heard: WallTime? = nil, sleeps: UptimeClock? = nil
         ) {
             self.epoch = epoch
             self.clock = clock
             self.replay = replay
             self.from = from
             self.next = next
+            self.end = end
+            self.heard = heard ?? clock.date
             self.sleeps = sleeps
         }
     }

@@ -20,7 +20,7 @@ extension SessionDirectory {
     ///   or `inputOutput`.
     package func recover(calls: FileCalls = .system) throws(RecordingError) -> RecoveredSession {
         var record = try record()
-        let contents = try journalContents()
+        let contents = try removeStrays(of: record, try journalContents(), calls: calls)
         let lines = JournalEntry.valid(in: contents?.entries ?? [])
         let names = try directory.names()
         var logs: [LogName: RecoveredLog] = [:]
@@ -60,5 +60,40 @@ extension SessionDirectory {
             if error.code == .notFound { return nil }
             throw error
         }
+    }
+
+    /// The names of files that look like a log's, and belong to none that `session.json` has.
+    func strayNames(of record: SessionRecord) throws(RecordingError) -> [String] {
+        let ending = ".\(record.format.fileExtension)"
+        return try directory.names().filter { name in
+            name.hasSuffix(ending) && LogName(existing: String(name.dropLast(ending.count))) != nil
+                && !record.logs.contains { $0.name.fileName(record.format) == name }
+                && !record.logs.contains { FinishedName(name, of: $0.name) != nil }
+        }.sorted()
+    }
+
+    /// Removes files of logs that were begun, and of which nothing was stored when the session was cut off: they were
+    /// never durable, and their samples are asked for when their stream is met again. The journal forgets them too.
+    ///
+    /// A log that was committed stays: it must have been in `session.json`.
+    /// - Returns: what the journal says then.
+    private func removeStrays(
+        of record: SessionRecord, _ contents: Journal.Contents?, calls: FileCalls
+    ) throws(RecordingError) -> Journal.Contents? {
+        if record.status.isOver { return contents }
+        let entries = contents?.entries ?? []
+        let committed = Set(entries.filter { $0.kind == .commit }.map(\.log))
+        for name in try strayNames(of: record)
+        where !committed.contains(where: { $0.fileName(record.format) == name || FinishedName(name, of: $0) != nil }) {
+            try Directory.removeFile(directory.path.appending(name))
+        }
+        let known = entries.filter { entry in
+            committed.contains(entry.log) || record.logs.contains { $0.name == entry.log }
+        }
+        if known.count == entries.count { return contents }
+        // A log of the same name counts its lines anew.
+        let lines = known.flatMap { StoredJSON.line($0) + [UInt8(ascii: "\n")] }
+        try directory.replace(Journal.fileName, with: lines, calls: calls)
+        return Journal.Contents(entries: known, validBytes: lines.count)
     }
 }

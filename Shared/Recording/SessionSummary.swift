@@ -85,7 +85,7 @@ extension SessionDirectory {
             format: record.format, steps: record.steps, pauses: record.pauses, restarts: record.restarts,
             failures: record.failures,
             streams: zip(record.logs, report.streams).map { log, stream in
-                let latest = lines.filter { $0.log == log.name }.max { $0.index < $1.index }
+                let latest = lines.filter { $0.log == log.name && $0.kind == .commit }.max { $0.index < $1.index }
                 let openBytes = log.file.map { size(of: $0) } ?? 0
                 return SessionSummary.Stream(
                     stream: stream.stream, log: log.name, fields: log.fields, unit: log.unit,

@@ -41,7 +41,9 @@ package struct SessionVerification: Hashable, Sendable {
             case .loss: "with loss, see above"
             case .damaged: "damaged, see above"
             }
-        return "\(name): \(samples) samples of \(streams) streams in \(files) files: \(verdict)"
+        func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+        let extent = "\(count(samples, "sample")) of \(count(streams, "stream")) in \(count(files, "file"))"
+        return "\(name): \(extent): \(verdict)"
     }
 
     mutating func damage(_ subject: String, _ text: String) {

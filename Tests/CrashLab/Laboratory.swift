@@ -26,11 +26,11 @@ struct Laboratory: Sendable {
 
     /// Runs the experiments one after the other and tells how each went.
     func run(_ experiments: [any Experiment]) async -> Outcome {
-        var outcome = Outcome(seed: seed)
+        var outcome = Outcome(seed: seed, crashes: crashes)
         for experiment in experiments {
             Console.say("\(experiment.name): \(experiment.fault) …")
             let start = ContinuousClock.now
-            var row = Row(fault: experiment.fault)
+            var row = Row(experiment)
             do {
                 try await experiment.run(in: self, row: &row)
             } catch {

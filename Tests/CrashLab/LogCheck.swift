@@ -150,7 +150,8 @@ struct LogCheck {
             ? 0 : epoch.next(at: expectation.startAnswered.monotonic)
         guard let first = present[index].map(\.lowerBound).min(), let last = present[index].map(\.upperBound).max()
         else { return start..<max(start, end) }
-        return min(start, first)..<max(end, last, start)
+        // A session that failed before its start was answered has an end before its beginning.
+        return (start < end ? min(start, first) : first)..<max(end, last)
     }
 
     private mutating func checkCompleteness() {

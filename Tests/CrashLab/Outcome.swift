@@ -5,6 +5,8 @@ import SystemPackage
 struct Outcome: Encodable, Sendable {
     /// What repeats the run's choices.
     let seed: UInt64
+    /// About how many times programs were killed.
+    let crashes: Int
     var rows: [Row] = []
 
     var isClean: Bool { rows.allSatisfy(\.violations.isEmpty) }

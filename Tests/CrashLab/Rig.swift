@@ -13,6 +13,7 @@ final class Rig {
     let lab: Laboratory
     let directory: FilePath
     let forwarder: Forwarder
+    let stalls: StallWatch
     /// The recorder's data directory.
     var data: FilePath
     /// The recorder's further options.
@@ -57,14 +58,15 @@ final class Rig {
     private static let limit = Duration.seconds(60)
 
     private init(
-        lab: Laboratory, directory: FilePath, ports: Ports, forwarder: Forwarder, publisherVictim: Victim,
-        recorderVictim: Victim, publisherArguments: [String]
+        lab: Laboratory, directory: FilePath, ports: Ports, forwarder: Forwarder, stalls: StallWatch,
+        publisherVictim: Victim, recorderVictim: Victim, publisherArguments: [String]
     ) async throws {
         self.lab = lab
         self.directory = directory
         data = directory.appending("data")
         self.ports = ports
         self.forwarder = forwarder
+        self.stalls = stalls
         self.publisherVictim = publisherVictim
         self.recorderVictim = recorderVictim
         self.publisherArguments = publisherArguments
@@ -89,6 +91,7 @@ final class Rig {
             let ports = try Ports(lab)
             let forwarder = try await Forwarder(
                 from: ports.publisherPublish, context: lab.context, thread: lab.thread, seed: lab.seed)
+            let stalls = StallWatch()
             let publisher = Victim(lab.programs.appending("sensor-publisher"))
             let recorder = Victim(lab.programs.appending("recorder"))
             let arguments =
@@ -98,10 +101,11 @@ final class Rig {
                 tasks.addTask { await publisher.run() }
                 tasks.addTask { await recorder.run() }
                 tasks.addTask { try await forwarder.run() }
+                tasks.addTask { try await stalls.run() }
                 defer { tasks.cancelAll() }
                 let rig = try await Rig(
-                    lab: lab, directory: directory, ports: ports, forwarder: forwarder, publisherVictim: publisher,
-                    recorderVictim: recorder, publisherArguments: arguments)
+                    lab: lab, directory: directory, ports: ports, forwarder: forwarder, stalls: stalls,
+                    publisherVictim: publisher, recorderVictim: recorder, publisherArguments: arguments)
                 try await body(rig, &row)
             }
         }

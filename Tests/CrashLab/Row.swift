@@ -1,5 +1,7 @@
 /// What came of one kind of fault: a row of the table.
 struct Row: Encodable, Sendable {
+    /// The experiment, as `--only` names it.
+    let name: String
     /// The fault.
     let fault: String
     /// How often it was tried.
@@ -25,7 +27,10 @@ struct Row: Encodable, Sendable {
     /// What went wrong, a sentence each.
     var violations: [String] = []
 
-    init(fault: String) { self.fault = fault }
+    init(_ experiment: any Experiment) {
+        name = experiment.name
+        fault = experiment.fault
+    }
 
     /// Adds what the oracle found.
     mutating func add(_ findings: Findings) {

@@ -82,6 +82,19 @@ final class RecorderUnderTest: Sendable {
             }
             tasks.cancelAll()
         }
+        try recorder.verifySessions()
+    }
+
+    /// What was recorded must be what the report says, whatever the test did.
+    private func verifySessions() throws {
+        for identifier in try SessionDirectory.sessions(in: data) {
+            guard let directory = try? SessionDirectory.open(identifier, in: data), !directory.needsRecovery() else {
+                continue
+            }
+            let verification = directory.verify()
+            guard verification.verdict == .damaged else { continue }
+            throw TestFailure("\(identifier): \(verification.findings.map(\.description).joined(separator: "\n"))")
+        }
     }
 
     /// Tells the recorder to stop, as a signal does. Returns at once.

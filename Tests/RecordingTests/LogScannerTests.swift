@@ -56,7 +56,8 @@ struct LogScannerTests {
     @Test(arguments: 0..<4)
     func ofALogCutAnywhereTheWholeRecordsAreFound(kind: Int) throws {
         try withLog(kind) { path, format, root, bytes, states in
-            for length in 0..<bytes.count {
+            // The two roots of JSON, and the two tables, are cut at different places.
+            for length in stride(from: kind, to: bytes.count, by: 4) {
                 try write(bytes[..<length], to: path)
                 let (records, end, isClean) = try scan(path, format, root)
                 let whole = states.filter { $0.end <= length }
@@ -101,7 +102,7 @@ struct LogScannerTests {
             let terminator = Array(format == .json ? root.end.utf8 : "".utf8)
             for (index, state) in states.dropLast().enumerated() {
                 // At every place of the next page's beginning, up to some bytes behind the old end.
-                for page in (state.end)..<min(state.end + 24, bytes.count) {
+                for page in stride(from: state.end, to: min(state.end + 24, bytes.count), by: 1 + kind) {
                     let old = bytes[..<state.end] + terminator + [UInt8](repeating: 0, count: bytes.count)
                     let mixed = Array(old[..<page]) + bytes[page...]
                     if mixed == bytes { continue }
@@ -175,7 +176,7 @@ struct LogScannerTests {
             let file = try LogFile(
                 creating: LogName("l"), in: directory, format: format, root: root, startDate: "",
                 header: formatter.header)
-            let step = String(repeating: "long, \"step\"\n", count: 70_000)
+            let step = String(repeating: "long, \"step\"\n", count: 25_000)
             for _ in 0..<3 {
                 var buffer = ByteBuffer(capacity: 0)
                 formatter.append(Marker(.step, time: 0, date: "", stepPath: step), origin: 0, to: &buffer)

@@ -99,7 +99,8 @@ struct CrashTests {
                     #expect(samples.map(\.uptime) == samples.map(\.uptime).sorted())
                     #expect(Set(samples.map(\.stepPath)) == ["Walk/out", "Walk/back"])
                     let pauses = records.filter { $0.marker == "pause" || $0.marker == "resume" }.map(\.marker)
-                    #expect(pauses == ["pause", "resume", "pause", "resume"])
+                    // After a restart in a pause the log says so again: the marker may have been torn.
+                    #expect(pauses == ["pause", "resume", "pause", "pause", "resume"])
                 }
             }
         }

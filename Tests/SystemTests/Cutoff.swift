@@ -26,7 +26,8 @@ struct Cutoff: Sendable {
         try await withTemporaryDirectory { directory in
             let context = try Context()
             let thread = try SocketThread(name: "test")
-            let publisher = try await freeSockets("sensor-publisher", in: directory, ["--signal", "sine", "--device", "d"])
+            let publisher = try await freeSockets(
+                "sensor-publisher", in: directory, ["--signal", "sine", "--device", "d"])
             let recorder = try await freeSockets(
                 "recorder", in: directory, ["--data", directory.appending("unused").string])
             try await body(

@@ -26,11 +26,12 @@ struct FullDisk {
         try FileManager.default.createDirectory(atPath: data.string, withIntermediateDirectories: true)
         let script = #"mount -t tmpfs -o size="$1"m none "$2" && shift && exec "$0" --data "$@""#
         let program = try ProductsDirectory.executable("recorder")
-        let arguments = [
-            "unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c", script, program.string,
-            "\(megabytes)", data.string, "--subscribe", subscribe, "--publish", "tcp://127.0.0.1:*", "--reply",
-            "tcp://127.0.0.1:*",
-        ] + options
+        let arguments =
+            [
+                "unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c", script, program.string,
+                "\(megabytes)", data.string, "--subscribe", subscribe, "--publish", "tcp://127.0.0.1:*", "--reply",
+                "tcp://127.0.0.1:*",
+            ] + options
         try await ProgramUnderTest.run(executable: "/usr/bin/env", arguments: arguments, in: directory) { recorder in
             let ready = try await recorder.ready()
             guard let process = recorder.processIdentifier else { throw TestFailure("the recorder has ended") }

@@ -1,0 +1,91 @@
+import FoundationEssentials
+import Messages
+import Recording
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// What a recorder leaves behind when it is cut off, or can't write: enough to go on with.
+@Suite(.timeLimit(.minutes(1)))
+struct CutOffTests {
+    private let phone = StreamName(device: "phone", stream: "accelerometer")
+
+    @Test func whatCanNotBeStoredAtTheEndIsStoredLater() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher)
+            try await recorder.prime(publisher)
+            try publisher.sample(50)
+            try await recorder.hasAll(of: publisher)
+            // Something in the way of each replacement of session.json, for root too.
+            let inTheWay = try recorder.path(".session.json.new")
+            try FileManager.default.createDirectory(
+                atPath: inTheWay.appending("x").string, withIntermediateDirectories: true)
+            #expect(try await recorder.stop().status == "failed")
+            try FileManager.default.removeItem(atPath: inTheWay.string)
+            try await eventually("the session's end on disk") { try !recorder.directory().needsRecovery() }
+            let record = try recorder.directory().record()
+            #expect(record.status == .failed)
+            #expect(record.logs.first?.files.map(\.samples) == [publisher.next])
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+        }
+    }
+
+    @Test func anEpochWhoseFirstBatchEndsInAPauseHasItsPlace() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await withTemporaryDirectory { data in
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: data.appending("data")) { recorder in
+                try await recorder.start("s", publisher)
+                try await recorder.prime(publisher)
+                let old = publisher.next
+                let oldEpoch = publisher.epoch
+                _ = try await recorder.send(RecordingPause(session: "s"))
+                let record = try recorder.directory().record()
+                let pause = try #require(record.pauses.first)
+                let sincePause =
+                    Double(WallTime.now.nanosecondsSince1970 - record.startDate.nanosecondsSince1970) / 1e9 - pause.from
+                publisher.restart()
+                // A batch of which some samples were taken before the pause.
+                try publisher.sample(20_000, uptime: Double(MonotonicClock.now) / 1e9 - sincePause - 0.01)
+                try await eventually("some of the new epoch") {
+                    try await recorder.log(of: publisher)?.samples ?? 0 > old
+                }
+                let written = try #require(try await recorder.log(of: publisher)?.samples)
+                #expect(written - old < 20_000)
+
+                // As a kill before the next commit would have left it.
+                let copy = data.appending("copy/recordings/s")
+                try FileManager.default.createDirectory(
+                    atPath: copy.removingLastComponent().string, withIntermediateDirectories: true)
+                try FileManager.default.copyItem(atPath: recorder.path("").string, toPath: copy.string)
+                let journal = copy.appending(Journal.fileName).string
+                let lines = try String(decoding: Data(contentsOf: URL(filePath: journal)), as: UTF8.self)
+                    .split(separator: "\n").filter { !($0.contains("\"commit\"") && $0.contains(publisher.epoch)) }
+                try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: journal))
+                let recovered = try SessionDirectory.open(SessionIdentifier("s"), in: data.appending("copy")).recover()
+                let positions = try #require(recovered.logs.values.first?.positions)
+                #expect(positions.map(\.epoch) == [oldEpoch, publisher.epoch])
+                #expect(positions.map(\.next) == [old, written - old])
+            }
+        }
+    }
+
+    @Test func aNameIsFreeAgainWhereASessionCouldNotBegin() async throws {
+        let publisher = try await FakePublisher(phone)
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            // No directory can be made in the place of a file.
+            let recordings = recorder.data.appending("recordings").string
+            try FileManager.default.moveItem(atPath: recordings, toPath: recordings + ".away")
+            #expect(FileManager.default.createFile(atPath: recordings, contents: nil))
+            let refusal = try await recorder.describing([publisher]) {
+                try await recorder.refusal(RecordingStart(session: "s", streams: ["phone/"]))
+            }
+            #expect(refusal != nil)
+            try FileManager.default.removeItem(atPath: recordings)
+            try FileManager.default.moveItem(atPath: recordings + ".away", toPath: recordings)
+            try await recorder.start("s", publisher)
+            #expect(try await recorder.stop().report.isWhole)
+        }
+    }
+}
