@@ -56,7 +56,7 @@ actor GroupCommit {
             works.indices.flatMap { Self.syncs(of: works[$0], owner: $0) }, failures: failures)
         // What is not synced must not stand in the journal.
         failures = syncs.run(
-            works.indices.filter { failures[$0] == nil && !works[$0].points.isEmpty }
+            works.indices.filter { failures[$0] == nil && (!works[$0].points.isEmpty || !works[$0].sealed.isEmpty) }
                 .map { Self.journaling(works[$0], owner: $0) }, failures: failures)
         var left = Self.hashedAtOnce
         return zip(works, failures).map { work, failure in
@@ -113,7 +113,7 @@ actor GroupCommit {
         for sealed in work.sealed {
             let hash = hashes.removeValue(
                 forKey: Segment(session: work.session, log: sealed.log, index: sealed.segment))
-            outcome.finished.append((sealed.log, try sealed.file.complete(hash: hash)))
+            outcome.finished.append((sealed.log, try sealed.file.certify(hash: hash)))
         }
         for point in work.points {
             let segment = Segment(session: work.session, log: point.log, index: point.segment)

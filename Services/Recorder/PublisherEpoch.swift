@@ -43,6 +43,7 @@ struct PublisherEpoch {
         from = stored.from
         end = stored.end
         sleeps = stored.sleeps
+        hasSlept = origin(at: .max) != start
         heard = stored.heard
     }
 
@@ -80,17 +81,15 @@ struct PublisherEpoch {
         heard = .now
         isUnseen = false
         if sleeps == nil { sleeps = UptimeClock(description.clock) }
-        return sleeps?.note(description.clock) ?? false
+        let hasSlept = sleeps?.note(description.clock) ?? false
+        self.hasSlept = self.hasSlept || hasSlept
+        return hasSlept
     }
 
-    /// What must be subtracted from an uptime, in nanoseconds, to get the time since the session's start; nil where
-    /// that depends on the uptime.
-    var steadyOrigin: Int64? {
-        guard let sleeps, sleeps.origin(at: .max, start: start) != start else { return start }
-        return nil
-    }
+    /// Whether its machine slept, so that `origin(at:)` depends on the uptime.
+    private(set) var hasSlept = false
 
-    /// The same for an uptime, sleep included.
+    /// What must be subtracted from an uptime, in nanoseconds, to get the time since the session's start, sleep included.
     func origin(at uptime: Int64) -> Int64 { sleeps?.origin(at: uptime, start: start) ?? start }
 
     /// The uptime at the session's start, in nanoseconds.

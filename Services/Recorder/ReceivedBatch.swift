@@ -23,7 +23,7 @@ struct ReceivedBatch {
 
     /// Whether its columns are written like these.
     func hasFields(_ token: [UInt8]) -> Bool {
-        UnsafeRawBufferPointer(rebasing: frame[body.fields]).elementsEqual(token)
+        UnsafeRawBufferPointer(rebasing: frame[body.fields]).isSame(as: token)
     }
 
     /// Refuses a batch that is not as long as it says, before anything is counted by what it says.

@@ -63,7 +63,7 @@ extension RecordingEngine {
     private func route(of topic: UnsafeRawBufferPointer) -> Int {
         for offset in 0..<routes.count {
             let index = (lastRoute + offset) % routes.count
-            if topic.elementsEqual(routes[index].topic) {
+            if topic.isSame(as: routes[index].topic) {
                 lastRoute = index
                 return index
             }

@@ -209,7 +209,7 @@ final class StreamRecording {
         let epoch = try epoch(of: batch)
         try check(batch)
         let body = batch.body
-        epochs[epoch].isUnseen = false
+        if epochs[epoch].isUnseen { epochs[epoch].isUnseen = false }
         let admission = intake.admit(epoch: epochs[epoch].name, sequence: body.sequence, count: body.count)
         switch admission {
         case .take(let rows):
@@ -321,8 +321,8 @@ final class StreamRecording {
     /// Which of `epochs` a batch is of. One that is met for the first time is added.
     private func epoch(of batch: ReceivedBatch) throws(MessageError) -> Int {
         let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
-        if token.elementsEqual(epochs[current].token), !epochs[current].isGuessed { return current }
-        if let index = epochs.lastIndex(where: { token.elementsEqual($0.token) }) {
+        if token.isSame(as: epochs[current].token), !epochs[current].isGuessed { return current }
+        if let index = epochs.lastIndex(where: { token.isSame(as: $0.token) }) {
             if epochs[index].isGuessed {
                 let clock = try SampleBody.clock(at: batch.body.clock, in: batch.frame)
                 try epochs[index].take(clock, startDate: startDate)
@@ -364,7 +364,7 @@ final class StreamRecording {
 
     /// What makes a batch's uptimes times since the session's start.
     private func origin(of batch: ReceivedBatch, epoch: Int) throws(MessageError) -> Int64 {
-        if let origin = epochs[epoch].steadyOrigin { return origin }
+        guard epochs[epoch].hasSlept else { return epochs[epoch].start }
         return epochs[epoch].origin(at: try batch.uptimes.first ?? .max)
     }
 

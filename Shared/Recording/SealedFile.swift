@@ -21,14 +21,22 @@ package struct SealedFile: Sendable {
         self.calls = calls
     }
 
-    /// Makes the file and its name durable, checks that it is what was written, and takes its hash. May take as long as
-    /// the disk does; on any thread. May be tried again after an error.
+    /// Makes the file and its name durable, and certifies it. May take as long as the disk does; on any thread. May be
+    /// tried again after an error.
     ///
     /// - Parameter hash: of the part of the file that was hashed before; nil where none was.
     /// - Throws: `unreadable` if somebody else changed, moved or removed the file.
     package func complete(hash: SegmentHash?) throws(RecordingError) -> FinishedFile {
         try file.sync()
         try directory.sync(calls: calls)
+        return try certify(hash: hash)
+    }
+
+    /// Checks that a file is what was written, and takes its hash. The file and its directory must be synced.
+    ///
+    /// - Parameter hash: of the part of the file that was hashed before; nil where none was.
+    /// - Throws: `unreadable` if somebody else changed, moved or removed the file.
+    package func certify(hash: SegmentHash?) throws(RecordingError) -> FinishedFile {
         let path = directory.path.appending(name.description)
         var hash = hash ?? SegmentHash()
         try hash.update(file, upTo: bytes, atMost: .max)
