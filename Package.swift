@@ -87,7 +87,9 @@ let package = Package(
             path: "Tests/CrashLab", exclude: ["README.md"], swiftSettings: strict),
         .testTarget(name: "CrashLabTests", dependencies: ["CrashLab", "Messages"], swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
-        .testTarget(name: "MessagesTests", dependencies: ["Messages"], exclude: ["Golden"], swiftSettings: strict),
+        .testTarget(
+            name: "MessagesTests", dependencies: ["Messages", "TestSupport"], exclude: ["Golden"],
+            swiftSettings: strict),
         .testTarget(
             name: "MessageBusTests", dependencies: ["MessageBus", "Messages", "ZeroMQ"], swiftSettings: strict),
         .testTarget(

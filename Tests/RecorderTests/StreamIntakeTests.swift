@@ -1,5 +1,6 @@
 import Messages
 import Recorder
+import TestSupport
 import Testing
 
 /// Which samples are written, held back, asked for and given up.
@@ -178,7 +179,7 @@ struct StreamIntakeTests {
     /// or not at all. Each sample is taken once and in order, or it is part of one gap.
     @Test(arguments: (0..<300).map { UInt64($0) })
     func everySampleIsTakenOnceOrInAGap(seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let model = IntakeModel(maximumHeldBytes: Bool.random(using: &random) ? 900 : .max)
         // What each epoch published, and where the session begins in it.
         var published: [String: [Range<Int>]] = [:]

@@ -1,6 +1,7 @@
 import Foundation
 import Messages
 import Recording
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -50,7 +51,7 @@ struct IntervalStatisticsTests {
 
     @Test(arguments: [UInt64(1), 2, UInt64.random(in: 0 ... .max)])
     func numbersAgreeWithASlowReference(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         for round in 0..<100 {
             let rate = [100.0, 50, 1e-3, nil][round % 4]
             let (statistics, reference) = self.random(rate: rate, using: &random)
@@ -71,7 +72,7 @@ struct IntervalStatisticsTests {
 
     @Test(arguments: [UInt64(4), UInt64.random(in: 0 ... .max)])
     func whatWasStoredGoesOn(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         for round in 0..<40 {
             var (statistics, _) = self.random(rate: round % 2 == 0 ? 100 : nil, using: &random)
             statistics.breakOff()

@@ -1,5 +1,6 @@
 import Messages
 import Recording
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -32,7 +33,7 @@ struct JournalDigestTests {
     /// Whatever is forgotten: with what is left, a file of any length behind the last commit goes on in the same place.
     @Test(arguments: [UInt64(1), 2, UInt64.random(in: 0 ... .max)])
     func whatIsForgottenIsNotNeeded(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         let logs = [LogName("a"), LogName("b")]
         for _ in 0..<100 {
             var digest = JournalDigest()

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Messages
 import Recording
 import SystemPackage
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -74,7 +75,7 @@ struct LogScannerTests {
     func whatStandsBehindTheEndIsNoRecord(kind: Int) throws {
         try withLog(kind) { path, format, root, bytes, states in
             let end = states[states.count - 1].end
-            var random = SplitMix(state: 5)
+            var random = SplitMix(seed: 5)
             let garbage: [[UInt8]] = [
                 [0], [UInt8](repeating: 0, count: 8192), Array("x".utf8), Array("\n".utf8), Array(",\n".utf8),
                 Array(",\n{}".utf8), Array(",\n{\"uptime\":1}".utf8), Array("\n\n".utf8), Array("\n1,2,3\n".utf8),

@@ -1,6 +1,7 @@
 import Foundation
 import Messages
 import Recording
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -410,7 +411,7 @@ struct RecordFormatterTests {
 
     @Test(arguments: [UInt64(1), 20_261_121, UInt64.random(in: 0 ... .max)])
     func packedAndJSONRowsAgreeWithASlowReference(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         for round in 0..<40 {
             let columns = Int.random(in: 1...9, using: &random)
             let count = Int.random(in: 0...12, using: &random)

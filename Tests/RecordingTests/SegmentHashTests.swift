@@ -1,6 +1,7 @@
 import Messages
 import Recording
 import SystemPackage
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -10,7 +11,7 @@ struct SegmentHashTests {
     /// A file of a few megabytes, so that parts of it are dropped from memory between the updates.
     @Test(arguments: [UInt64(3), UInt64.random(in: 0 ... .max)])
     func aHashTakenPieceByPieceIsThatOfTheWhole(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SplitMix(seed: seed)
         try withTemporaryDirectory { directory in
             let file = try log.makeFile(in: directory, .json, .dictionary)
             var hash = SegmentHash()

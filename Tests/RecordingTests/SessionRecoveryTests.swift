@@ -3,6 +3,7 @@ import Messages
 import Recording
 import Synchronization
 import SystemPackage
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -303,7 +304,7 @@ struct SessionRecoveryTests {
         try withTemporaryDirectory { data in
             let log = try makeLog(in: data.path, kind)
             let format = logKinds[kind].format
-            var random = SplitMix(state: UInt64(kind) + 42)
+            var random = SplitMix(seed: UInt64(kind) + 42)
             var epoch = 3
             for round in 0..<20 {
                 let current = try bytes(of: log.path)

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Messages
 import Recording
 import SystemPackage
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -73,7 +74,7 @@ struct SessionVerificationTests {
         try withTemporaryDirectory { data in
             let log = try makeLog(in: data.path, kind)
             try log.finish()
-            var random = SplitMix(state: UInt64(kind) + 7)
+            var random = SplitMix(seed: UInt64(kind) + 7)
             for name in try log.directory.directory.names().sorted() {
                 let path = path(name, of: log)
                 let whole = try bytes(of: path)

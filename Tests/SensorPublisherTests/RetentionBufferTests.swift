@@ -1,5 +1,6 @@
 import Messages
 import SensorPublisher
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -96,7 +97,7 @@ struct RetentionBufferTests {
     }
 
     @Test(arguments: [1, 2, 3, 4]) func boundsHoldAndAnswersAreRightWhateverHappens(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SplitMix(seed: seed)
         let keys = (0..<3).map { StreamName(device: "d\($0)", stream: "s") }
         let limit = 20_000
         var buffer = RetentionBuffer(maximumAge: 500, maximumBytes: limit)

@@ -1,5 +1,6 @@
 import Messages
 import SensorPublisher
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -138,7 +139,7 @@ struct StreamSamplerTests {
         var sampler = try sine(rate: 100, batch: 100)
         let start: Int64 = 123_456_789
         try sampler.start(at: start)
-        var generator = SeededGenerator(seed: 1)
+        var generator = SplitMix(seed: 1)
         var sequence: Int64 = 0
         while let deadline = sampler.nextDeadline, deadline <= start + 86400 * second {
             // The caller is up to 5 ms late each time: it must not add up.

@@ -1,23 +1,23 @@
 import FoundationEssentials
+import SystemPackage
+import TestSupport
 
 /// Writes a file into a directory of its own, lends its path, and removes both.
 func withFile<Result>(_ name: String, _ contents: [UInt8], _ body: (String) throws -> Result) throws -> Result {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appending(path: name)
-    try Data(contents).write(to: file)
-    return try body(file.path)
+    try withTemporaryDirectory { directory in
+        let file = directory.appending(name).string
+        try Data(contents).write(to: URL(filePath: file))
+        return try body(file)
+    }
 }
 
 /// The same with a closure that waits.
 func withFile(_ name: String, _ text: String, _ body: (String) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appending(path: name)
-    try Data(text.utf8).write(to: file)
-    try await body(file.path)
+    try await withTemporaryDirectory { directory in
+        let file = directory.appending(name).string
+        try Data(text.utf8).write(to: URL(filePath: file))
+        try await body(file)
+    }
 }
 
 /// The same with text.
