@@ -6,8 +6,10 @@ import ZeroMQ
 
 /// What becomes durable: group commits at a fixed rhythm.
 extension RecordingEngine {
-    /// How often the room on the disk is looked at, and what could not be stored is tried again.
+    /// How often the room on the disk is looked at.
     private static let diskInterval = TimeSpan.seconds(1)
+    /// How often what could not be stored is tried again.
+    private static let storeInterval = TimeSpan.seconds(5)
 
     /// Commits what was written, at each tick of the sync interval, until the task is cancelled.
     func commitRegularly() async throws {
@@ -17,11 +19,6 @@ extension RecordingEngine {
             // Ticks lie on a grid, so that a slow disk does not stretch the rhythm; those that passed meanwhile are skipped.
             tick += interval * (1 + max(0, (MonotonicClock.now - tick) / interval))
             try await thread.sleep(until: tick)
-            if MonotonicClock.now >= lookedAtDisk + Self.diskInterval.nanoseconds {
-                lookAtDisk()
-                await storeAgain()
-                await goOnWithTheRest()
-            }
             for session in sessions.values {
                 if let deadline = session.deadline, MonotonicClock.now >= deadline, session.status == .running {
                     ordering.yield(.stop(session: session.identifier))
@@ -29,6 +26,14 @@ extension RecordingEngine {
                 if session.isRecording { goOnInNewFiles(session) }
             }
             await commit(sessions.values.filter(\.isRecording))
+            if MonotonicClock.now >= lookedAtDisk + Self.diskInterval.nanoseconds {
+                lookAtDisk()
+                await goOnWithTheRest()
+            }
+            if MonotonicClock.now >= storedAgain + Self.storeInterval.nanoseconds {
+                storedAgain = MonotonicClock.now
+                await storeAgain()
+            }
         }
     }
 

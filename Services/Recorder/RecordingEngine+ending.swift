@@ -65,6 +65,7 @@ extension RecordingEngine {
         let asked = session.order.reduce(into: Set()) { $0.formUnion(session.streams[$1]?.publishers ?? []) }
         for description in await publishers.streams(at: asked, timeout: Self.listTimeout)
         where session.status == .waitingToStop && session.wants(description.name) {
+            if session.streams[description.name]?.isLater(description) == true { continue }
             guard let stream = stream(for: description, from: nil, in: session) else { continue }
             stream.end(description)
         }
@@ -103,13 +104,7 @@ extension RecordingEngine {
         routes = []
         let end = WallTime.now
         for stream in session.order.compactMap({ session.streams[$0] }) {
-            attempt(session) {
-                // What is still waited for has not come in time; what waits behind it goes to the log.
-                _ = try stream.resume(timeline: session.timeline)
-                while stream.intake.recovery != nil || stream.intake.expectEnd() {
-                    try stream.giveUp(.publisherUnreachable, timeline: session.timeline)
-                }
-            }
+            release(stream, of: session)
             stream.noteUnknownEnds(timeline: session.timeline)
             attempt(session) { try stream.close(at: end, timeline: session.timeline) }
             announceGaps(of: stream, in: session)
@@ -129,7 +124,9 @@ extension RecordingEngine {
                 keep(session, error)
             }
         }
-        if session.isWaitingForFiles { unstored[session.identifier] = session }
+        if session.isWaitingForFiles, unstored.count < Self.maximumUnstored {
+            unstored[session.identifier] = session
+        }
         if isFinished { publish(.status, of: session) }
         let report = session.report
         publish(.report, of: session, report: report)
@@ -154,10 +151,31 @@ extension RecordingEngine {
     /// Tries again to store the ends of sessions.
     func storeAgain() async {
         for session in Array(unstored.values) where session.directory.directory.isThere {
+            for name in session.order {
+                try? session.streams[name]?.close(at: session.record.endDate ?? .now, timeline: session.timeline)
+            }
             await commit([session], isLast: true)
+            await commits.forget(session.identifier)
             guard (try? session.finish(.failed, at: .now)) != nil, !session.isWaitingForFiles else { continue }
             unstored[session.identifier] = nil
             logger.notice("the end of a recording was stored", metadata: ["session": "\(session.identifier)"])
+        }
+    }
+
+    /// Gives up what a stream waits for, and writes what waits behind that. What finds no room is a gap.
+    private func release(_ stream: StreamRecording, of session: Session) {
+        while true {
+            do {
+                _ = try stream.resume(timeline: session.timeline)
+                while stream.intake.recovery != nil || stream.intake.expectEnd() {
+                    try stream.giveUp(.publisherUnreachable, timeline: session.timeline)
+                }
+                return
+            } catch {
+                // Each turn takes some of what waits, so this ends.
+                fail(session, error)
+                stream.abandon(timeline: session.timeline)
+            }
         }
     }
 

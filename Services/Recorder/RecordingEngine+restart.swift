@@ -13,7 +13,7 @@ extension RecordingEngine {
     ///
     /// One that can't be gone on with is left as it is, and health says so. Where the disk was full, it is tried again.
     func goOnWithSessions() async throws {
-        for identifier in try SessionDirectory.sessions(in: data) { await goOn(with: identifier) }
+        for identifier in try SessionDirectory.sessions(in: data) { _ = await goOn(with: identifier) }
         _ = try? reserve.restore()
     }
 
@@ -22,26 +22,30 @@ extension RecordingEngine {
         guard !cutOff.isEmpty, freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree) else { return }
         let identifiers = cutOff
         cutOff = []
-        for identifier in identifiers { await goOn(with: identifier) }
-        if cutOff.isEmpty { health.clear("restart") }
+        var isDone = true
+        for identifier in identifiers where await !goOn(with: identifier) { isDone = false }
+        if isDone { health.clear("restart") }
     }
 
-    private func goOn(with identifier: SessionIdentifier) async {
+    /// - Returns: false where it could not be gone on with.
+    private func goOn(with identifier: SessionIdentifier) async -> Bool {
         do {
             let directory = try SessionDirectory.open(identifier, in: data)
-            guard directory.needsRecovery() else { return }
+            guard directory.needsRecovery() else { return true }
             do {
                 try await goOn(with: directory)
             } catch let error as RecordingError where error.code == .noSpace {
                 try? reserve.release()
                 try await goOn(with: directory)
             }
+            return true
         } catch {
             if (error as? RecordingError)?.code == .noSpace { cutOff.append(identifier) }
             logger.error(
                 "a session could not be gone on with",
                 metadata: ["session": "\(identifier)", LogKey.error: "\(error)"])
             health.report(.degraded, "session \(identifier) could not be gone on with: \(error)", for: "restart")
+            return false
         }
     }
 
@@ -50,6 +54,7 @@ extension RecordingEngine {
         let recovered = try directory.recover()
         let session = try Session(recovered, in: directory, maximumHeldBytes: settings.holdLimit)
         sessions[session.identifier] = session
+        routes = []
         try await subscribe(to: Set(session.record.streams))
         logger.notice(
             "going on with a recording that was cut off",

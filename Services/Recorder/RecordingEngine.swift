@@ -65,6 +65,7 @@ actor RecordingEngine {
     /// Bytes free on the disk, when it was looked at last; nil before, and where it can't be told.
     var freeBytes: Int?
     var lookedAtDisk: Int64 = 0
+    var storedAgain: Int64 = 0
     /// When each publisher described each of its streams last, on `MonotonicClock`.
     var described: [StreamSource: Int64] = [:]
     var routes: [Route] = []

@@ -153,7 +153,10 @@ final class Session {
     /// Stores whose logs will be opened: a recorder that is killed now and comes back must know whose the files are.
     func plan(_ descriptions: [StreamDescription]) throws(RecordingError) {
         var planned = logs
-        for description in descriptions where streams[description.name] == nil {
+        for description in descriptions {
+            // Two publishers may have a stream of the same name: it has one log.
+            let isThere = planned.contains { $0.device == description.device && $0.stream == description.stream }
+            if isThere { continue }
             let name = LogName(device: description.device, stream: description.stream, avoiding: planned.map(\.name))
             planned.append(plan(name, of: description))
         }
@@ -169,7 +172,8 @@ final class Session {
             unit: description.unit, rate: description.rate,
             epochs: [
                 SessionRecord.Epoch(
-                    epoch: description.epoch, clock: description.clock, replay: description.replay)
+                    epoch: description.epoch, clock: description.clock, replay: description.replay,
+                    from: status == .starting ? description.nextSequence : 0)
             ], file: log.fileName(record.format), fileDate: record.startDate)
         planned.earliestUptime = StreamRecording.earliest(description, startDate: record.startDate)
             .map { Double($0) / 1e9 }
@@ -286,8 +290,8 @@ final class Session {
         for stream in streams.values { stream.log.keepSealed() }
     }
 
-    /// Whether files wait for their finishing.
-    var isWaitingForFiles: Bool { streams.values.contains { $0.log.isWaitingForFiles } }
+    /// Whether files wait for their final names, or their finishing.
+    var isWaitingForFiles: Bool { streams.values.contains { $0.log.isWaitingForFiles || !$0.log.isClosed } }
 
     /// Lets the status be the last one, and stores it and the report: who reads that a session is over finds its report.
     /// - Returns: whether it rose.

@@ -5,8 +5,9 @@ import ZeroMQ
 /// The log of one stream: formats records, writes them, goes on in a new file where one is large or old enough, and
 /// says in the journal where the sequences of its samples jump.
 ///
-/// Confined to the recording engine's thread. Records wait in memory until `flush`. What takes time, syncing and
-/// finishing files, is handed over: `commitPoint` and `takeSealed` say what is to be done, on another thread.
+/// Confined to the recording engine's thread. Records wait in memory until `flush`. Syncing and finishing files is handed
+/// over: `commitPoint` and `takeSealed` say what is to be done, on another thread. Only where sequences jump, which is
+/// rare, `flush` waits for the disk itself.
 final class StreamLog {
     /// What all logs of a session share.
     struct Settings {
@@ -92,8 +93,10 @@ final class StreamLog {
     private var formatter: RecordFormatter
     private var buffer = ByteBuffer(capacity: 4 << 10)
     private var bufferedSamples = 0
-    /// The first sample in the buffer.
-    private var bufferStart: Position?
+    /// The runs of samples in the buffer that follow on each other: the first of each, and the samples before it.
+    private var runs: [(samples: Int, position: Position)] = []
+    /// The gaps whose markers are in the buffer.
+    private var bufferedGaps: [Gap] = []
     private var jumps: [Jump] = []
     /// What a reader of the log, told the jumps, takes the next record for; nil where it can't know.
     private var logged: Position?
@@ -219,18 +222,18 @@ final class StreamLog {
         // A first row that is written has no place of its own.
         if result.written > 0, result.places.first?.written != 0 {
             jump(to: Position(epoch: epoch, next: first), at: start, samples: 0)
+            noteRun(at: Position(epoch: epoch, next: first), samples: 0)
         }
         if result.paused == 0 {
             logged = Position(epoch: epoch, next: first + rows.count)
         } else {
             for place in result.places {
-                jump(
-                    to: Position(epoch: epoch, next: batch.body.sequence + place.row), at: place.offset,
-                    samples: place.written)
+                let position = Position(epoch: epoch, next: batch.body.sequence + place.row)
+                jump(to: position, at: place.offset, samples: place.written)
+                noteRun(at: position, samples: place.written)
             }
             logged = nil
         }
-        if bufferStart == nil, result.written > 0 { bufferStart = Position(epoch: epoch, next: first) }
         if epoch != position.epoch { intervals.breakOff() }
         intervals.add(result)
         counts.written += result.written
@@ -250,6 +253,17 @@ final class StreamLog {
             ))
     }
 
+    /// Notes a sample that may not follow on the one before it in the buffer.
+    private func noteRun(at position: Position, samples: Int) {
+        let samples = bufferedSamples + samples
+        if let last = runs.last, last.position.epoch == position.epoch,
+            last.position.next + (samples - last.samples) == position.next
+        {
+            return
+        }
+        runs.append((samples, position))
+    }
+
     /// How far the epoch has come that the journal spoke of last, if that is another one.
     private func endOfTold(before epoch: Int) -> Position? {
         guard toldEpoch != epoch else { return nil }
@@ -264,17 +278,33 @@ final class StreamLog {
     ///   - stepPath: the step after it.
     func mark(_ event: Marker.Event, at date: WallTime, origin: Int64, stepPath: String) {
         self.stepPath = stepPath
+        self.origin = origin
+        appendMarker(event, at: date, describes: event == .start || event == .resumed)
         switch event {
         case .pause: isPaused = true
         case .resume: isPaused = false
-        case .gap(let gap) where gap.count > 0:
-            if let epoch = logged?.epoch, epochs[epoch] == gap.epoch {
-                logged = Position(epoch: epoch, next: gap.from.addingClamped(gap.count))
-            }
+        case .gap(let gap): note(gap)
         default: break
         }
-        self.origin = origin
-        appendMarker(event, at: date, describes: event == .start || event == .resumed)
+    }
+
+    /// Notes what a reader of the log makes of a gap's marker.
+    private func note(_ gap: Gap) {
+        bufferedGaps.append(gap)
+        guard gap.count > 0, let epoch = epochs.lastIndex(of: gap.epoch) else { return }
+        let end = gap.from.addingClamped(gap.count)
+        if epoch == position.epoch {
+            if logged?.epoch == epoch { logged = Position(epoch: epoch, next: end) }
+        } else {
+            // A later line about the current epoch alone would let this one's place be forgotten.
+            jumps.append(
+                Jump(
+                    offset: buffer.count, samples: bufferedSamples, ended: Position(epoch: epoch, next: end),
+                    position: position))
+            nexts[epoch] = max(nexts[epoch], end)
+            toldEpoch = position.epoch
+            logged = position
+        }
     }
 
     /// The uptime at the session's start, for markers that the log sets by itself.
@@ -309,11 +339,10 @@ final class StreamLog {
             try settings.journal.append(entries)
             // Jumps are rare, and a power cut must not keep the records and lose what tells their place.
             try settings.journal.sync()
-            jumps.removeAll(keepingCapacity: true)
         }
         try file.append(&buffer, samples: bufferedSamples)
-        bufferedSamples = 0
-        bufferStart = nil
+        // Not before: after an error they are needed to say what could not be written.
+        forgetBuffered()
         if !isLast, file.byteCount >= settings.maximumFileSize ?? .max, file.sampleCount > 0,
             sealed.count < Self.maximumSealed
         {
@@ -321,27 +350,29 @@ final class StreamLog {
         }
     }
 
-    /// Drops what is in memory, because it can't be written.
-    /// - Returns: the samples that were in it.
-    func abandon() -> [Gap] {
-        var runs = bufferStart.map { [(samples: 0, position: $0)] } ?? []
-        for jump in jumps {
-            if runs.last?.samples == jump.samples { runs.removeLast() }
-            runs.append((jump.samples, jump.position))
-        }
-        let ends = runs.dropFirst().map(\.samples) + [bufferedSamples]
-        counts.written -= bufferedSamples
-        buffer.removeAll()
+    private func forgetBuffered() {
         bufferedSamples = 0
-        bufferStart = nil
-        jumps = []
-        logged = nil
-        return zip(runs, ends).compactMap { run, end in
+        jumps.removeAll(keepingCapacity: true)
+        runs.removeAll(keepingCapacity: true)
+        bufferedGaps.removeAll(keepingCapacity: true)
+    }
+
+    /// Drops what is in memory, because it can't be written.
+    /// - Returns: the samples that were in it, and the gaps that were marked in it.
+    func abandon() -> (lost: [Gap], marked: [Gap]) {
+        let ends = runs.dropFirst().map(\.samples) + [bufferedSamples]
+        let lost = zip(runs, ends).compactMap { run, end -> Gap? in
             guard end > run.samples else { return nil }
             return Gap(
                 epoch: epochs[run.position.epoch], from: run.position.next, count: end - run.samples,
                 reason: .notWritten)
         }
+        let marked = bufferedGaps
+        counts.written -= bufferedSamples
+        buffer.removeAll()
+        forgetBuffered()
+        logged = nil
+        return (lost, marked)
     }
 
     private func entry(

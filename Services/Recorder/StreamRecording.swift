@@ -428,6 +428,12 @@ final class StreamRecording {
         hasNewEpochs = true
     }
 
+    /// Whether a description is of a run that began after this session's end.
+    func isLater(_ description: StreamDescription) -> Bool {
+        !epochs.contains { $0.name == description.epoch }
+            && epochs.contains { $0.end != nil && $0.replay == description.replay }
+    }
+
     /// Notes where an epoch ends for this session: samples from then on are not its own.
     func end(_ description: StreamDescription) {
         guard let index = epochs.lastIndex(where: { $0.name == description.epoch }) else { return }
@@ -475,7 +481,9 @@ final class StreamRecording {
     /// Gives up what is in memory, because it can't be written. What is known of that may find room.
     func abandon(timeline: SessionTimeline) {
         isMarkedStopped = false
-        for gap in log.abandon() { note(gap, timeline: timeline) }
+        let (lost, marked) = log.abandon()
+        for gap in marked { mark(.gap(gap), at: gap.date ?? .now, stepPath: timeline.current.stepPath) }
+        for gap in lost { note(gap, timeline: timeline) }
     }
 
     /// Gives the last file its final name, with the marker of the session's end where there is room for it.

@@ -383,7 +383,11 @@ struct LogRecovery {
 
     /// Samples of the epochs of which nothing is known; negative where more is known than there can be.
     private var unexplained: Int {
-        let spans = log.epochs.reduce(0) { $0.addingClamped(max(0, $1.next - $1.from)) }
+        var spans = log.epochs.reduce(0) { $0.addingClamped(max(0, $1.next - $1.from)) }
+        // Those that were met just before the end are not stored.
+        for position in positions where !log.epochs.contains(where: { $0.epoch == position.epoch }) {
+            spans = spans.addingClamped(position.next)
+        }
         return log.gaps.reduce(spans - log.counts.received) { $0.addingClamped(-$1.count) }
     }
 }

@@ -38,14 +38,15 @@ package struct SealedFile: Sendable {
     /// - Throws: `unreadable` if somebody else changed, moved or removed the file.
     package func certify(hash: SegmentHash?) throws(RecordingError) -> FinishedFile {
         let path = directory.path.appending(name.description)
-        var hash = hash ?? SegmentHash()
-        try hash.update(file, upTo: bytes, atMost: .max)
+        // First, because hashing takes its time.
         guard file.isFile(at: path), try file.byteCount() == bytes else {
             throw RecordingError(
                 .unreadable, action: "finish", path: path,
                 reason: "it is not the file of \(bytes) bytes that was written",
                 advice: "Another program must have changed it; keep others out of the data directory.")
         }
+        var hash = hash ?? SegmentHash()
+        try hash.update(file, upTo: bytes, atMost: .max)
         return FinishedFile(name: name.description, bytes: bytes, samples: samples, sha256: hash.digits)
     }
 }

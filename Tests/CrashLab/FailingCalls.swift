@@ -71,7 +71,9 @@ struct FailingCalls: Experiment {
         let hasFailed = try await judge(refusal, watch, rig, &row)
         // The disk is well again, and so is the recorder.
         try Data().write(to: URL(filePath: heal.string))
-        try await ShortSession.record("after", with: rig)
+        try await rig.start("after", ShortSession.plan)
+        try await Task.sleep(for: .milliseconds(250))
+        try await rig.stop("after")
         try await rig.check("after", row: &row)
         rig.forget("after")
         try recorder.send(.terminate)
