@@ -17,6 +17,8 @@ extension RecordingEngine {
     func start(_ request: RecordingStart) async throws -> RecordingStart.Reply {
         let (identifier, format, root) = try validate(request)
         try checkStart(of: identifier)
+        var isMine = false
+        defer { if isMine { starting.remove(identifier) } }
         let patterns = Set(request.streams)
         let session: Session
         let streams: [StreamDescription]
@@ -27,10 +29,18 @@ extension RecordingEngine {
             streams = await publishers.streams(at: sources(of: patterns), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
             try checkStart(of: identifier)
-            _ = try? reserve.restore()
-            session = try Session(
-                identifier, request: request, format: format, root: root, startDate: startDate, data: data,
-                maximumHeldBytes: settings.holdLimit)
+            isMine = starting.insert(identifier).inserted
+            let record = SessionRecord(
+                session: identifier, task: request.task ?? "", step: request.step ?? "", streams: request.streams,
+                format: format, root: root, status: .starting, startDate: startDate,
+                limits: SessionRecord.Limits(
+                    maximumFileSize: request.maximumFileSize, maximumFileAge: request.maximumFileAge,
+                    duration: request.duration))
+            let files = try await disk.run { [reserve, data] in
+                _ = try? reserve.restore()
+                return try SessionFiles(creating: record, in: data)
+            }
+            session = Session(record, files: files, maximumHeldBytes: settings.holdLimit)
         } catch {
             await unsubscribe(from: patterns)
             throw error
@@ -38,11 +48,12 @@ extension RecordingEngine {
         // From here on its end takes back what it has.
         sessions[identifier] = session
         routes = []
-        return try begin(session, with: streams)
+        return try await begin(session, with: streams)
     }
 
     private func checkStart(of identifier: SessionIdentifier) throws {
         guard lastCall == nil else { throw RequestError(.stopping, "the recorder is stopping: start another one") }
+        if starting.contains(identifier) { try SessionStatus.starting.checkStart(of: identifier) }
         try sessions[identifier]?.status.checkStart(of: identifier)
         try unstored[identifier]?.status.checkStart(of: identifier)
         lookAtDisk()
@@ -61,23 +72,20 @@ extension RecordingEngine {
     }
 
     /// Opens the logs of the streams that are there, each from where it stands.
-    private func begin(_ session: Session, with streams: [StreamDescription]) throws -> RecordingStart.Reply {
+    private func begin(
+        _ session: Session, with streams: [StreamDescription]
+    ) async throws -> RecordingStart.Reply {
         let wanted = streams.filter { description in
             session.wants(description.name)
                 && (try? StreamRecording.check(description, startDate: session.record.startDate)) != nil
         }.sorted { $0.topic < $1.topic }
-        do {
-            try session.plan(wanted)
-        } catch {
-            fail(session, error)
-        }
+        await store(session.planning(wanted), of: session)
         for description in wanted where session.status == .starting {
             _ = stream(for: description, from: description.nextSequence, in: session)
         }
-        do {
-            if try session.rise(to: .running) { publish(.status, of: session) }
-        } catch {
-            fail(session, error)
+        if let stored = session.run() {
+            await store(stored, of: session)
+            if session.status == .running { publish(.status, of: session) }
         }
         if session.status == .failed {
             throw RequestError(
@@ -89,6 +97,16 @@ extension RecordingEngine {
         logger.notice("recording started", metadata: ["session": "\(session.identifier)"])
         return RecordingStart.Reply(
             session: session.identifier.text, status: session.status.name, logs: session.summaries)
+    }
+
+    /// Stores what a session knows, beside the writer.
+    private func store(_ record: StoredRecord, of session: Session) async {
+        let store = session.files.store
+        do {
+            try await disk.run { try store.write(record) }
+        } catch {
+            fail(session, error)
+        }
     }
 
     private func validate(

@@ -108,7 +108,7 @@ extension RecordingEngine {
             }
             if session.hasClosed(description.name) { return nil }
             try StreamRecording.check(description, startDate: session.record.startDate)
-            if session.status > .starting { try session.plan([description]) }
+            if session.status > .starting { try session.files.store.write(session.planning([description])) }
             let stream = try session.open(description, from: first)
             routes = []
             return stream

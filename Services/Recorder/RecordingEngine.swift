@@ -49,6 +49,7 @@ actor RecordingEngine {
     let logger: Logger
     let thread: SocketThread
     let commits: GroupCommit
+    let disk: DiskThread
     let subscriber: Subscriber
     let publishers: Publishers
     /// Orders are few: at most one recovery per stream of a session, and a stop per session and tick until it is
@@ -58,6 +59,8 @@ actor RecordingEngine {
     let startedAt = MonotonicClock.now
 
     var sessions: [SessionIdentifier: Session] = [:]
+    /// Sessions whose files are being made.
+    var starting: Set<SessionIdentifier> = []
     /// Sessions that are over, but whose report could not be stored; it is tried again.
     var unstored: [SessionIdentifier: Session] = [:]
     /// Sessions that could not be gone on with because the disk is full.
@@ -91,6 +94,7 @@ actor RecordingEngine {
         health = host.health
         logger = host.logger
         thread = try SocketThread(name: "writer")
+        disk = try DiskThread()
         commits = GroupCommit(thread: try SocketThread(name: "commit"))
         publishers = Publishers(context: host.context, thread: host.thread)
         (orders, ordering) = AsyncStream.makeStream(of: Order.self, bufferingPolicy: .unbounded)

@@ -13,7 +13,7 @@ final class Session {
     private static let storeInterval = TimeSpan.seconds(10)
 
     let identifier: SessionIdentifier
-    let directory: SessionDirectory
+    let files: SessionFiles
     private(set) var record: SessionRecord
     private(set) var timeline: SessionTimeline
     private(set) var streams: [StreamName: StreamRecording] = [:]
@@ -26,8 +26,6 @@ final class Session {
     var eventSequence = 0
     /// When it stops by itself, on `MonotonicClock`.
     let deadline: Int64?
-    private let journal: Journal
-    private let store: RecordStore
     /// How many bytes may wait for a recovery, per stream.
     private let maximumHeldBytes: Int
     /// The markers so far, for a log that is opened later.
@@ -40,44 +38,25 @@ final class Session {
     /// When each publisher's clock was last asked for, on `MonotonicClock`.
     var comparedAt: [String: Int64] = [:]
 
-    /// Makes the session's directory and opens its journal.
-    init(
-        _ identifier: SessionIdentifier, request: RecordingStart, format: LogFormat, root: JSONRoot,
-        startDate: WallTime, data: FilePath, maximumHeldBytes: Int
-    ) throws {
-        self.identifier = identifier
+    /// Begins a session.
+    /// - Parameter record: what was asked.
+    init(_ record: SessionRecord, files: SessionFiles, maximumHeldBytes: Int) {
+        self.record = record
+        self.files = files
         self.maximumHeldBytes = maximumHeldBytes
-        directory = try SessionDirectory.create(identifier, in: data)
-        timeline = SessionTimeline(task: request.task ?? "", step: request.step ?? "")
-        record = SessionRecord(
-            session: identifier, task: request.task ?? "", step: request.step ?? "", streams: request.streams,
-            format: format, root: root, status: .starting, startDate: startDate,
-            limits: SessionRecord.Limits(
-                maximumFileSize: request.maximumFileSize, maximumFileAge: request.maximumFileAge,
-                duration: request.duration))
-        history = [(.start, startDate, timeline.current.stepPath)]
-        deadline = request.duration.map { MonotonicClock.now + Int64($0 * 1e9) }
-        store = RecordStore(directory)
-        do {
-            // First the record: a directory without one is no session's.
-            try store.write(StoredRecord(record: record, version: version))
-            journal = try Journal(creatingIn: directory.directory)
-        } catch {
-            // Its name must be free for another try.
-            directory.discard()
-            throw error
-        }
+        identifier = record.session
+        timeline = SessionTimeline(task: record.task, step: record.step)
+        history = [(.start, record.startDate, timeline.current.stepPath)]
+        deadline = record.limits.duration.map { MonotonicClock.now + Int64($0 * 1e9) }
     }
 
     /// Goes on with a session that was cut off.
     init(_ recovered: RecoveredSession, in directory: SessionDirectory, maximumHeldBytes: Int) throws {
-        self.directory = directory
+        files = SessionFiles(recovered, in: directory)
         self.maximumHeldBytes = maximumHeldBytes
         record = recovered.record
         identifier = record.session
         timeline = SessionTimeline(record)
-        journal = recovered.journal
-        store = RecordStore(directory)
         history = Self.history(of: record)
         deadline = record.limits.duration.map { duration in
             let sinceStart = Double(WallTime.now.nanosecondsSince1970 - recovered.record.startDate.nanosecondsSince1970)
@@ -97,6 +76,8 @@ final class Session {
     }
 
     var status: SessionStatus { record.status }
+
+    var directory: SessionDirectory { files.directory }
 
     /// Whether samples are taken.
     var isRecording: Bool { status >= .starting && status < .processingResults }
@@ -129,7 +110,7 @@ final class Session {
 
     private var logSettings: StreamLog.Settings {
         StreamLog.Settings(
-            directory: directory.directory, journal: journal, format: record.format, root: record.root,
+            directory: directory.directory, journal: files.journal, format: record.format, root: record.root,
             startDate: record.startDate, maximumFileSize: record.limits.maximumFileSize,
             maximumFileAge: record.limits.maximumFileAge.map { Int64($0 * 1e9) })
     }
@@ -150,8 +131,9 @@ final class Session {
         return stream
     }
 
-    /// Stores whose logs will be opened: a recorder that is killed now and comes back must know whose the files are.
-    func plan(_ descriptions: [StreamDescription]) throws(RecordingError) {
+    /// What is to be stored before logs are opened: a recorder that is killed now and comes back must know whose the
+    /// files are.
+    func planning(_ descriptions: [StreamDescription]) -> StoredRecord {
         var planned = logs
         for description in descriptions {
             // Two publishers may have a stream of the same name: it has one log.
@@ -162,7 +144,7 @@ final class Session {
         }
         var stored = snapshot()
         stored.record.logs = planned
-        try store.write(stored)
+        return stored
     }
 
     /// What is known of a log before it is there.
@@ -178,6 +160,12 @@ final class Session {
         planned.earliestUptime = StreamRecording.earliest(description, startDate: record.startDate)
             .map { Double($0) / 1e9 }
         return planned
+    }
+
+    /// Lets the status be `running`, unless it is higher.
+    /// - Returns: what is to be stored then.
+    func run() -> StoredRecord? {
+        record.status.rise(to: .running) ? snapshot() : nil
     }
 
     /// Lets the status rise, and stores it. A status that is not higher changes nothing.
@@ -248,7 +236,7 @@ final class Session {
     /// - Parameter isLast: with everything that the session knows.
     func work(isLast: Bool = false) throws -> GroupCommit.Work {
         var work = GroupCommit.Work(
-            session: identifier, directory: directory.directory, journal: journal, store: store)
+            session: identifier, directory: directory.directory, journal: files.journal, store: files.store)
         for name in order {
             guard let stream = streams[name] else { continue }
             if let point = try stream.log.commitPoint() { work.points.append(point) }
@@ -307,7 +295,7 @@ final class Session {
 
     /// Stores the state, the logs' included.
     func save() throws(RecordingError) {
-        try store.write(snapshot())
+        try files.store.write(snapshot())
     }
 
     private func snapshot() -> StoredRecord {

@@ -279,7 +279,10 @@ final class StreamLog {
     func mark(_ event: Marker.Event, at date: WallTime, origin: Int64, stepPath: String) {
         self.stepPath = stepPath
         self.origin = origin
-        appendMarker(event, at: date, describes: event == .start || event == .resumed)
+        let describes = event == .start || event == .resumed
+        appendMarker(event, at: date, describes: describes)
+        // It says the place.
+        if describes { logged = position }
         switch event {
         case .pause: isPaused = true
         case .resume: isPaused = false

@@ -145,9 +145,15 @@ struct LogCheck {
         let epoch = history.epochs[index]
         let end = epoch.next(at: expectation.stopAsked.monotonic)
         let isBegun = history.epochs.prefix(index).contains { !$0.arrivals.isEmpty }
-        let start =
-            isBegun && (epoch.arrivals.first?.at ?? 0) > expectation.startAnswered.monotonic
-            ? 0 : epoch.next(at: expectation.startAnswered.monotonic)
+        var start = 0
+        if !isBegun || (epoch.arrivals.first?.at ?? 0) <= expectation.startAnswered.monotonic {
+            start = epoch.next(at: expectation.startAnswered.monotonic)
+            // The laboratory may have heard late of what was published before the answer.
+            while start < epoch.next, !epoch.isKnown(start) || epoch.date(start) < expectation.startAnswered.wall + 0.02
+            {
+                start += 1
+            }
+        }
         guard let first = present[index].map(\.lowerBound).min(), let last = present[index].map(\.upperBound).max()
         else { return start..<max(start, end) }
         // A session that failed before its start was answered has an end before its beginning.

@@ -26,6 +26,17 @@ struct PowerCuts: Experiment {
     private struct History {
         /// The traces of each process, in order.
         var processes: [DiskTrace] = []
+        /// When each process was killed, and when the one after it had caught up.
+        var absences: [Range<Int64>] = []
+
+        /// Until when what was published must be there if the power is cut at a time.
+        func durable(at time: Int64, allowing loss: Int64) -> Int64 {
+            // A recorder that was away has written nothing of what was published meanwhile.
+            absences.reduce(time - loss) { durable, absence in
+                (absence.lowerBound - loss..<absence.upperBound).contains(durable)
+                    ? absence.lowerBound - loss : durable
+            }
+        }
 
         var recordCount: Int { processes.reduce(0) { $0 + $1.records.count } }
     }
@@ -56,6 +67,7 @@ struct PowerCuts: Experiment {
             SessionPlan(streams: ["phone/accelerometer", "left-wrist/gyro"], format: "tsv", maximumFileAge: 1),
             SessionPlan(streams: ["phone/"], root: "dictionary"),
         ]
+        var killed: Int64?
         for process in 0..<2 {
             var layer = FaultLayer(library: rig.lab.faultLayer, root: rig.data)
             let trace = rig.directory.appending("trace-\(process)")
@@ -67,6 +79,7 @@ struct PowerCuts: Experiment {
             if process == 1 {
                 try await rig.settleAll()
                 try await rig.catchUp()
+                if let killed { history.absences.append(killed..<MonotonicClock.now) }
             }
             for (index, plan) in plans.enumerated() where index / 2 == process {
                 try await rig.start("session-\(index)", plan)
@@ -85,6 +98,7 @@ struct PowerCuts: Experiment {
                 ended[session] = MonotonicClock.now
                 try await Task.sleep(for: random.milliseconds(0...200))
             }
+            killed = MonotonicClock.now
             try await rig.killRecorder()
             history.processes.append(try DiskTrace(trace))
         }
@@ -117,7 +131,7 @@ struct PowerCuts: Experiment {
                 let stalled = rig.stalls.length(within: time - Self.stallWindow..<time)
                 let cut = Cut(
                     place: place, time: time, data: data, expectations: expectations, ended: ended,
-                    allowedLoss: Self.allowedLoss + stalled)
+                    durable: history.durable(at: time, allowing: Self.allowedLoss + stalled))
                 let before = row.violations.count
                 if continued.contains(place) {
                     try await goOn(cut, rig, &row)
@@ -143,8 +157,8 @@ struct PowerCuts: Experiment {
         let expectations: [String: SessionExpectation]
         /// When each session's end was answered.
         let ended: [String: Int64]
-        /// What the cut may cost, in nanoseconds.
-        let allowedLoss: Int64
+        /// What was published until then must be there.
+        let durable: Int64
 
         func directory(of session: String) -> FilePath { data.appending("recordings").appending(session) }
 
@@ -159,7 +173,7 @@ struct PowerCuts: Experiment {
         /// What must be in a session's logs.
         func expectation(of session: String) -> SessionExpectation? {
             guard var expectation = expectations[session] else { return nil }
-            let end = time - allowedLoss
+            let end = durable
             guard !isOver(session) else { return expectation }
             if expectation.stopAsked.monotonic > end { expectation.stopAsked.monotonic = end }
             // What changed just before the cut may be forgotten.
