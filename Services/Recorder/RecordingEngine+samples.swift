@@ -17,8 +17,8 @@ extension RecordingEngine {
             for message in 0..<messages.count {
                 do {
                     let frames = try EventFrames(message, of: messages)
-                    if frames.isIn(TopicArea.samples) {
-                        try takeSamples(frames)
+                    if let route = route(of: frames) {
+                        try takeSamples(frames, route)
                     } else if frames.isIn(TopicArea.stream) {
                         take(try frames.decode(StreamDescription.self))
                     }
@@ -36,10 +36,9 @@ extension RecordingEngine {
         }
     }
 
-    private func takeSamples(_ frames: EventFrames) throws {
-        let route = route(of: frames.topic)
+    private func takeSamples(_ frames: EventFrames, _ route: Int) throws {
         guard !routes[route].recordings.isEmpty else { return }
-        let batch = ReceivedBatch(try SampleBody(frames.body), frames.body, packed: frames.packed)
+        let batch = ReceivedBatch(try routes[route].reader.read(frames.body), frames.body, packed: frames.packed)
         let published = EventTime.time(in: frames.time)?.nanosecondsSince1970
         for (session, stream) in routes[route].recordings where session.isRecording {
             do {
@@ -58,9 +57,10 @@ extension RecordingEngine {
         }
     }
 
-    /// Where a topic's batches go, as an index into `routes`. Publishers take turns, so the one after the last is
-    /// looked at right after the last itself.
-    private func route(of topic: UnsafeRawBufferPointer) -> Int {
+    /// Where a batch of samples goes, as an index into `routes`; nil for other events. Publishers take turns, so the
+    /// one after the last is looked at right after the last itself.
+    private func route(of frames: EventFrames) -> Int? {
+        let topic = frames.topic
         for offset in 0..<routes.count {
             let index = (lastRoute + offset) % routes.count
             if topic.isSame(as: routes[index].topic) {
@@ -68,6 +68,7 @@ extension RecordingEngine {
                 return index
             }
         }
+        guard frames.isIn(TopicArea.samples) else { return nil }
         if routes.count >= Self.maximumNames { routes = [] }
         let name = StreamName(String(decoding: topic.dropFirst(TopicArea.samples.utf8.count), as: UTF8.self))
         routes.append(

@@ -33,6 +33,7 @@ actor RecordingEngine {
     struct Route {
         let topic: [UInt8]
         let recordings: [(session: Session, stream: StreamRecording)]
+        var reader = SampleBodyReader()
     }
 
     /// The program's name, as the source of its events.

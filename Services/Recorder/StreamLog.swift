@@ -325,7 +325,11 @@ final class StreamLog {
     }
 
     /// Whether so much waits in memory that it should be written.
-    var isFull: Bool { buffer.count > Self.writeSize || openBytes + buffer.count >= settings.maximumFileSize ?? .max }
+    var isFull: Bool {
+        if buffer.count > Self.writeSize { return true }
+        guard let maximum = settings.maximumFileSize else { return false }
+        return openBytes + buffer.count >= maximum
+    }
 
     /// Writes what is in memory, the jumps to the journal first. `position` must be behind the last of it.
     /// - Parameter isLast: nothing follows, so no new file is begun.

@@ -10,7 +10,7 @@ public struct JSONScanner {
     /// The text.
     public let bytes: UnsafeRawBufferPointer
     /// The offset of the next byte to be looked at.
-    public private(set) var index: Int
+    public internal(set) var index: Int
     private let end: Int
 
     /// A scanner of a whole text, or of the part of it in `range`, which must lie within.

@@ -8,23 +8,23 @@
 /// rest when it walks the rows.
 public struct SampleBody: Sendable {
     /// The program that published the batch, a string.
-    public private(set) var source = 0..<0
+    public internal(set) var source = 0..<0
     /// The device that was sampled, a string.
-    public private(set) var device = 0..<0
+    public internal(set) var device = 0..<0
     /// The stream of that device, a string.
-    public private(set) var stream = 0..<0
+    public internal(set) var stream = 0..<0
     /// The epoch of the publisher, a string.
-    public private(set) var epoch = 0..<0
+    public internal(set) var epoch = 0..<0
     /// The names of the columns, an array of strings.
-    public private(set) var fields = 0..<0
+    public internal(set) var fields = 0..<0
     /// One instant on both clocks, an object.
-    public private(set) var clock = 0..<0
+    public internal(set) var clock = 0..<0
     /// The samples, an array; nil when they are packed in a frame of their own.
-    public private(set) var values: Range<Int>?
+    public internal(set) var values: Range<Int>?
     /// The index of the first sample in its epoch.
-    public private(set) var sequence = 0
+    public internal(set) var sequence = 0
     /// How many samples the batch holds.
-    public private(set) var count = 0
+    public internal(set) var count = 0
 
     /// Finds the parts of a body.
     ///

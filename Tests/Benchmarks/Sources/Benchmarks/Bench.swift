@@ -11,6 +11,7 @@ struct Bench {
     private let context: Context
     private let thread: SocketThread
     private var this: String { "/proc/self/exe" }
+    private static let sine = ["--signal", "sine:amplitude=1", "--device", "bench"]
 
     init(programs: String, directory: String) throws {
         self.programs = programs
@@ -72,7 +73,7 @@ struct Bench {
     /// From publication to commit, with the real publisher.
     func latency(seconds: Int) async throws -> SessionReport.Latency {
         try await withDirectory { directory in
-            let (publisher, endpoints) = try publisher(["--rate", "100", "--batch", "1"])
+            let (publisher, endpoints) = try publisher(Self.sine + ["--rate", "100", "--batch", "1"])
             defer { publisher.end() }
             let (recorder, client) = try recorder(in: directory, listeningTo: endpoints.publish)
             defer { recorder.end() }
@@ -83,10 +84,50 @@ struct Bench {
         }
     }
 
+    /// How long a killed recorder takes to go on with a session of an hour of ten streams at 100 Hz: from its start to
+    /// its first answer, and until it has caught up with the publisher, which samples a hundred times as fast meanwhile.
+    func recovery() async throws -> (answer: Double, caughtUp: Double, samples: Int, bytes: Int) {
+        try await withDirectory { directory in
+            let streams = (0..<10).map {
+                #"{"device":"bench","stream":"s\#($0)","signal":"sine:amplitude=1","rate":10000,"batch":100}"#
+            }
+            let file = "\(directory)/streams.json"
+            try Data(#"{"sensor-publisher":{"streams":[\#(streams.joined(separator: ","))]}}"#.utf8)
+                .write(to: URL(filePath: file))
+            let (publisher, endpoints) = try publisher(["--config", file])
+            defer { publisher.end() }
+            let (killed, client) = try recorder(in: directory, listeningTo: endpoints.publish)
+            try await untilKnown(client, session: "hour", stream: "bench/", format: "json")
+            var samples = 0
+            while samples < 3_600_000 {
+                try await Task.sleep(for: .milliseconds(100))
+                let state = try await client.send(RecordingStatus(session: "hour"), timeout: .seconds(20))
+                samples = state.logs.reduce(0) { $0 + $1.samples }
+            }
+            killed.end(signal: SIGKILL)
+            let start = MonotonicClock.now
+            let (recorder, again) = try recorder(in: directory, listeningTo: endpoints.publish)
+            defer { recorder.end() }
+            var state = try await again.send(RecordingStatus(session: "hour"), timeout: .seconds(20))
+            let answer = Double(MonotonicClock.now - start) / 1e9
+            let missed = 100_000 * answer
+            while Double(state.logs.reduce(0) { $0 + $1.samples } - samples) < missed {
+                try await Task.sleep(for: .milliseconds(1))
+                state = try await again.send(RecordingStatus(session: "hour"), timeout: .seconds(20))
+            }
+            let caughtUp = Double(MonotonicClock.now - start) / 1e9
+            let result = try await again.send(RecordingStop(session: "hour"), timeout: .seconds(60))
+            guard result.report.isWhole, result.report.restarts?.count == 1 else {
+                throw Child.Failure(description: "the recorder lost samples: \(result.report)")
+            }
+            return (answer, caughtUp, samples, result.report.streams.reduce(0) { $0 + $1.bytes })
+        }
+    }
+
     /// What each program uses while nothing happens: no session, and a stream that is stopped.
     func idle(seconds: Int) async throws -> [(String, Child.Usage)] {
         try await withDirectory { directory in
-            let (publisher, endpoints) = try publisher(["--start-stopped"])
+            let (publisher, endpoints) = try publisher(Self.sine + ["--start-stopped"])
             defer { publisher.end() }
             let (recorder, _) = try recorder(in: directory, listeningTo: endpoints.publish)
             defer { recorder.end() }
@@ -126,8 +167,7 @@ struct Bench {
         let child = try Child(
             "\(programs)/sensor-publisher",
             [
-                "--signal", "sine:amplitude=1", "--device", "bench", "--publish", "tcp://127.0.0.1:*", "--reply",
-                "tcp://127.0.0.1:*", "--log-level", "error",
+                "--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*", "--log-level", "error",
             ] + arguments)
         return (child, try WireCoding.decode(Ready.self, from: child.line().utf8))
     }

@@ -23,8 +23,11 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "Where logs are written, and removed again.")
     var directory = "/var/tmp"
 
-    @Option(parsing: .upToNextOption, help: "Measure these alone: throughput, latency, idle, memory.")
-    var only: [String] = ["throughput", "latency", "idle"]
+    @Option(parsing: .upToNextOption, help: "Samples a message for throughput: 100, 1.")
+    var batches: [Int] = [100, 1]
+
+    @Option(parsing: .upToNextOption, help: "Measure these alone: throughput, latency, idle, recovery, memory.")
+    var only: [String] = ["throughput", "latency", "idle", "recovery"]
 
     func run() async throws {
         let bench = try Bench(programs: programs, directory: directory)
@@ -32,6 +35,7 @@ struct RunCommand: AsyncParsableCommand {
         if only.contains("memory") { try await memory(bench) }
         if only.contains("latency") { try await latency(bench) }
         if only.contains("idle") { try await idle(bench) }
+        if only.contains("recovery") { try await recovery(bench) }
     }
 
     private func throughput(_ bench: Bench) async throws {
@@ -41,7 +45,7 @@ struct RunCommand: AsyncParsableCommand {
             (Wire(kind: .packed, batch: 100), "json"), (Wire(kind: .packed, batch: 100), "csv"),
             (Wire(kind: .json, batch: 100), "json"), (Wire(kind: .json, batch: 100), "csv"),
             (Wire(kind: .packed, batch: 1), "json"), (Wire(kind: .json, batch: 1), "json"),
-        ] {
+        ] where batches.contains(wire.batch) {
             let count = wire.batch == 1 ? samples / 10 : samples
             var floors: [Measurement] = []
             var measured: [Measurement] = []
@@ -81,6 +85,17 @@ struct RunCommand: AsyncParsableCommand {
         Standard.print("| --- | --- | --- |")
         for (name, cost) in try await bench.idle(seconds: 10) {
             Standard.print("| \(name) | \(Text.decimal(cost.cpuSeconds * 10)) | \(Text.decimal(cost.peakMegabytes)) |")
+        }
+    }
+
+    private func recovery(_ bench: Bench) async throws {
+        Standard.print("| an hour of 10 streams, killed | samples | MB | answers after s | caught up after s |")
+        Standard.print("| --- | --- | --- | --- | --- |")
+        for round in 1...rounds {
+            let result = try await bench.recovery()
+            Standard.print(
+                "| \(round) | \(result.samples) | \(result.bytes / 1_000_000) | \(Text.decimal(result.answer)) "
+                    + "| \(Text.decimal(result.caughtUp)) |")
         }
     }
 }
