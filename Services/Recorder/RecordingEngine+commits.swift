@@ -16,8 +16,9 @@ extension RecordingEngine {
         let interval = settings.syncInterval.nanoseconds
         var tick = MonotonicClock.now
         while true {
-            // Ticks lie on a grid, so that a slow disk does not stretch the rhythm; those that passed meanwhile are skipped.
-            tick += interval * (1 + max(0, (MonotonicClock.now - tick) / interval))
+            // From tick to tick, not from one commit's end to the next one's start, so that a slow disk does not stretch
+            // the rhythm; where a commit takes longer than that, the next one follows at once.
+            tick = max(tick + interval, MonotonicClock.now)
             try await thread.sleep(until: tick)
             for session in sessions.values {
                 if let deadline = session.deadline, MonotonicClock.now >= deadline, session.status == .running {

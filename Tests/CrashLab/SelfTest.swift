@@ -43,7 +43,11 @@ struct SelfTest: Experiment {
             name: "a digit is another",
             spoil: { lines, samples in
                 var columns = lines[samples[30]].split(separator: ",", omittingEmptySubsequences: false)
-                columns[4] = columns[4].last == "1" ? columns[4].dropLast() + "2" : columns[4].dropLast() + "1"
+                // Not the last one: that many digits may stand for the same number.
+                if let first = columns[4].firstIndex(where: \.isNumber) {
+                    let other = columns[4][first] == "1" ? "2" : "1"
+                    columns[4] = columns[4][..<first] + other + columns[4][first...].dropFirst()
+                }
                 var lines = lines
                 lines[samples[30]] = Substring(columns.joined(separator: ","))
                 return lines
