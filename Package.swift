@@ -85,7 +85,8 @@ let package = Package(
             name: "CrashLab",
             dependencies: ["Messages", "MessageBus", "TestSupport", "ZeroMQ", argumentParser, system],
             path: "Tests/CrashLab", exclude: ["README.md"], swiftSettings: strict),
-        .testTarget(name: "CrashLabTests", dependencies: ["CrashLab", "Messages"], swiftSettings: strict),
+        .testTarget(
+            name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(
             name: "MessagesTests", dependencies: ["Messages", "TestSupport"], exclude: ["Golden"],

@@ -9,10 +9,7 @@ import ZeroMQ
 actor GroupCommit {
     /// What is to be made durable of one session.
     struct Work: Sendable {
-        let session: SessionIdentifier
-        let directory: Directory
-        let journal: Journal
-        let store: RecordStore
+        let files: SessionFiles
         /// What the session knows, where that is to be stored before the journal speaks of it.
         var record: StoredRecord?
         /// Files to finish, before anything that comes after them.
@@ -81,14 +78,14 @@ actor GroupCommit {
         typealias Job = SyncQueues.Job
         var jobs: [Job] = []
         if let record = work.record {
-            jobs.append(Job(owner: owner) { () throws(RecordingError) in try work.store.write(record) })
+            jobs.append(Job(owner: owner) { () throws(RecordingError) in try work.files.store.write(record) })
         }
         for sealed in work.sealed {
             jobs.append(Job(owner: owner) { () throws(RecordingError) in try sealed.file.file.sync() })
         }
         // A final name must be durable before the journal speaks of the file after it.
         if !work.sealed.isEmpty {
-            jobs.append(Job(owner: owner) { () throws(RecordingError) in try work.directory.sync() })
+            jobs.append(Job(owner: owner) { () throws(RecordingError) in try work.files.directory.directory.sync() })
         }
         for point in work.points {
             jobs.append(Job(owner: owner) { () throws(RecordingError) in try sync(point) })
@@ -103,20 +100,21 @@ actor GroupCommit {
 
     private static func journaling(_ work: Work, owner: Int) -> SyncQueues.Job {
         SyncQueues.Job(owner: owner) { () throws(RecordingError) in
-            try work.journal.append(work.points.flatMap(\.entries))
-            try work.journal.sync()
+            try work.files.journal.append(work.points.flatMap(\.entries))
+            try work.files.journal.sync()
         }
     }
 
     /// Finishes files and goes on hashing the others, when all is durable.
     private func finish(_ work: Work, _ outcome: inout Outcome, hashing left: inout Int) throws(RecordingError) {
+        let session = work.files.directory.session
         for sealed in work.sealed {
             let hash = hashes.removeValue(
-                forKey: Segment(session: work.session, log: sealed.log, index: sealed.segment))
+                forKey: Segment(session: session, log: sealed.log, index: sealed.segment))
             outcome.finished.append((sealed.log, try sealed.file.certify(hash: hash)))
         }
         for point in work.points {
-            let segment = Segment(session: work.session, log: point.log, index: point.segment)
+            let segment = Segment(session: session, log: point.log, index: point.segment)
             let before = hashes[segment]?.count ?? 0
             try hashes[segment, default: SegmentHash()].update(point.file, upTo: point.stableBytes, atMost: left)
             left -= (hashes[segment]?.count ?? 0) - before

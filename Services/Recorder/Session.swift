@@ -235,8 +235,7 @@ final class Session {
     /// What is to be made durable now.
     /// - Parameter isLast: with everything that the session knows.
     func work(isLast: Bool = false) throws -> GroupCommit.Work {
-        var work = GroupCommit.Work(
-            session: identifier, directory: directory.directory, journal: files.journal, store: files.store)
+        var work = GroupCommit.Work(files: files)
         for name in order {
             guard let stream = streams[name] else { continue }
             if let point = try stream.log.commitPoint() { work.points.append(point) }

@@ -6,7 +6,7 @@ package import SystemPackage
 /// A real program, running as long as a closure does.
 ///
 /// ```swift
-/// try await ProgramUnderTest.run("recorder", arguments: ["--publish", "tcp://127.0.0.1:*"]) { recorder in
+/// try await ProgramUnderTest.run("recorder", arguments: ProgramUnderTest.anyPorts) { recorder in
 ///     let ready = try await recorder.ready()
 ///     …
 ///     try recorder.send(.terminate)
@@ -18,6 +18,9 @@ package import SystemPackage
 /// cancelled or its time is over. Every wait is bounded, ends early when the program does, and fails with all that
 /// the program wrote.
 package final class ProgramUnderTest: Sendable {
+    /// The options that let any program of this package choose its ports.
+    package static let anyPorts = ["--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*"]
+
     private typealias Run = Execution<ArrayInput, SequenceOutput, SequenceOutput>
 
     private let transcript = ProgramTranscript()

@@ -1,7 +1,8 @@
 /// Random numbers that a seed repeats: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
 /// generators", 2014).
 package struct SplitMix: RandomNumberGenerator, Sendable {
-    private var state: UInt64
+    /// What the numbers to come follow from.
+    package private(set) var state: UInt64
 
     /// The numbers of a seed.
     package init(seed: UInt64) {

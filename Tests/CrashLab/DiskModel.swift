@@ -1,3 +1,5 @@
+import TestSupport
+
 /// What a disk could hold after a power cut, by what a program did to its files.
 ///
 /// A pure value: fed with the calls in their order, asked at any moment. The rules:

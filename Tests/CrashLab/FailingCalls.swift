@@ -59,8 +59,7 @@ struct FailingCalls: Experiment {
 
     /// - Returns: whether the session failed, or was refused.
     private func attempt(_ layer: FaultLayer, heal: FilePath, _ rig: Rig, _ row: inout Row) async throws -> Bool {
-        let recorder = try await rig.startRecorder(layer)
-        _ = try await recorder.ready()
+        _ = try await rig.startRecorder(layer).ready()
         let watch = try await EventWatch(rig)
         var refusal: RequestError?
         do {
@@ -71,14 +70,8 @@ struct FailingCalls: Experiment {
         let hasFailed = try await judge(refusal, watch, rig, &row)
         // The disk is well again, and so is the recorder.
         try Data().write(to: URL(filePath: heal.string))
-        try await rig.start("after", ShortSession.plan)
-        try await Task.sleep(for: .milliseconds(250))
-        try await rig.stop("after")
-        try await rig.check("after", row: &row)
-        rig.forget("after")
-        try recorder.send(.terminate)
-        let end = try await recorder.end()
-        guard end == .exited(0) || end == .exited(3) else { throw Violation("the recorder \(end) at its end") }
+        try await rig.record("after", ShortSession.plan, for: .milliseconds(250), row: &row)
+        try await rig.terminateRecorder()
         return hasFailed
     }
 

@@ -1,5 +1,6 @@
 import Messages
 import Synchronization
+import TestSupport
 import ZeroMQ
 
 /// Stands between publisher and recorder: forwards each message unchanged, and keeps every sample that came by.

@@ -19,8 +19,7 @@ struct FullDisk: Experiment {
         defer { umount2(point.string, Int32(MNT_DETACH)) }
         try await Rig.run(name, in: lab, row: &row, streams: StreamPlan.heavy) { rig, row in
             rig.data = point.appending("data")
-            let recorder = try await rig.startRecorder()
-            _ = try await recorder.ready()
+            _ = try await rig.startRecorder().ready()
             let watch = try await EventWatch(rig)
             for round in 0..<2 {
                 row.tries += 1
@@ -55,15 +54,9 @@ struct FullDisk: Experiment {
                 rig.forget(session)
                 // Room again: the next session works.
                 try FileManager.default.removeItem(atPath: rig.directory(of: session).string)
-                try await rig.start("after-\(round)", SessionPlan(streams: ["left-wrist/"]))
-                try await Task.sleep(for: .milliseconds(300))
-                try await rig.stop("after-\(round)")
-                try await rig.check("after-\(round)", row: &row)
-                rig.forget("after-\(round)")
+                try await rig.record("after-\(round)", row: &row)
             }
-            try recorder.send(.terminate)
-            let end = try await recorder.end()
-            guard end == .exited(0) || end == .exited(3) else { throw Violation("the recorder \(end) at its end") }
+            try await rig.terminateRecorder()
         }
     }
 }

@@ -12,12 +12,11 @@ struct LostDirectory: Experiment {
     func run(in lab: Laboratory, row: inout Row) async throws {
         try await Rig.run(name, in: lab, row: &row) { rig, row in
             row.tries += 1
-            let recorder = try await rig.startRecorder()
-            _ = try await recorder.ready()
+            _ = try await rig.startRecorder().ready()
             try await fails(rig, &row) {
                 try FileManager.default.removeItem(atPath: rig.directory(of: "lost").string)
             }
-            try await ends(recorder)
+            try await rig.terminateRecorder()
 
             row.tries += 1
             rig.data = rig.directory.appending("read-only")
@@ -31,17 +30,15 @@ struct LostDirectory: Experiment {
                         call: .create, number: 1, action: .fail(.readOnlyFileSystem), count: 1_000_000),
                     heal: heal)
                 layer.prefix = rig.directory(of: "lost")
-                let recorder = try await rig.startRecorder(layer)
-                _ = try await recorder.ready()
+                _ = try await rig.startRecorder(layer).ready()
                 try await fails(rig, &row) { try FileManager.default.removeItem(atPath: heal.string) }
-                try await ends(recorder)
+                try await rig.terminateRecorder()
             } else {
-                let recorder = try await rig.startRecorder()
-                _ = try await recorder.ready()
+                _ = try await rig.startRecorder().ready()
                 let directory = rig.directory(of: "lost").string
                 try await fails(rig, &row) { _ = chmod(directory, 0o555) }
                 chmod(directory, 0o755)
-                try await ends(recorder)
+                try await rig.terminateRecorder()
             }
         }
     }
@@ -58,16 +55,6 @@ struct LostDirectory: Experiment {
             return true
         }
         rig.forget("lost")
-        try await rig.start("after", SessionPlan(streams: ["left-wrist/"]))
-        try await Task.sleep(for: .milliseconds(300))
-        try await rig.stop("after")
-        try await rig.check("after", row: &row)
-        rig.forget("after")
-    }
-
-    private func ends(_ recorder: ProgramUnderTest) async throws {
-        try recorder.send(.terminate)
-        let end = try await recorder.end()
-        guard end == .exited(0) || end == .exited(3) else { throw Violation("the recorder \(end) at its end") }
+        try await rig.record("after", row: &row)
     }
 }

@@ -11,22 +11,15 @@ struct PublisherRestarts: Experiment {
     var fault: String { (signal == .kill ? "kill -9" : "SIGTERM") + " of the publisher, back with a new epoch" }
 
     func run(in lab: Laboratory, row: inout Row) async throws {
-        var random = lab.random(for: name)
-        try await Rig.run(name, in: lab, row: &row) { rig, row in
-            _ = try await rig.startRecorder().ready()
-            for (index, plan) in SessionPlan.usual.enumerated() { try await rig.start("session-\(index)", plan) }
-            for _ in 0..<lab.share(part, atLeast: 3) {
-                if random.happens(0.3), let session = rig.plans.keys.sorted().randomElement(using: &random) {
-                    try await rig.change(session, rig.anyChange(of: session, using: &random))
-                }
-                try await Task.sleep(for: random.milliseconds(0...700))
-                row.tries += 1
-                let start = ContinuousClock.now
-                try await rig.restartPublisher(by: signal)
-                try await rig.catchUp()
-                row.add(recovery: .now - start)
+        try await Rig.repeating(name, in: lab, row: &row, times: lab.share(part, atLeast: 3)) { rig, row, random in
+            if random.happens(0.3), let session = rig.plans.keys.sorted().randomElement(using: &random) {
+                try await rig.change(session, rig.anyChange(of: session, using: &random))
             }
-            try await rig.stopAll(row: &row)
+            try await Task.sleep(for: random.milliseconds(0...700))
+            row.tries += 1
+            let start = ContinuousClock.now
+            try await rig.restartPublisher(by: signal)
+            return start
         }
     }
 }

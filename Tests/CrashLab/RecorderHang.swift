@@ -8,23 +8,16 @@ struct RecorderHang: Experiment {
     let fault = "SIGSTOP of the recorder for seconds, batches lost meanwhile"
 
     func run(in lab: Laboratory, row: inout Row) async throws {
-        var random = lab.random(for: name)
-        try await Rig.run(name, in: lab, row: &row) { rig, row in
-            _ = try await rig.startRecorder().ready()
-            for (index, plan) in SessionPlan.usual.enumerated() { try await rig.start("session-\(index)", plan) }
-            for _ in 0..<lab.share(part, atLeast: 2) {
-                try await Task.sleep(for: random.milliseconds(0...500))
-                row.tries += 1
-                rig.forwarder.lose(percent: Int.random(in: 0...100, using: &random))
-                try rig.running().send(.stop)
-                try await Task.sleep(for: random.milliseconds(500...3_000))
-                rig.forwarder.lose(percent: 0)
-                let start = ContinuousClock.now
-                try rig.running().send(.resume)
-                try await rig.catchUp()
-                row.add(recovery: .now - start)
-            }
-            try await rig.stopAll(row: &row)
+        try await Rig.repeating(name, in: lab, row: &row, times: lab.share(part, atLeast: 2)) { rig, row, random in
+            try await Task.sleep(for: random.milliseconds(0...500))
+            row.tries += 1
+            rig.forwarder.lose(percent: Int.random(in: 0...100, using: &random))
+            try rig.running().send(.stop)
+            try await Task.sleep(for: random.milliseconds(500...3_000))
+            rig.forwarder.lose(percent: 0)
+            let start = ContinuousClock.now
+            try rig.running().send(.resume)
+            return start
         }
     }
 }

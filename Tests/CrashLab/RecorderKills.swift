@@ -54,8 +54,7 @@ struct RecorderKills: Experiment {
     private func round(
         of kills: Int, _ rig: Rig, _ row: inout Row, _ random: inout SplitMix, _ torn: inout Int
     ) async throws {
-        _ = try await rig.startRecorder().ready()
-        for (index, plan) in SessionPlan.usual.enumerated() { try await rig.start("session-\(index)", plan) }
+        try await rig.startUsual()
         var next = SessionPlan.usual.count
         for _ in 0..<kills {
             if random.happens(0.4), let session = rig.plans.keys.sorted().randomElement(using: &random) {

@@ -111,6 +111,24 @@ final class Rig {
         }
     }
 
+    /// Tries a fault again and again while the usual sessions are recorded.
+    /// - Parameter attempt: makes it once, and says from when on it counts until the logs have everything.
+    static func repeating(
+        _ name: String, in lab: Laboratory, row: inout Row, times: Int,
+        _ attempt: (Rig, inout Row, inout SplitMix) async throws -> ContinuousClock.Instant
+    ) async throws {
+        var random = lab.random(for: name)
+        try await run(name, in: lab, row: &row) { rig, row in
+            try await rig.startUsual()
+            for _ in 0..<times {
+                let start = try await attempt(rig, &row, &random)
+                try await rig.catchUp()
+                row.add(recovery: .now - start)
+            }
+            try await rig.stopAll(row: &row)
+        }
+    }
+
     // MARK: Programs
 
     /// Where the recorder publishes its events.
@@ -130,6 +148,12 @@ final class Rig {
         return recorder
     }
 
+    /// Starts the recorder and the usual sessions.
+    func startUsual() async throws {
+        _ = try await startRecorder().ready()
+        for (index, plan) in SessionPlan.usual.enumerated() { try await start("session-\(index)", plan) }
+    }
+
     /// The recorder that runs, or ran last.
     func running() throws -> ProgramUnderTest {
         guard let recorder else { throw Violation("no recorder was started") }
@@ -144,6 +168,14 @@ final class Rig {
         guard end == .killed(by: 9) else {
             throw Violation("the recorder \(end) by itself before it was killed:\n\(recorder.standardError)")
         }
+    }
+
+    /// Ends the recorder as a supervisor does.
+    func terminateRecorder() async throws {
+        let recorder = try running()
+        try recorder.send(.terminate)
+        let end = try await recorder.end()
+        guard end == .exited(0) || end == .exited(3) else { throw Violation("the recorder \(end) at its end") }
     }
 
     /// Ends the publisher and starts it again: a new epoch. Waits until it is heard.
@@ -372,6 +404,18 @@ final class Rig {
         for session in plans.keys.sorted() { try await stop(session) }
         for session in expectations.keys.sorted() { try await check(session, row: &row) }
         expectations = [:]
+    }
+
+    /// Records a session and checks it: one that comes after a failure.
+    func record(
+        _ session: String, _ plan: SessionPlan = SessionPlan(streams: ["left-wrist/"]),
+        for time: Duration = .milliseconds(300), row: inout Row
+    ) async throws {
+        try await start(session, plan)
+        try await Task.sleep(for: time)
+        try await stop(session)
+        try await check(session, row: &row)
+        forget(session)
     }
 
     /// Waits until the logs of all sessions have what was published by now.

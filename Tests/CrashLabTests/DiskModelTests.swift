@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CrashLab
@@ -33,7 +34,7 @@ struct DiskModelTests {
 
     @Test func whatWasSyncedIsThereAndTheRestNeedNotBe() {
         var disk = Self.disk()
-        var random = SplitMix(seed: 1)
+        var random = SplitMix(seed: 1, for: "")
         disk.apply(Self.write(1, count: 10, at: 0))
         disk.apply(Self.record(.syncBegin, handle: 2, offset: 4))
         disk.apply(Self.write(2, count: 10, at: 10))
@@ -48,7 +49,7 @@ struct DiskModelTests {
 
     @Test func unsyncedPagesComeInAnyCombination() {
         var disk = Self.disk()
-        var random = SplitMix(seed: 2)
+        var random = SplitMix(seed: 2, for: "")
         for page in 0..<3 { disk.apply(Self.write(7, count: 4_096, at: page * 4_096)) }
         var seen: Set<[UInt8]> = []
         var lengths: Set<Int> = []
@@ -64,7 +65,7 @@ struct DiskModelTests {
 
     @Test func aTornPageIsTornAtSectors() {
         var disk = Self.disk()
-        var random = SplitMix(seed: 3)
+        var random = SplitMix(seed: 3, for: "")
         disk.apply(Self.write(1, count: 4_096, at: 0))
         disk.apply(Self.record(.syncBegin, handle: 2, offset: 4))
         disk.apply(Self.record(.syncEnd, handle: 2, offset: 4))
@@ -83,7 +84,7 @@ struct DiskModelTests {
 
     @Test func entriesSurviveInTheirOrder() {
         var disk = Self.disk(syncedEntries: false)
-        var random = SplitMix(seed: 4)
+        var random = SplitMix(seed: 4, for: "")
         disk.apply(Self.record(.rename, path: "\(Self.root)/log", second: "\(Self.root)/finished"))
         disk.apply(Self.record(.open, handle: 3, offset: 1, path: "\(Self.root)/log"))
         var seen: Set<[String]> = []
@@ -94,7 +95,7 @@ struct DiskModelTests {
 
     @Test func aDirectoryWithoutAnEntryIsGoneWithAllThatIsInIt() {
         var disk = DiskModel(root: Self.root)
-        var random = SplitMix(seed: 5)
+        var random = SplitMix(seed: 5, for: "")
         disk.apply(Self.record(.makeDirectory, path: "\(Self.root)/session"))
         disk.apply(Self.record(.open, handle: 1, path: "\(Self.root)/session"))
         disk.apply(Self.record(.open, handle: 2, offset: 1, path: "\(Self.root)/session/log"))
@@ -111,7 +112,7 @@ struct DiskModelTests {
 
     @Test func aShortenedFileMayHaveEitherLength() {
         var disk = Self.disk()
-        var random = SplitMix(seed: 6)
+        var random = SplitMix(seed: 6, for: "")
         disk.apply(Self.write(1, count: 6_000, at: 0))
         disk.apply(Self.record(.syncBegin, handle: 2, offset: 4))
         disk.apply(Self.record(.syncEnd, handle: 2, offset: 4))

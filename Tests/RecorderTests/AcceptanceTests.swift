@@ -9,8 +9,6 @@ import ZeroMQ
 /// The ancestors' cases that are decisions of a recorder, by their numbers in SEEDS.
 @Suite(.timeLimit(.minutes(1)))
 struct AcceptanceTests {
-    private let phone = StreamName(device: "phone", stream: "accelerometer")
-
     /// Ours: a log is there once its stream is; a session whose stream never comes has none.
     @Test func case1WithoutAStreamThereIsNoFile() async throws {
         try await RecorderUnderTest.run { recorder in
@@ -24,12 +22,12 @@ struct AcceptanceTests {
 
     /// Ours: the limit is reached when the file is as long; what follows goes into the next one.
     @Test func case9AFileThatHasReachedItsSizeIsFinished() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         let limit = 1_500
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            try await recorder.describing([publisher]) { [phone] in
+            try await recorder.describing([publisher]) {
                 _ = try await recorder.send(
-                    RecordingStart(session: "s", streams: [phone.description], maximumFileSize: limit))
+                    RecordingStart(session: "s", streams: [publisher.name.description], maximumFileSize: limit))
             }
             try await recorder.prime(publisher)
             let name = LogName("phone_accelerometer")
@@ -58,7 +56,7 @@ struct AcceptanceTests {
 
     /// Ours: a log's first write is its start marker, when its stream is met.
     @Test func case10AFileIsOpenedWhenItsStreamComes() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         let late = try await FakePublisher(StreamName(device: "phone", stream: "gyro"))
         try await RecorderUnderTest.run(listeningTo: [publisher, late]) { recorder in
             try await recorder.start("s", publisher, streams: ["phone/"])
@@ -67,17 +65,17 @@ struct AcceptanceTests {
                 try await eventually("the late stream's log") { try await recorder.status().logs.count == 2 }
             }
             #expect(try Self.logs(of: recorder) == ["phone_accelerometer.json", "phone_gyro.json"])
-            #expect(try LogRecord.read(recorder.path("phone_gyro.json")).markers == ["start"])
+            #expect(try LogItem.read(recorder.path("phone_gyro.json")).markers == ["start"])
         }
     }
 
     /// Ours: a file that is old enough is kept until there is a sample in it.
     @Test func case11AFileWithoutSamplesIsNotFinished() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            try await recorder.describing([publisher]) { [phone] in
+            try await recorder.describing([publisher]) {
                 _ = try await recorder.send(
-                    RecordingStart(session: "s", streams: [phone.description], maximumFileAge: 1))
+                    RecordingStart(session: "s", streams: [publisher.name.description], maximumFileAge: 1))
             }
             let age = ContinuousClock.now + .milliseconds(1_200)
             try await eventually("the file's age") { ContinuousClock.now > age }
@@ -96,10 +94,7 @@ struct AcceptanceTests {
 
     /// The clock's cases are those of `UptimeClock`; this is what becomes of them in a log.
     @Test func case35ASleepOfThePublisherIsInTheTimestamps() async throws {
-        let publisher = try await FakePublisher(phone)
-        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            try await recorder.start("s", publisher)
-            try await recorder.prime(publisher)
+        try await RecorderUnderTest.record { recorder, publisher in
             try publisher.describe { $0.clock.elapsed = $0.clock.uptime + 100 }
             try publisher.sample(2)
             try await recorder.hasAll(of: publisher)
@@ -124,7 +119,7 @@ struct AcceptanceTests {
 
     /// Ours: what was never started has no name that could be finished; it may be started afterwards.
     @Test func case57AStopBeforeTheStartLeavesNothing() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             #expect(try await recorder.refusal(RecordingStop(session: "s")) == "unknownSession")
             #expect(try await recorder.refusal(RecordingCancel(session: "s")) == "unknownSession")

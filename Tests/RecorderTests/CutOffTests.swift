@@ -9,13 +9,8 @@ import ZeroMQ
 /// What a recorder leaves behind when it is cut off, or can't write: enough to go on with.
 @Suite(.timeLimit(.minutes(1)))
 struct CutOffTests {
-    private let phone = StreamName(device: "phone", stream: "accelerometer")
-
     @Test func whatCanNotBeStoredAtTheEndIsStoredLater() async throws {
-        let publisher = try await FakePublisher(phone)
-        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            try await recorder.start("s", publisher)
-            try await recorder.prime(publisher)
+        try await RecorderUnderTest.record { recorder, publisher in
             try publisher.sample(50)
             try await recorder.hasAll(of: publisher)
             // Something in the way of each replacement of session.json, for root too.
@@ -33,7 +28,7 @@ struct CutOffTests {
     }
 
     @Test func anEpochWhoseFirstBatchEndsInAPauseHasItsPlace() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await withTemporaryDirectory { data in
             try await RecorderUnderTest.run(listeningTo: [publisher], data: data.appending("data")) { recorder in
                 try await recorder.start("s", publisher)
@@ -72,7 +67,7 @@ struct CutOffTests {
     }
 
     @Test func aNameIsFreeAgainWhereASessionCouldNotBegin() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             // No directory can be made in the place of a file.
             let recordings = recorder.data.appending("recordings").string

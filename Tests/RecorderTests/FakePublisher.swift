@@ -33,7 +33,10 @@ final class FakePublisher: Sendable {
     private let context: Context
     private let thread: SocketThread
 
-    init(_ name: StreamName, fields: [String] = ["uptime", "x", "y"], isPacked: Bool = false) async throws {
+    init(
+        _ name: StreamName = StreamName(device: "phone", stream: "accelerometer"),
+        fields: [String] = ["uptime", "x", "y"], isPacked: Bool = false
+    ) async throws {
         self.name = name
         self.isPacked = isPacked
         state = Mutex(State(fields: fields))
@@ -75,6 +78,17 @@ final class FakePublisher: Sendable {
 
     /// Answers requests for samples in another way; as a publisher should where that is nil.
     func onReplay(_ replay: Replay?) { set { $0.replay = replay } }
+
+    /// Holds requests for samples back until a gate is open; answers them then as a publisher should, or with an error.
+    func gateReplays(error: (any Error)? = nil) -> Gate {
+        let gate = Gate()
+        onReplay { [self] request in
+            await gate.pass()
+            if let error { throw error }
+            return try answer(request)
+        }
+        return gate
+    }
 
     /// Does something before `streams.list` is answered.
     func onList(_ body: (@Sendable () async throws -> Void)?) { set { $0.list = body } }

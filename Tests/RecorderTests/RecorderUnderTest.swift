@@ -85,6 +85,20 @@ final class RecorderUnderTest: Sendable {
         try recorder.verifySessions()
     }
 
+    /// Runs a recorder with a session `s` of one stream that is primed: from then on nothing is lost that the test does
+    /// not lose.
+    static func record(
+        isPacked: Bool = false, recoveryLimit: String = "300ms", holdLimit: String = "64MB",
+        _ body: @escaping @Sendable (RecorderUnderTest, FakePublisher) async throws -> Void
+    ) async throws {
+        let publisher = try await FakePublisher(isPacked: isPacked)
+        try await run(listeningTo: [publisher], recoveryLimit: recoveryLimit, holdLimit: holdLimit) { recorder in
+            try await recorder.start("s", publisher)
+            try await recorder.prime(publisher)
+            try await body(recorder, publisher)
+        }
+    }
+
     /// What was recorded must be what the report says, whatever the test did.
     private func verifySessions() throws {
         for identifier in try SessionDirectory.sessions(in: data) {
@@ -207,10 +221,10 @@ final class RecorderUnderTest: Sendable {
     }
 
     /// The records of a log's files, one file after the other.
-    func records(_ session: String = "s", log: Int = 0) async throws -> [LogRecord] {
+    func records(_ session: String = "s", log: Int = 0) async throws -> [LogItem] {
         let record = try directory(session).record()
         let files = record.logs[log].files.map(\.name) + (record.logs[log].file.map { [$0] } ?? [])
-        return try files.flatMap { try LogRecord.read(path($0, session: session)) }
+        return try files.flatMap { try LogItem.read(path($0, session: session)) }
     }
 
     /// The server as a part that stops last.

@@ -10,7 +10,6 @@ import ZeroMQ
 /// Whole sessions, over real sockets.
 @Suite(.timeLimit(.minutes(1)))
 struct RecordingTests {
-    private let phone = StreamName(device: "phone", stream: "accelerometer")
     private let watch = StreamName(device: "watch", stream: "accelerometer")
 
     @Test(arguments: [
@@ -18,7 +17,7 @@ struct RecordingTests {
         ("tsv", "array", true),
     ])
     func aSessionIsRecorded(format: String, root: String, isPacked: Bool) async throws {
-        let publisher = try await FakePublisher(phone, isPacked: isPacked)
+        let publisher = try await FakePublisher(isPacked: isPacked)
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try publisher.sample(7)
             let started = try await recorder.start("s", publisher, format: format, root: root, step: "out")
@@ -50,10 +49,7 @@ struct RecordingTests {
     }
 
     @Test func theReportIsTheReplyTheFileAndTheEvent() async throws {
-        let publisher = try await FakePublisher(phone)
-        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            try await recorder.start("s", publisher)
-            try await recorder.prime(publisher)
+        try await RecorderUnderTest.record { recorder, publisher in
             let result = try await recorder.stop()
             #expect(try recorder.directory().report() == result.report)
             #expect(try await recorder.events.recording(.report).report == result.report)
@@ -64,7 +60,7 @@ struct RecordingTests {
     }
 
     @Test func finishedFilesAreAnnouncedWithTheirDigests() async throws {
-        let publishers = [try await FakePublisher(phone), try await FakePublisher(watch)]
+        let publishers = [try await FakePublisher(), try await FakePublisher(watch)]
         try await RecorderUnderTest.run(listeningTo: publishers) { recorder in
             try await recorder.start("s", publishers[0], publishers[1])
             try await recorder.prime(publishers[0], publishers[1])
@@ -77,7 +73,7 @@ struct RecordingTests {
                 #expect(segment.bytes == bytes)
                 #expect(segment.sha256 == digest)
                 #expect(segment.sequence == 0)
-                #expect(try LogRecord.read(recorder.data.appending(segment.path)).sequences.count == segment.samples)
+                #expect(try LogItem.read(recorder.data.appending(segment.path)).sequences.count == segment.samples)
             }
             // Each topic is counted by itself, so that nobody takes a segment for a lost event.
             #expect(recorder.events.recordings.map(\.sequence) == Array(0..<recorder.events.recordings.count))
@@ -88,7 +84,7 @@ struct RecordingTests {
     }
 
     @Test func markersSayWhatHappenedAndSamplesHaveTheirOwnTimesStep() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, step: "out")
             try await recorder.prime(publisher)
@@ -110,10 +106,7 @@ struct RecordingTests {
     }
 
     @Test func samplesTakenInAPauseAreLeftOut() async throws {
-        let publisher = try await FakePublisher(phone)
-        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            try await recorder.start("s", publisher)
-            try await recorder.prime(publisher)
+        try await RecorderUnderTest.record { recorder, publisher in
             let first = publisher.next
             #expect(try await recorder.send(RecordingPause(session: "s")).paused)
             #expect(try await recorder.send(RecordingPause(session: "s")).paused)
@@ -135,10 +128,7 @@ struct RecordingTests {
     }
 
     @Test func case58WhatWasPublishedJustBeforeTheStopIsInTheLog() async throws {
-        let publisher = try await FakePublisher(phone)
-        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            try await recorder.start("s", publisher)
-            try await recorder.prime(publisher)
+        try await RecorderUnderTest.record { recorder, publisher in
             // More than can have been taken when the request comes.
             for _ in 0..<800 { try publisher.sample(100) }
             let result = try await recorder.stop()
@@ -148,10 +138,7 @@ struct RecordingTests {
     }
 
     @Test func case57ACancelledSessionHasValidFiles() async throws {
-        let publisher = try await FakePublisher(phone)
-        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            try await recorder.start("s", publisher)
-            try await recorder.prime(publisher)
+        try await RecorderUnderTest.record { recorder, publisher in
             let state = try await recorder.send(RecordingCancel(session: "s"))
             #expect(state.status == "cancelled")
             #expect(state.logs.map(\.samples) == [publisher.next])
@@ -163,16 +150,9 @@ struct RecordingTests {
     }
 
     @Test func whatWaitsWhenASessionIsCancelledIsWrittenBehindItsGap() async throws {
-        let publisher = try await FakePublisher(phone)
-        try await RecorderUnderTest.run(listeningTo: [publisher], recoveryLimit: "20s") { recorder in
-            try await recorder.start("s", publisher)
-            try await recorder.prime(publisher)
+        try await RecorderUnderTest.record(recoveryLimit: "20s") { recorder, publisher in
             let first = publisher.next
-            let gate = Gate()
-            publisher.onReplay { [publisher] in
-                await gate.pass()
-                return try publisher.answer($0)
-            }
+            let gate = publisher.gateReplays()
             let asked = publisher.replaysAsked
             try publisher.sample(2, isLost: true)
             try publisher.sample(3)
@@ -190,7 +170,7 @@ struct RecordingTests {
     }
 
     @Test func aSessionStopsAtItsDuration() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             let start = ContinuousClock.now
             try await recorder.start("s", publisher, duration: 0.2)
@@ -202,7 +182,7 @@ struct RecordingTests {
     }
 
     @Test func filesAreValidAfterEachWrite() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, root: "dictionary")
             try await recorder.prime(publisher)
@@ -210,7 +190,7 @@ struct RecordingTests {
             for count in 1...40 {
                 try publisher.sample(count)
                 try await recorder.hasAll(of: publisher)
-                #expect(try LogRecord.read(file).sequences == Array(0..<publisher.next))
+                #expect(try LogItem.read(file).sequences == Array(0..<publisher.next))
             }
             #expect(try recorder.directory().record().status == .running)
             _ = try await recorder.stop()
@@ -218,7 +198,7 @@ struct RecordingTests {
     }
 
     @Test func theJournalSaysWhatTheFilesHave() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, format: "csv")
             try await recorder.prime(publisher)
@@ -251,7 +231,7 @@ struct RecordingTests {
     }
 
     @Test func severalSessionsRecordTheSameStream() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("a", publisher)
             try await recorder.prime(publisher, session: "a")
@@ -273,10 +253,7 @@ struct RecordingTests {
     }
 
     @Test func allStopsWaitForTheOneUnderWay() async throws {
-        let publisher = try await FakePublisher(phone)
-        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            try await recorder.start("s", publisher)
-            try await recorder.prime(publisher)
+        try await RecorderUnderTest.record { recorder, publisher in
             let gate = Gate()
             publisher.onList { await gate.pass() }
             async let first = recorder.stop()
@@ -291,7 +268,7 @@ struct RecordingTests {
     }
 
     @Test func aStreamThatComesLaterIsRecordedFromItsFirstSample() async throws {
-        let early = try await FakePublisher(phone)
+        let early = try await FakePublisher()
         let late = try await FakePublisher(StreamName(device: "phone", stream: "gyro"))
         try await RecorderUnderTest.run(listeningTo: [early, late]) { recorder in
             let before = Double(MonotonicClock.now) / 1e9 - 5
@@ -315,7 +292,7 @@ struct RecordingTests {
     }
 
     @Test func aStreamThatNeverCameIsAFailure() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, streams: ["phone/", "watch/gyro"])
             let report = try await recorder.stop().report
@@ -327,7 +304,7 @@ struct RecordingTests {
     }
 
     @Test func theProgramsEndStopsEverySession() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await withTemporaryDirectory { data in
             try await RecorderUnderTest.run(listeningTo: [publisher], data: data) { recorder in
                 try await recorder.start("a", publisher)

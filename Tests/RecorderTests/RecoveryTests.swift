@@ -9,8 +9,6 @@ import ZeroMQ
 /// Samples that got lost on their way: asked for again, or recorded as a gap.
 @Suite(.timeLimit(.minutes(1)))
 struct RecoveryTests {
-    private let phone = StreamName(device: "phone", stream: "accelerometer")
-
     @Test(arguments: [false, true])
     func aLostBatchIsRecovered(isPacked: Bool) async throws {
         try await record(isPacked: isPacked) { recorder, publisher in
@@ -39,7 +37,7 @@ struct RecoveryTests {
     }
 
     @Test func lossAtTheVeryStartIsNoticed() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try publisher.sample(10)
             try await recorder.start("s", publisher)
@@ -60,11 +58,7 @@ struct RecoveryTests {
 
     @Test func lossBeforeTheStopIsNoticedBehindARecovery() async throws {
         try await record(recoveryLimit: "10s") { recorder, publisher in
-            let gate = Gate()
-            publisher.onReplay { [publisher] in
-                await gate.pass()
-                return try publisher.answer($0)
-            }
+            let gate = publisher.gateReplays()
             try await loseTwo(of: publisher)
             try publisher.sample(3, isLost: true)
             async let result = recorder.stop()
@@ -127,11 +121,7 @@ struct RecoveryTests {
         // Long enough for a busy machine: what is asked for later must be had within it.
         try await record(recoveryLimit: "2s") { recorder, publisher in
             let first = publisher.next
-            let gate = Gate()
-            publisher.onReplay { _ in
-                await gate.pass()
-                throw CancellationError()
-            }
+            let gate = publisher.gateReplays(error: CancellationError())
             let start = ContinuousClock.now
             try publisher.sample(2, isLost: true)
             try publisher.sample(3)
@@ -165,11 +155,7 @@ struct RecoveryTests {
     @Test func theProgramsEndDoesNotWaitForASilentPublisher() async throws {
         try await record(recoveryLimit: "60s") { recorder, publisher in
             let first = publisher.next
-            let gate = Gate()
-            publisher.onReplay { _ in
-                await gate.pass()
-                throw CancellationError()
-            }
+            let gate = publisher.gateReplays(error: CancellationError())
             publisher.onList { await gate.pass() }
             try publisher.sample(2, isLost: true)
             try publisher.sample(3)
@@ -187,11 +173,7 @@ struct RecoveryTests {
     @Test func tooMuchThatWaitsGivesUpTheRecovery() async throws {
         try await record(recoveryLimit: "20s", holdLimit: "4KB") { recorder, publisher in
             let first = publisher.next
-            let gate = Gate()
-            publisher.onReplay { [publisher] in
-                await gate.pass()
-                return try publisher.answer($0)
-            }
+            let gate = publisher.gateReplays()
             try await loseTwo(of: publisher)
             for _ in 0..<30 { try publisher.sample(3) }
             let event = try await recorder.events.recording(.gap)
@@ -215,11 +197,7 @@ struct RecoveryTests {
     @Test func aLateRefusalIsNoAnswerToTheNextQuestion() async throws {
         try await record(recoveryLimit: "20s", holdLimit: "4KB") { recorder, publisher in
             let first = publisher.next
-            let gate = Gate()
-            publisher.onReplay { _ in
-                await gate.pass()
-                throw RequestError(.unknownEpoch, "an answer to a question of long ago")
-            }
+            let gate = publisher.gateReplays(error: RequestError(.unknownEpoch, "an answer to a question of long ago"))
             try await loseTwo(of: publisher)
             for _ in 0..<30 { try publisher.sample(3) }
             try await recorder.events.recording(.gap)
@@ -257,11 +235,7 @@ struct RecoveryTests {
         try await record(recoveryLimit: "10s") { recorder, publisher in
             let first = publisher.next
             let epoch = publisher.epoch
-            let gate = Gate()
-            publisher.onReplay { [publisher] in
-                await gate.pass()
-                return try publisher.answer($0)
-            }
+            let gate = publisher.gateReplays()
             try publisher.sample(2, isLost: true)
             try publisher.sample(3)
             publisher.restart()
@@ -297,8 +271,8 @@ struct RecoveryTests {
             #expect(result.report.isWhole)
             let files = try #require(result.logs.first?.files)
             #expect(files.count == 2)
-            let old = try LogRecord.read(recorder.path(files[0]))
-            let new = try LogRecord.read(recorder.path(files[1]))
+            let old = try LogItem.read(recorder.path(files[0]))
+            let new = try LogItem.read(recorder.path(files[1]))
             #expect(old.sequences == Array(0..<first + 3))
             #expect(new.sequences == Array(0..<4))
             #expect(new.allSatisfy { !$0.isSample || $0.z == 0 })
@@ -310,8 +284,8 @@ struct RecoveryTests {
     }
 
     @Test func twoPublishersOfOneStreamAreBothRecordedAndAsked() async throws {
-        let one = try await FakePublisher(phone)
-        let two = try await FakePublisher(phone)
+        let one = try await FakePublisher()
+        let two = try await FakePublisher()
         two.set { $0.epochNumber = 7 }
         try await RecorderUnderTest.run(listeningTo: [one, two]) { recorder in
             try one.sample(20)
@@ -418,7 +392,7 @@ struct RecoveryTests {
     }
 
     @Test func descriptionsThatMakeNoSenseDoNoHarm() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         let other = try await FakePublisher(StreamName(device: "phone", stream: "gyro"))
         try await RecorderUnderTest.run(listeningTo: [publisher, other]) { recorder in
             try await recorder.start("s", publisher, streams: ["phone/"])
@@ -467,18 +441,12 @@ struct RecoveryTests {
         try await eventually("a request for the missing samples") { publisher.replaysAsked > asked }
     }
 
-    /// A session that is primed: nothing gets lost from there on but what the test loses.
+    /// A session with as much time for a recovery as a busy machine takes.
     private func record(
         isPacked: Bool = false, recoveryLimit: String = "2s", holdLimit: String = "64MB",
         _ body: @escaping @Sendable (RecorderUnderTest, FakePublisher) async throws -> Void
     ) async throws {
-        let publisher = try await FakePublisher(phone, isPacked: isPacked)
-        try await RecorderUnderTest.run(
-            listeningTo: [publisher], recoveryLimit: recoveryLimit, holdLimit: holdLimit
-        ) { recorder in
-            try await recorder.start("s", publisher)
-            try await recorder.prime(publisher)
-            try await body(recorder, publisher)
-        }
+        try await RecorderUnderTest.record(
+            isPacked: isPacked, recoveryLimit: recoveryLimit, holdLimit: holdLimit, body)
     }
 }

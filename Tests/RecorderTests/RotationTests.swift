@@ -8,11 +8,9 @@ import Testing
 /// Logs that go on in new files while they are recorded.
 @Suite(.timeLimit(.minutes(1)))
 struct RotationTests {
-    private let phone = StreamName(device: "phone", stream: "accelerometer")
-
     @Test(arguments: ["json", "csv", "tsv"])
     func aLargeLogGoesOnInNewFiles(format: String) async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, format: format, step: "out", maximumFileSize: 2_000)
             try await recorder.prime(publisher)
@@ -35,7 +33,7 @@ struct RotationTests {
             var next = 0
             for (index, name) in log.files.enumerated() {
                 let path = try recorder.path(name)
-                let records = try LogRecord.read(path)
+                let records = try LogItem.read(path)
                 // Each can be read by itself: what, from where on, in which step.
                 let first = try #require(records.first)
                 #expect(first.marker == (index == 0 ? "start" : "step"))
@@ -64,16 +62,16 @@ struct RotationTests {
     }
 
     @Test func anOldLogGoesOnInANewFileAlsoWhenNothingArrives() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, maximumFileAge: 1)
             try await recorder.prime(publisher)
             try await eventually("the first file's end") { recorder.events.segments.count == 1 }
             let segment = try #require(recorder.events.segments.first)
-            #expect(try LogRecord.read(recorder.data.appending(segment.path)).sequences == Array(0..<publisher.next))
+            #expect(try LogItem.read(recorder.data.appending(segment.path)).sequences == Array(0..<publisher.next))
             // A file without samples is not old enough at any age.
             let empty = try recorder.path("phone_accelerometer.json")
-            #expect(try LogRecord.read(empty).markers == ["step"])
+            #expect(try LogItem.read(empty).markers == ["step"])
             try publisher.sample(2)
             try await eventually("the second file's end") { recorder.events.segments.count == 2 }
             let result = try await recorder.stop()
@@ -83,7 +81,7 @@ struct RotationTests {
     }
 
     @Test func aPauseIsKnownInEachFile() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, maximumFileSize: 500)
             try await recorder.prime(publisher)

@@ -9,10 +9,8 @@ import Testing
 /// What is refused, and what fails.
 @Suite(.timeLimit(.minutes(1)))
 struct StartErrorTests {
-    private let phone = StreamName(device: "phone", stream: "accelerometer")
-
     @Test func case57ASessionIsNotStartedTwice() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher)
             #expect(try await recorder.refusal(RecordingStart(session: "s", streams: ["phone/"])) == "alreadyRunning")
@@ -22,7 +20,7 @@ struct StartErrorTests {
     }
 
     @Test func ofTwoStartsAtOnceOneWins() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             let outcomes = try await recorder.describing([publisher]) {
                 await withTaskGroup(of: String?.self) { tasks in
@@ -67,7 +65,7 @@ struct StartErrorTests {
     }
 
     @Test func aDirectoryThatIsThereIsNotTouched() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             let directory = recorder.data.appending("recordings/old")
             try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
@@ -80,7 +78,7 @@ struct StartErrorTests {
     }
 
     @Test func aPlaceThatCanNotBeWrittenToIsSaid() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             // A file in the way holds for every user, also for root.
             try FileManager.default.removeItem(atPath: recorder.data.appending("recordings").string)
@@ -94,7 +92,7 @@ struct StartErrorTests {
     }
 
     @Test func aLogThatCanNotBeOpenedFailsTheSession() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         let late = try await FakePublisher(StreamName(device: "phone", stream: "gyro"))
         try await RecorderUnderTest.run(listeningTo: [publisher, late]) { recorder in
             try await recorder.start("s", publisher, streams: ["phone/"])
@@ -121,10 +119,7 @@ struct StartErrorTests {
 
     @Test(arguments: [true, false])
     func aSessionWhoseDirectoryIsGoneFailsOnce(isCancelled: Bool) async throws {
-        let publisher = try await FakePublisher(phone)
-        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
-            try await recorder.start("s", publisher)
-            try await recorder.prime(publisher)
+        try await RecorderUnderTest.record { recorder, publisher in
             try FileManager.default.removeItem(atPath: recorder.directory().directory.path.string)
             if isCancelled {
                 let state = try await recorder.send(RecordingCancel(session: "s"))
@@ -145,7 +140,7 @@ struct StartErrorTests {
     }
 
     @Test func oneDamagedSessionDoesNotHideTheOthers() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("a", publisher)
             _ = try await recorder.stop("a")
@@ -158,7 +153,7 @@ struct StartErrorTests {
     }
 
     @Test func nothingStartsOnceTheProgramEnds() async throws {
-        let publisher = try await FakePublisher(phone)
+        let publisher = try await FakePublisher()
         let gate = Gate()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher)

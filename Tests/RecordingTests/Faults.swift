@@ -1,6 +1,7 @@
 import Recording
 import Synchronization
 import SystemPackage
+import Testing
 
 /// Makes calls fail: the n-th of a kind, or every write beyond a file's largest size.
 final class Faults: Sendable {
@@ -14,6 +15,9 @@ final class Faults: Sendable {
     /// How many calls of a kind were tried.
     func count(of call: Call) -> Int { counts.withLock { $0[call] ?? 0 } }
 
+    /// How many calls were tried.
+    var count: Int { counts.withLock { $0.values.reduce(0, +) } }
+
     private func next(_ call: Call) -> Int {
         counts.withLock { counts in
             counts[call, default: 0] += 1
@@ -21,28 +25,30 @@ final class Faults: Sendable {
         }
     }
 
-    /// The system's calls, each after a check that may fail.
-    private func calls(checking check: @escaping @Sendable (Call) throws(Errno) -> Void) -> FileCalls {
-        var calls = FileCalls.system
+    /// Calls, each after a check that may fail.
+    private func calls(
+        _ system: FileCalls = .system, checking check: @escaping @Sendable (Call) throws(Errno) -> Void
+    ) -> FileCalls {
+        var calls = system
         calls.write = { descriptor, bytes, offset throws(Errno) in
             try check(.write)
-            return try FileCalls.system.write(descriptor, bytes, offset)
+            return try system.write(descriptor, bytes, offset)
         }
         calls.resize = { descriptor, length throws(Errno) in
             try check(.resize)
-            try FileCalls.system.resize(descriptor, length)
+            try system.resize(descriptor, length)
         }
         calls.sync = { descriptor throws(Errno) in
             try check(.sync)
-            try FileCalls.system.sync(descriptor)
+            try system.sync(descriptor)
         }
         calls.syncAll = { descriptor throws(Errno) in
             try check(.syncAll)
-            try FileCalls.system.syncAll(descriptor)
+            try system.syncAll(descriptor)
         }
         calls.rename = { old, new throws(Errno) in
             try check(.rename)
-            try FileCalls.system.rename(old, new)
+            try system.rename(old, new)
         }
         return calls
     }
@@ -51,6 +57,32 @@ final class Faults: Sendable {
     func failing(_ failing: Call? = nil, number: Int = .max, with errno: Errno = .ioError) -> FileCalls {
         calls { [self] call throws(Errno) in
             if next(call) == number, call == failing { throw errno }
+        }
+    }
+
+    /// Lets each call of a kind fail, one after the other, each in a directory of its own.
+    /// - Parameter body: says how often something failed.
+    /// - Returns: how often it was run; the last time nothing failed.
+    static func each(_ call: Call, _ body: (Directory, FileCalls) throws -> Int) throws -> Int {
+        var number = 0
+        var isOver = false
+        while !isOver {
+            number += 1
+            try withTemporaryDirectory { directory in
+                let faults = Faults()
+                let failures = try body(directory, faults.failing(call, number: number))
+                isOver = faults.count(of: call) < number
+                #expect(failures == (isOver ? 0 : 1))
+            }
+        }
+        return number
+    }
+
+    /// Calls that all fail from a number on, as if the program had been killed there.
+    func cutOff(after number: Int) -> FileCalls {
+        calls(.unsynced) { [self] call throws(Errno) in
+            _ = next(call)
+            if count > number { throw .ioError }
         }
     }
 
@@ -88,6 +120,16 @@ final class Faults: Sendable {
         calls.write = { descriptor, buffer, offset throws(Errno) in
             try write(descriptor, UnsafeRawBufferPointer(rebasing: buffer.prefix(1)), offset)
         }
+        return calls
+    }
+}
+
+extension FileCalls {
+    /// The calls without those that only wait for the disk, of which there would be thousands.
+    static var unsynced: FileCalls {
+        var calls = FileCalls.system
+        calls.sync = { _ throws(Errno) in }
+        calls.syncAll = { _ throws(Errno) in }
         return calls
     }
 }

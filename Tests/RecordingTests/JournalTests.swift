@@ -206,34 +206,26 @@ struct JournalTests {
     /// Whichever call fails, the journal has all that was appended, and goes on.
     @Test(arguments: Faults.Call.allCases)
     func whateverCallFailsNothingIsForgotten(call: Faults.Call) throws {
-        var number = 0
-        var isOver = false
-        while !isOver {
-            number += 1
-            try withTemporaryDirectory { directory in
-                let faults = Faults()
-                let calls = faults.failing(call, number: number)
-                var failures = 0
-                func attempt<Value>(_ step: () throws -> Value) throws -> Value {
-                    do {
-                        return try step()
-                    } catch is RecordingError {
-                        failures += 1
-                        return try step()
-                    }
+        let number = try Faults.each(call) { directory, calls in
+            var failures = 0
+            func attempt<Value>(_ step: () throws -> Value) throws -> Value {
+                do {
+                    return try step()
+                } catch is RecordingError {
+                    failures += 1
+                    return try step()
                 }
-                let journal = try attempt { try Journal(creatingIn: directory, limit: 1500, calls: calls) }
-                for number in 1...10 {
-                    try attempt { try journal.append([entry(number)]) }
-                    #expect(try entries(in: directory).last == entry(number))
-                    try attempt { try journal.sync() }
-                    #expect(try entries(in: directory).last == entry(number))
-                    // No file is left of an attempt that failed.
-                    #expect(try directory.names() == [Journal.fileName])
-                }
-                isOver = faults.count(of: call) < number
-                #expect(failures == (isOver ? 0 : 1))
             }
+            let journal = try attempt { try Journal(creatingIn: directory, limit: 1500, calls: calls) }
+            for number in 1...10 {
+                try attempt { try journal.append([entry(number)]) }
+                #expect(try entries(in: directory).last == entry(number))
+                try attempt { try journal.sync() }
+                #expect(try entries(in: directory).last == entry(number))
+                // No file is left of an attempt that failed.
+                #expect(try directory.names() == [Journal.fileName])
+            }
+            return failures
         }
         #expect(number > [.write: 10, .resize: 0, .sync: 10, .syncAll: 1, .rename: 1][call, default: .max])
     }

@@ -52,7 +52,7 @@ struct LogFileReopeningTests {
     /// What is left after a power cut may end anywhere; what is behind it may be zeros, or bytes of later records.
     @Test(arguments: 0..<4, [0, 1, 100])
     func aLogGoesOnWhereverItWasCutOff(kind: Int, trash: Int) throws {
-        let (format, root) = LogFixture.kinds[kind]
+        let (format, root) = logKinds[kind]
         let batches = log.batches(format)
         let (whole, cuts) = try cuts(format, root)
         try withTemporaryDirectory { directory in
@@ -80,7 +80,7 @@ struct LogFileReopeningTests {
 
     @Test(arguments: 0..<4, [Faults.Call.write, .resize])
     func reopeningThatFailsCanBeDoneAgain(kind: Int, call: Faults.Call) throws {
-        let (format, root) = LogFixture.kinds[kind]
+        let (format, root) = logKinds[kind]
         // A table has no terminator to be written.
         if format != .json, call == .write { return }
         let (whole, cuts) = try cuts(format, root)

@@ -87,7 +87,7 @@ struct LogFileTests {
 
     @Test(arguments: 0..<4)
     func aLogIsValidAfterEveryWrite(kind: Int) throws {
-        let (format, root) = LogFixture.kinds[kind]
+        let (format, root) = logKinds[kind]
         try withTemporaryDirectory { directory in
             let file = try log.makeFile(in: directory, format, root)
             var expected = 0
@@ -134,7 +134,7 @@ struct LogFileTests {
     /// The file is always what it was before the append that failed, and the append can be made again.
     @Test(arguments: 0..<4, [0, 1, 7, 40])
     func aWriteThatFailsLeavesThePrefix(kind: Int, partialBytes: Int) throws {
-        let (format, root) = LogFixture.kinds[kind]
+        let (format, root) = logKinds[kind]
         let batches = log.batches(format)
         // Write 1 is the header.
         for number in 2...batches.count + 1 {
@@ -167,7 +167,7 @@ struct LogFileTests {
 
     @Test(arguments: 0..<4)
     func aDiskThatFillsUpAtAnyByteLeavesAValidPrefix(kind: Int) throws {
-        let (format, root) = LogFixture.kinds[kind]
+        let (format, root) = logKinds[kind]
         let batches = log.batches(format)
         try withTemporaryDirectory { directory in
             let capacity = Shared(try log.wholeText(of: [], format, root).utf8.count)
@@ -200,7 +200,7 @@ struct LogFileTests {
 
     @Test(arguments: 0..<4)
     func aFileThatCannotBeBegunIsNotLeftBehind(kind: Int) throws {
-        let (format, root) = LogFixture.kinds[kind]
+        let (format, root) = logKinds[kind]
         for capacity in 0..<(try log.wholeText(of: [], format, root).utf8.count) {
             try withTemporaryDirectory { directory in
                 #expect(throws: RecordingError.self) {

@@ -7,9 +7,6 @@ import Testing
 /// A log as the upstream tests have it, in each format.
 struct LogFixture {
     static let date = "2017-10-16T22:28:09.000-07:00"
-    static let kinds: [(LogFormat, JSONRoot)] = [
-        (.json, .array), (.json, .dictionary), (.csv, .array), (.tsv, .array),
-    ]
 
     let name = LogName("phone_accelerometer")
 

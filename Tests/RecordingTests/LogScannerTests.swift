@@ -11,9 +11,7 @@ struct LogScannerTests {
     private func withLog(
         _ kind: Int, _ body: (FilePath, LogFormat, JSONRoot, [UInt8], [RecordedLog.State]) throws -> Void
     ) throws {
-        let (format, root) = logKinds[kind]
-        try withTemporaryDirectory { directory in
-            let log = try RecordedLog(in: directory.path, format, root)
+        try withRecordedLog(kind) { log in
             try log.samples(2)
             try log.gap(5)
             try log.samples(1)
@@ -21,7 +19,7 @@ struct LogScannerTests {
             try log.beginEpoch("E2")
             try log.samples(1)
             try log.stop()
-            try body(log.path, format, root, bytes(of: log.path), log.states)
+            try body(log.path, log.format, log.root, bytes(of: log.path), log.states)
         }
     }
 

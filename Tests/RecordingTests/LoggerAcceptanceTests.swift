@@ -2,6 +2,7 @@ import Foundation
 import Messages
 import Recording
 import SystemPackage
+import TestSupport
 import Testing
 
 /// The cases of the ancestors' logger, by their numbers in SEEDS.

@@ -23,14 +23,16 @@ final class RecordedLog {
         var isStop: Bool
     }
 
+    let format: LogFormat
+    let root: JSONRoot
+    /// The data directory.
+    let data: FilePath
     let directory: SessionDirectory
     private(set) var record: SessionRecord
     /// Of the file being written.
     private(set) var states: [State] = []
     private(set) var journal: Journal
 
-    private let format: LogFormat
-    private let root: JSONRoot
     private let name = LogName("phone_gyro")
     private let start: WallTime
     private var file: LogFile
@@ -47,6 +49,7 @@ final class RecordedLog {
     init(in data: FilePath, _ format: LogFormat, _ root: JSONRoot) throws {
         self.format = format
         self.root = root
+        self.data = data
         start = try WallTime(iso8601: "2026-11-21T02:55:01.123456Z")
         record = SessionRecord(
             session: try SessionIdentifier("s1"), task: "W, \"f\"", step: "a\nb",
@@ -79,7 +82,13 @@ final class RecordedLog {
     }
 
     var log: LogName { name }
+    /// The file being written.
     var path: FilePath { file.path }
+    var fileName: String { name.fileName(format) }
+
+    /// Where a file of the session is.
+    func path(of file: String) -> FilePath { directory.directory.path.appending(file) }
+
     var terminator: Int { format == .json ? root.end.utf8.count : 0 }
     private var position: RecoveredLog.Position { positions[positions.count - 1] }
 
@@ -289,6 +298,13 @@ final class RecordedLog {
 let logKinds: [(format: LogFormat, root: JSONRoot)] = [
     (.json, .array), (.json, .dictionary), (.csv, .array), (.tsv, .array),
 ]
+
+/// Lends a session that has just begun, in a data directory of its own.
+/// - Parameter kind: the index of its log's format.
+func withRecordedLog(_ kind: Int, _ body: (RecordedLog) throws -> Void) throws {
+    let (format, root) = logKinds[kind]
+    try withTemporaryDirectory { data in try body(RecordedLog(in: data.path, format, root)) }
+}
 
 /// All bytes of a file.
 func bytes(of path: FilePath) throws -> [UInt8] {

@@ -1,6 +1,7 @@
 import Messages
 import Recording
 import SystemPackage
+import TestSupport
 
 /// A JSON log that goes on in a new file whenever a test says so.
 final class RollingLog {

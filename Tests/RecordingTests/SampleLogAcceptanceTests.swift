@@ -2,6 +2,7 @@ import Foundation
 import Messages
 import Recording
 import SystemPackage
+import TestSupport
 import Testing
 
 /// The cases of the ancestors' sample log, by their numbers in SEEDS: a marker, two samples, a marker, a sample.

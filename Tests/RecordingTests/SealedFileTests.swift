@@ -149,46 +149,38 @@ struct SealedFileTests {
     /// whichever name it has, and has what was appended.
     @Test(arguments: 0..<4, Faults.Call.allCases)
     func whateverCallFailsAnotherAttemptGoesOn(kind: Int, call: Faults.Call) throws {
-        let (format, root) = LogFixture.kinds[kind]
+        let (format, root) = logKinds[kind]
         let batches = log.batches(format)
         let date = try WallTime(iso8601: "2026-11-20T23:53:01Z")
         let whole = try log.wholeText(of: batches, format, root)
-        var number = 0
-        var isOver = false
-        while !isOver {
-            number += 1
-            try withTemporaryDirectory { directory in
-                let faults = Faults()
-                let calls = faults.failing(call, number: number)
-                var failures = 0
-                func attempt<Value>(_ step: () throws(RecordingError) -> Value) throws -> Value {
-                    do throws(RecordingError) {
-                        return try step()
-                    } catch {
-                        failures += 1
-                        #expect(error.code == .inputOutput)
-                        if let name = try directory.names().first {
-                            _ = try log.records(of: directory.path.appending(name))
-                        }
-                        return try step()
+        let number = try Faults.each(call) { directory, calls in
+            var failures = 0
+            func attempt<Value>(_ step: () throws(RecordingError) -> Value) throws -> Value {
+                do throws(RecordingError) {
+                    return try step()
+                } catch {
+                    failures += 1
+                    #expect(error.code == .inputOutput)
+                    if let name = try directory.names().first {
+                        _ = try log.records(of: directory.path.appending(name))
                     }
+                    return try step()
                 }
-                let file = try attempt { () throws(RecordingError) in
-                    try log.makeFile(in: directory, format, root, calls: calls)
-                }
-                for (index, batch) in batches.enumerated() {
-                    try attempt { () throws(RecordingError) in try log.append(batch, to: file) }
-                    try attempt { () throws(RecordingError) in try file.handle.sync() }
-                    #expect(try text(of: file.path) == log.wholeText(of: Array(batches[...index]), format, root))
-                }
-                let sealed = try attempt { () throws(RecordingError) in try file.seal(at: date, after: nil) }
-                let finished = try attempt { () throws(RecordingError) in try sealed.complete(hash: nil) }
-                #expect(try directory.names() == [finished.name])
-                #expect(try text(of: directory.path.appending(finished.name)) == whole)
-                #expect(finished.bytes == whole.utf8.count && finished.samples == 3)
-                isOver = faults.count(of: call) < number
-                #expect(failures == (isOver ? 0 : 1))
             }
+            let file = try attempt { () throws(RecordingError) in
+                try log.makeFile(in: directory, format, root, calls: calls)
+            }
+            for (index, batch) in batches.enumerated() {
+                try attempt { () throws(RecordingError) in try log.append(batch, to: file) }
+                try attempt { () throws(RecordingError) in try file.handle.sync() }
+                #expect(try text(of: file.path) == log.wholeText(of: Array(batches[...index]), format, root))
+            }
+            let sealed = try attempt { () throws(RecordingError) in try file.seal(at: date, after: nil) }
+            let finished = try attempt { () throws(RecordingError) in try sealed.complete(hash: nil) }
+            #expect(try directory.names() == [finished.name])
+            #expect(try text(of: directory.path.appending(finished.name)) == whole)
+            #expect(finished.bytes == whole.utf8.count && finished.samples == 3)
+            return failures
         }
         #expect(number > [.write: 5, .resize: 0, .sync: 5, .syncAll: 2, .rename: 1][call, default: .max])
     }

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Messages
 import Recording
-import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
@@ -47,6 +46,15 @@ struct SessionRecoveryTests {
             files: try files(of: log.directory.directory))
     }
 
+    /// Recovers the session from its files, one of which has other bytes.
+    private func recover(
+        _ log: RecordedLog, from files: [String: [UInt8]], with bytes: some Sequence<UInt8>, in path: FilePath
+    ) throws -> Outcome {
+        try restore(files, to: log.directory.directory)
+        try write(bytes, to: path)
+        return try recover(log)
+    }
+
     /// The lengths to which a file is cut: around each record's end, and some of the others, different ones for each kind.
     /// A stride of 1 tries all, which takes half a minute.
     private func lengths(_ count: Int, _ states: [RecordedLog.State], phase: Int) -> [Int] {
@@ -58,13 +66,12 @@ struct SessionRecoveryTests {
 
     /// What a recovery must say where the current file was cut to a length.
     private func check(
-        _ outcome: Outcome, of log: RecordedLog, cutTo length: Int, _ format: LogFormat,
-        before: RecordedLog.State? = nil,
+        _ outcome: Outcome, of log: RecordedLog, cutTo length: Int, before: RecordedLog.State? = nil,
         whole: [UInt8], sourceLocation: SourceLocation = #_sourceLocation
     ) {
         // A marker that describes the stream is not known to be whole before something follows.
-        let kept = log.states.last { $0.end <= length && (format == .json || !$0.describes) }
-        let name = log.log.fileName(format)
+        let kept = log.states.last { $0.end <= length && (log.format == .json || !$0.describes) }
+        let name = log.fileName
         guard let kept else {
             #expect(outcome.samplesInFile == nil, sourceLocation: sourceLocation)
             #expect(outcome.files[name] == nil, sourceLocation: sourceLocation)
@@ -83,38 +90,35 @@ struct SessionRecoveryTests {
         #expect(outcome.files[name] == Array(whole[..<kept.end] + terminator), sourceLocation: sourceLocation)
     }
 
-    /// A log with everything that moves places.
-    private func makeLog(in data: FilePath, _ kind: Int, isStored: Bool = true) throws -> RecordedLog {
-        let (format, root) = logKinds[kind]
-        let log = try RecordedLog(in: data, format, root)
-        try log.samples(2)
-        try log.commit()
-        try log.samples(1)
-        try log.gap(5, isStored: isStored)
-        try log.samples(1)
-        try log.commit()
-        try log.leaveOut(3)
-        try log.samples(2)
-        try log.beginEpoch("E2")
-        try log.samples(1)
-        try log.gap(0, isStored: isStored)
-        try log.beginEpoch("E3")
-        try log.samples(2)
-        return log
+    /// Lends a log with everything that moves places.
+    private func withLog(_ kind: Int, isStored: Bool = true, _ body: (RecordedLog) throws -> Void) throws {
+        try withRecordedLog(kind) { log in
+            try log.samples(2)
+            try log.commit()
+            try log.samples(1)
+            try log.gap(5, isStored: isStored)
+            try log.samples(1)
+            try log.commit()
+            try log.leaveOut(3)
+            try log.samples(2)
+            try log.beginEpoch("E2")
+            try log.samples(1)
+            try log.gap(0, isStored: isStored)
+            try log.beginEpoch("E3")
+            try log.samples(2)
+            try body(log)
+        }
     }
 
     @Test(arguments: 0..<4)
     func aLogCutAnywhereGoesOnExactlyWhereItEnds(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
+        try withLog(kind) { log in
             try log.stop()
             let whole = try files(of: log.directory.directory)
             let current = try bytes(of: log.path)
             for length in lengths(current.count, log.states, phase: kind) {
-                try restore(whole, to: log.directory.directory)
-                try write(current[..<length], to: log.path)
-                let outcome = try recover(log)
-                check(outcome, of: log, cutTo: length, logKinds[kind].format, whole: current)
+                let outcome = try recover(log, from: whole, with: current[..<length], in: log.path)
+                check(outcome, of: log, cutTo: length, whole: current)
                 if length % 16 < 3 { #expect(try recover(log) == outcome) }
             }
         }
@@ -123,14 +127,11 @@ struct SessionRecoveryTests {
     /// Gaps that were not stored are found by their markers, also before the last commit.
     @Test(arguments: 0..<4)
     func gapsAreFoundOnce(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind, isStored: false)
+        try withLog(kind, isStored: false) { log in
             let whole = try files(of: log.directory.directory)
             let current = try bytes(of: log.path)
             for state in log.states.dropFirst(2) {
-                try restore(whole, to: log.directory.directory)
-                try write(current[..<state.end], to: log.path)
-                let outcome = try recover(log)
+                let outcome = try recover(log, from: whole, with: current[..<state.end], in: log.path)
                 #expect(outcome.gaps.map(\.from) == state.gaps.map(\.from))
                 #expect(outcome.gaps.first?.reason == state.gaps.first?.reason)
                 #expect(outcome.gaps.first?.afterUptime == state.gaps.first?.afterUptime)
@@ -142,16 +143,13 @@ struct SessionRecoveryTests {
     /// What a power cut may leave behind the last commit: zeros, garbage, a page of earlier.
     @Test(arguments: 0..<4)
     func whatIsNoRecordIsCutOff(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
+        try withLog(kind) { log in
             let whole = try files(of: log.directory.directory)
             let current = try bytes(of: log.path)
             for tail in [[UInt8](repeating: 0, count: 10_000), Array("\n\"torn".utf8), Array("\n]\u{0}\u{0}".utf8)] {
                 for state in log.states.dropFirst() {
-                    try restore(whole, to: log.directory.directory)
-                    try write(current[..<state.end] + tail, to: log.path)
-                    let outcome = try recover(log)
-                    check(outcome, of: log, cutTo: state.end, logKinds[kind].format, whole: current)
+                    let outcome = try recover(log, from: whole, with: current[..<state.end] + tail, in: log.path)
+                    check(outcome, of: log, cutTo: state.end, whole: current)
                 }
             }
         }
@@ -160,9 +158,7 @@ struct SessionRecoveryTests {
     /// Markers in the log say the places too.
     @Test(arguments: 0..<4)
     func aJournalCutAnywhereCostsNothing(kind: Int) throws {
-        let (format, root) = logKinds[kind]
-        try withTemporaryDirectory { data in
-            let log = try RecordedLog(in: data.path, format, root)
+        try withRecordedLog(kind) { log in
             try log.samples(2)
             try log.commit()
             try log.gap(5)
@@ -175,17 +171,15 @@ struct SessionRecoveryTests {
             let journal = try #require(whole[Journal.fileName])
             let state = try #require(log.states.last)
             for length in Swift.stride(from: 0, through: journal.count, by: 61) {
-                try restore(whole, to: log.directory.directory)
-                try write(journal[..<length], to: log.directory.directory.path.appending(Journal.fileName))
-                let outcome = try recover(log)
+                let outcome = try recover(
+                    log, from: whole, with: journal[..<length], in: log.path(of: Journal.fileName))
                 #expect(outcome.positions == state.positions)
                 #expect(outcome.counts.written == state.written)
                 #expect(outcome.samplesInFile == state.samplesInFile)
                 #expect(outcome.gaps == state.gaps)
             }
             try restore(whole, to: log.directory.directory)
-            try FileManager.default.removeItem(
-                atPath: log.directory.directory.path.appending(Journal.fileName).string)
+            try FileManager.default.removeItem(atPath: log.path(of: Journal.fileName).string)
             #expect(try recover(log).positions == state.positions)
             #expect(try log.directory.directory.names().contains(Journal.fileName))
         }
@@ -193,8 +187,7 @@ struct SessionRecoveryTests {
 
     @Test(arguments: 0..<4)
     func finishedFilesThatAreNotListedAreAdopted(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
+        try withLog(kind) { log in
             try log.rotate(isListed: true)
             try log.samples(3)
             try log.rotate(isListed: false)
@@ -207,17 +200,15 @@ struct SessionRecoveryTests {
             let whole = try files(of: log.directory.directory)
             let current = try bytes(of: log.path)
             for length in lengths(current.count, log.states, phase: kind) {
-                try restore(whole, to: log.directory.directory)
-                try write(current[..<length], to: log.path)
-                let outcome = try recover(log)
-                check(outcome, of: log, cutTo: length, logKinds[kind].format, before: before, whole: current)
+                let outcome = try recover(log, from: whole, with: current[..<length], in: log.path)
+                check(outcome, of: log, cutTo: length, before: before, whole: current)
                 let files = outcome.record.logs[0].files
                 #expect(files.map(\.samples) == [9, 3, 5])
                 #expect(
                     files.map(\.name)
                         == files.compactMap { FinishedName($0.name, of: log.log) }.sorted().map(\.description))
                 for file in files {
-                    let (bytes, digest) = try FinishedFile.measure(log.directory.directory.path.appending(file.name))
+                    let (bytes, digest) = try FinishedFile.measure(log.path(of: file.name))
                     #expect((bytes, digest) == (file.bytes, file.sha256))
                 }
             }
@@ -228,9 +219,7 @@ struct SessionRecoveryTests {
     /// after it was not durable, and is asked for again.
     @Test(arguments: 0..<4)
     func aFinishedFileThatWasTornIsGoneOnWith(kind: Int) throws {
-        let (format, root) = logKinds[kind]
-        try withTemporaryDirectory { data in
-            let log = try RecordedLog(in: data.path, format, root)
+        try withRecordedLog(kind) { log in
             try log.samples(2)
             try log.commit()
             try log.samples(2)
@@ -244,18 +233,17 @@ struct SessionRecoveryTests {
             let first = try #require(try directory.names().compactMap { FinishedName($0, of: log.log) }.min())
             let torn = try #require(whole[first.description])
             for length in Swift.stride(from: states[2].end + kind, to: torn.count, by: 19) {
-                try restore(whole, to: directory)
-                try write(torn[..<length], to: directory.path.appending(first.description))
                 let kept = try #require(states.last { $0.end <= length })
-                if kept.end == states[states.count - 1].end, format != .json { continue }
-                let outcome = try recover(log)
+                if kept.end == states[states.count - 1].end, log.format != .json { continue }
+                let outcome = try recover(
+                    log, from: whole, with: torn[..<length], in: log.path(of: first.description))
                 #expect(outcome.positions == kept.positions)
                 #expect(outcome.samplesInFile == kept.samplesInFile)
                 #expect(outcome.counts.written == kept.written)
                 #expect(outcome.record.logs[0].files == [])
                 #expect(
                     outcome.files.keys.sorted()
-                        == [Journal.fileName, log.log.fileName(format), "session.json"].sorted())
+                        == [Journal.fileName, log.fileName, "session.json"].sorted())
                 #expect(try recover(log) == outcome)
             }
         }
@@ -264,8 +252,7 @@ struct SessionRecoveryTests {
     /// A crash in every state that the recovery itself goes through.
     @Test(arguments: [0, 2])
     func aRecoveryThatIsCutOffIsDoneAgain(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
+        try withLog(kind) { log in
             let torn = log.states
             try log.rotate(isListed: false)
             try log.samples(3)
@@ -275,7 +262,7 @@ struct SessionRecoveryTests {
             let whole = try files(of: directory)
             let names = try directory.names().compactMap { FinishedName($0, of: log.log) }.sorted().map(\.description)
             var cases = [whole, whole, whole]
-            cases[0][log.log.fileName(logKinds[kind].format)]?.removeLast(20)
+            cases[0][log.fileName]?.removeLast(20)
             cases[1][names[0]] = Array(try #require(whole[names[0]])[..<(torn[torn.count - 2].end + 5)])
             cases[2][names[1]]?.removeLast(30)
             for files in cases {
@@ -283,13 +270,13 @@ struct SessionRecoveryTests {
                     var files = files
                     files[Journal.fileName]? += Array(journalTail.utf8)
                     try restore(files, to: directory)
-                    let calls = CutOff()
-                    let expected = try recover(log, calls: calls.cutting(after: .max))
-                    #expect(calls.count > 3)
-                    for number in 0..<calls.count {
+                    let faults = Faults()
+                    let expected = try recover(log, calls: faults.cutOff(after: .max))
+                    #expect(faults.count > 3)
+                    for number in 0..<faults.count {
                         try restore(files, to: directory)
                         #expect(throws: RecordingError.self) {
-                            try recover(log, calls: CutOff().cutting(after: number))
+                            try recover(log, calls: Faults().cutOff(after: number))
                         }
                         #expect(try recover(log) == expected, "cut off after \(number) calls")
                     }
@@ -301,9 +288,7 @@ struct SessionRecoveryTests {
     /// Crash after crash, each at another place, with what went on between them.
     @Test(arguments: 0..<4)
     func aLogIsGoneOnWithAgainAndAgain(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
-            let format = logKinds[kind].format
+        try withLog(kind) { log in
             var random = SplitMix(seed: UInt64(kind) + 42)
             var epoch = 3
             for round in 0..<20 {
@@ -314,8 +299,9 @@ struct SessionRecoveryTests {
                 if isCut { try write(current[..<length], to: log.path) }
                 let outcome = try recover(log)
                 // Of what was written before the last crash, the states are not known any more.
-                if log.states[0].end <= (isCut ? length : .max), format == .json || log.states[0].describes == false {
-                    check(outcome, of: log, cutTo: isCut ? length : current.count, format, whole: current)
+                let first = log.states[0]
+                if first.end <= (isCut ? length : .max), log.format == .json || !first.describes {
+                    check(outcome, of: log, cutTo: isCut ? length : current.count, whole: current)
                 }
                 try log.goOn(with: log.directory.recover())
                 #expect(
@@ -337,9 +323,9 @@ struct SessionRecoveryTests {
             // Each sample once, in order.
             try log.goOn(with: log.directory.recover())
             var last: [String: Int] = [:]
-            for file in log.record.logs[0].files.map(\.name) + [log.log.fileName(format)] {
-                let path = log.directory.directory.path.appending(file)
-                for record in try records(of: path, format, logKinds[kind].root) where record.marker == nil {
+            for file in log.record.logs[0].files.map(\.name) + [log.fileName] {
+                let path = log.path(of: file)
+                for record in try records(of: path, log.format, log.root) where record.marker == nil {
                     let number = try #require(record["x"].flatMap { Int($0) })
                     let epoch = try #require(record["y"])
                     #expect(number > last[epoch] ?? -1)
@@ -350,14 +336,13 @@ struct SessionRecoveryTests {
     }
 
     @Test func aFileThatIsMissingIsToBeMadeAnew() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, 0)
+        try withLog(0) { log in
             let state = try #require(log.states.last)
             try log.rotate(isListed: false)
             try FileManager.default.removeItem(atPath: log.path.string)
             let outcome = try recover(log)
             #expect(outcome.samplesInFile == nil)
-            #expect(outcome.record.logs[0].file == log.log.fileName(.json))
+            #expect(outcome.record.logs[0].file == log.fileName)
             #expect(outcome.record.logs[0].files.map(\.samples) == [9])
             #expect(outcome.positions == state.positions)
             #expect(!outcome.isMarkedStopped)
@@ -366,8 +351,7 @@ struct SessionRecoveryTests {
 
     @Test(arguments: [true, false])
     func aLogThatWasStoppedIsClosed(isCommitted: Bool) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, 0)
+        try withLog(0) { log in
             try log.stop()
             if isCommitted { try log.commit() }
             let state = try #require(log.states.last)
@@ -383,24 +367,20 @@ struct SessionRecoveryTests {
     /// The last file of a log was renamed, and a power cut kept its end from the disk: it is gone on with.
     @Test(arguments: 0..<4)
     func aLogWhoseLastFileWasTornIsNotClosed(kind: Int) throws {
-        let (format, root) = logKinds[kind]
-        try withTemporaryDirectory { data in
-            let log = try RecordedLog(in: data.path, format, root)
+        try withRecordedLog(kind) { log in
             try log.samples(2)
             try log.commit()
             try log.samples(2)
             try log.stop()
             let current = try bytes(of: log.path)
             let sealed = try log.seal()
-            let path = log.directory.directory.path.appending(sealed.name.description)
+            let path = log.path(of: sealed.name.description)
             let whole = try files(of: log.directory.directory)
             for state in log.states[2...].dropLast() {
                 for tail in [[], Array(current.suffix(log.terminator)), [0, 0]] {
-                    try restore(whole, to: log.directory.directory)
-                    try write(current[..<state.end] + tail, to: path)
-                    let outcome = try recover(log)
-                    check(outcome, of: log, cutTo: state.end, format, whole: current)
-                    #expect(outcome.record.logs[0].file == log.log.fileName(format))
+                    let outcome = try recover(log, from: whole, with: current[..<state.end] + tail, in: path)
+                    check(outcome, of: log, cutTo: state.end, whole: current)
+                    #expect(outcome.record.logs[0].file == log.fileName)
                     #expect(outcome.record.logs[0].files == [])
                     #expect(try recover(log) == outcome)
                 }
@@ -409,8 +389,7 @@ struct SessionRecoveryTests {
     }
 
     @Test func whatIsOverNeedsNoRecovery() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, 0)
+        try withLog(0) { log in
             #expect(log.directory.needsRecovery())
             try log.finish()
             #expect(!log.directory.needsRecovery())
@@ -424,8 +403,7 @@ struct SessionRecoveryTests {
 
     /// A change of columns may be cut off between the file and what was stored of it.
     @Test func theColumnsAreThoseOfTheFile() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, 2)
+        try withLog(2) { log in
             var record = try log.directory.record()
             record.logs[0].fields = ["uptime", "x", "y", "z"]
             try log.directory.write(record)
@@ -435,10 +413,9 @@ struct SessionRecoveryTests {
 
     /// The file of a stream that was just met, and of which nothing was stored.
     @Test func aLogThatWasNeverStoredIsBegunAnew() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, 0)
+        try withLog(0) { log in
             let expected = try recover(log)
-            let stray = log.directory.directory.path.appending("phone_accelerometer.json")
+            let stray = log.path(of: "phone_accelerometer.json")
             let journal = try Journal.read(in: log.directory.directory)
             let line = JournalEntry(
                 .position, index: 7, log: LogName("phone_accelerometer"), segment: 0, bytes: 900, samples: 5,
@@ -450,65 +427,17 @@ struct SessionRecoveryTests {
                 #expect(try recover(log) == expected)
             }
             // What is no log's stays.
-            try write([1], to: log.directory.directory.path.appending("notes.txt"))
+            try write([1], to: log.path(of: "notes.txt"))
             #expect(try recover(log).files["notes.txt"] == [1])
         }
     }
 
     @Test func whatIsWrittenBesideAFileIsRemoved() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, 0)
+        try withLog(0) { log in
             for name in [".session.json.new", ".journal.ndjson.new"] {
-                try write([1], to: log.directory.directory.path.appending(name))
+                try write([1], to: log.path(of: name))
             }
             #expect(try recover(log).files.keys.allSatisfy { !$0.hasPrefix(".") })
         }
-    }
-}
-
-extension FileCalls {
-    /// The calls without those that only wait for the disk, of which there would be thousands.
-    fileprivate static var unsynced: FileCalls {
-        var calls = FileCalls.system
-        calls.sync = { _ throws(Errno) in }
-        calls.syncAll = { _ throws(Errno) in }
-        return calls
-    }
-}
-
-/// Makes every call fail from a number on, as if the program had been killed there.
-private final class CutOff: Sendable {
-    private let made = Atomic<Int>(0)
-
-    /// How many calls were made.
-    var count: Int { made.load(ordering: .relaxed) }
-
-    func cutting(after number: Int) -> FileCalls {
-        let system = FileCalls.unsynced
-        let pass = { @Sendable [self] () throws(Errno) in
-            guard made.add(1, ordering: .relaxed).oldValue < number else { throw .ioError }
-        }
-        var calls = system
-        calls.write = { descriptor, bytes, offset throws(Errno) in
-            try pass()
-            return try system.write(descriptor, bytes, offset)
-        }
-        calls.resize = { descriptor, length throws(Errno) in
-            try pass()
-            try system.resize(descriptor, length)
-        }
-        calls.sync = { descriptor throws(Errno) in
-            try pass()
-            try system.sync(descriptor)
-        }
-        calls.syncAll = { descriptor throws(Errno) in
-            try pass()
-            try system.syncAll(descriptor)
-        }
-        calls.rename = { old, new throws(Errno) in
-            try pass()
-            try system.rename(old, new)
-        }
-        return calls
     }
 }

@@ -6,19 +6,19 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SessionSummaryTests {
-    private func makeLog(in data: FilePath) throws -> RecordedLog {
-        let log = try RecordedLog(in: data, .csv, .array)
-        try log.samples(4)
-        try log.leaveOut(2)
-        try log.samples(1)
-        try log.gap(3)
-        try log.gap(0)
-        return log
+    private func withLog(_ body: (RecordedLog) throws -> Void) throws {
+        try withRecordedLog(2) { log in
+            try log.samples(4)
+            try log.leaveOut(2)
+            try log.samples(1)
+            try log.gap(3)
+            try log.gap(0)
+            try body(log)
+        }
     }
 
     @Test func theTableHasWhatWasRecorded() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path)
+        try withLog { log in
             try log.finish()
             let summary = try SessionDirectory(at: log.directory.directory.path).summary()
             let bytes = try #require(log.directory.record().logs[0].files.first?.bytes)
@@ -39,8 +39,7 @@ struct SessionSummaryTests {
     }
 
     @Test func theDocumentIsReadBack() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path)
+        try withLog { log in
             try log.finish()
             let summary = try log.directory.summary()
             let document = String(decoding: summary.json, as: UTF8.self)
@@ -52,8 +51,7 @@ struct SessionSummaryTests {
 
     /// What the journal says is newer than what was stored of the session.
     @Test func aSessionThatIsNotOverIsSummedUpTo() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path)
+        try withLog { log in
             try log.commit()
             let summary = try log.directory.summary()
             #expect(summary.status == .running)

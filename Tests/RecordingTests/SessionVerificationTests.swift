@@ -7,23 +7,19 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct SessionVerificationTests {
-    /// A finished session of two files, with a pause and two epochs.
-    private func makeLog(in data: FilePath, _ kind: Int, hasGap: Bool = false) throws -> RecordedLog {
-        let (format, root) = logKinds[kind]
-        let log = try RecordedLog(in: data, format, root)
-        try log.samples(2)
-        try log.leaveOut(3)
-        try log.samples(1)
-        try log.rotate(isListed: true)
-        try log.samples(2)
-        try log.beginEpoch("E2")
-        try log.samples(1)
-        if hasGap { try log.gap(7) }
-        return log
-    }
-
-    private func path(_ name: String, of log: RecordedLog) -> FilePath {
-        log.directory.directory.path.appending(name)
+    /// Lends a session of two files, with a pause and two epochs.
+    private func withLog(_ kind: Int, hasGap: Bool = false, _ body: (RecordedLog) throws -> Void) throws {
+        try withRecordedLog(kind) { log in
+            try log.samples(2)
+            try log.leaveOut(3)
+            try log.samples(1)
+            try log.rotate(isListed: true)
+            try log.samples(2)
+            try log.beginEpoch("E2")
+            try log.samples(1)
+            if hasGap { try log.gap(7) }
+            try body(log)
+        }
     }
 
     private func verdict(_ log: RecordedLog) throws -> SessionVerification.Verdict {
@@ -32,8 +28,7 @@ struct SessionVerificationTests {
 
     @Test(arguments: 0..<4)
     func whatWasRecordedIsWhole(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
+        try withLog(kind) { log in
             try log.finish()
             let verification = log.directory.verify()
             #expect(verification.findings == [])
@@ -44,8 +39,7 @@ struct SessionVerificationTests {
 
     @Test(arguments: 0..<4)
     func aGapIsALoss(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind, hasGap: true)
+        try withLog(kind, hasGap: true) { log in
             try log.finish()
             let verification = log.directory.verify()
             #expect(verification.verdict == .loss)
@@ -58,8 +52,7 @@ struct SessionVerificationTests {
 
     @Test(arguments: 0..<4)
     func aSessionThatIsNotOverIsALoss(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
+        try withLog(kind) { log in
             try log.commit()
             let verification = log.directory.verify()
             #expect(verification.verdict == .loss)
@@ -71,12 +64,11 @@ struct SessionVerificationTests {
     /// One bit of a byte, in every file. A stride of 1 looks at every byte, which takes a minute.
     @Test(arguments: 0..<4)
     func eachFlippedBitIsFound(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
+        try withLog(kind) { log in
             try log.finish()
             var random = SplitMix(seed: UInt64(kind) + 7)
             for name in try log.directory.directory.names().sorted() {
-                let path = path(name, of: log)
+                let path = log.path(of: name)
                 let whole = try bytes(of: path)
                 let stride = name.hasPrefix("phone") ? 29 : 97
                 for index in Swift.stride(from: 7 * kind, to: whole.count, by: stride) {
@@ -96,8 +88,7 @@ struct SessionVerificationTests {
     /// Before there are hashes, what the journal says was on disk must be there.
     @Test(arguments: 0..<4)
     func aLogThatIsShorterThanItsCommitIsFound(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
+        try withLog(kind) { log in
             try log.commit()
             let whole = try bytes(of: log.path)
             for length in log.states.map(\.end).dropLast() {
@@ -110,26 +101,25 @@ struct SessionVerificationTests {
     }
 
     @Test func whatIsMissingOrTooMuchIsFound() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, 0)
+        try withLog(0) { log in
             try log.finish()
             let directory = log.directory.directory
             for name in try directory.names().sorted() where name != "session.json" {
-                let whole = try bytes(of: path(name, of: log))
-                try FileManager.default.removeItem(atPath: path(name, of: log).string)
+                let whole = try bytes(of: log.path(of: name))
+                try FileManager.default.removeItem(atPath: log.path(of: name).string)
                 // Without its last file it is not finished, and says so; without any other one it is damaged.
                 #expect(try verdict(log) == (name == "SHA256SUMS" ? .loss : .damaged), "\(name)")
                 for length in [0, whole.count / 2, whole.count - 1] {
-                    try write(whole[..<length], to: path(name, of: log))
+                    try write(whole[..<length], to: log.path(of: name))
                     #expect(try verdict(log) == .damaged, "\(name) cut to \(length)")
                 }
-                try write(whole, to: path(name, of: log))
+                try write(whole, to: log.path(of: name))
             }
-            try write([1], to: path("additional", of: log))
+            try write([1], to: log.path(of: "additional"))
             #expect(try verdict(log) == .damaged)
-            try FileManager.default.removeItem(atPath: path("additional", of: log).string)
+            try FileManager.default.removeItem(atPath: log.path(of: "additional").string)
             #expect(try verdict(log) == .whole)
-            try FileManager.default.removeItem(atPath: path("session.json", of: log).string)
+            try FileManager.default.removeItem(atPath: log.path(of: "session.json").string)
             #expect(throws: RecordingError.self) { try verdict(log) }
             #expect(log.directory.verify().verdict == .damaged)
         }
@@ -138,8 +128,7 @@ struct SessionVerificationTests {
     /// Somebody who changes a file may take the hashes anew; what the files say of each other tells all the same.
     @Test(arguments: 0..<4)
     func filesThatDoNotFitEachOtherAreFound(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
+        try withLog(kind) { log in
             try log.finish()
             let original = try log.directory.record()
             let report = try log.directory.report()
@@ -156,9 +145,9 @@ struct SessionVerificationTests {
             }
 
             // A record twice.
-            let file = path(original.logs[0].files[1].name, of: log)
+            let file = log.path(of: original.logs[0].files[1].name)
             let whole = try bytes(of: file)
-            var scanner = try LogScanner(file, format: logKinds[kind].format, root: logKinds[kind].root)
+            var scanner = try LogScanner(file, format: log.format, root: log.root)
             _ = try scanner.next()
             let start = scanner.end
             _ = try scanner.next()
@@ -199,9 +188,7 @@ struct SessionVerificationTests {
 
     @Test(arguments: 0..<4)
     func aPlaceThatGoesBackIsFound(kind: Int) throws {
-        let (format, root) = logKinds[kind]
-        try withTemporaryDirectory { data in
-            let log = try RecordedLog(in: data.path, format, root)
+        try withRecordedLog(kind) { log in
             try log.samples(3)
             try log.commit()
             // Goes on with a place of earlier, as if samples were recorded twice.
@@ -215,14 +202,13 @@ struct SessionVerificationTests {
 
     @Test(arguments: 0..<4)
     func aCopyIsRecoveredAndTheOriginalStays(kind: Int) throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, kind)
+        try withLog(kind) { log in
             try log.commit()
             try log.samples(2)
             let whole = try bytes(of: log.path)
             try write(whole.dropLast(log.terminator + 3), to: log.path)
             let names = try log.directory.directory.names().sorted()
-            let copy = data.path.appending("copy")
+            let copy = log.data.appending("copy")
             let recovered = try SessionDirectory.recover(copyOf: log.directory.directory.path, to: copy)
             let verification = recovered.verify()
             #expect(
@@ -240,28 +226,26 @@ struct SessionVerificationTests {
     }
 
     @Test func aSessionThatOnlyLacksItsLastFilesIsWholeAgain() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, 0)
+        try withLog(0) { log in
             try log.stop()
             let recovered = try SessionDirectory.recover(
-                copyOf: log.directory.directory.path, to: data.path.appending("a"))
+                copyOf: log.directory.directory.path, to: log.data.appending("a"))
             #expect(recovered.verify().findings == [])
             #expect(try recovered.record().status == .finished)
             // One that is whole is only copied.
             let again = try SessionDirectory.recover(
-                copyOf: recovered.directory.path, to: data.path.appending("b"))
+                copyOf: recovered.directory.path, to: log.data.appending("b"))
             #expect(again.verify().verdict == .whole)
         }
     }
 
     @Test func withoutItsRecordNothingIsRecovered() throws {
-        try withTemporaryDirectory { data in
-            let log = try makeLog(in: data.path, 0)
-            try write([], to: path("session.json", of: log))
+        try withLog(0) { log in
+            try write([], to: log.path(of: "session.json"))
             #expect(throws: RecordingError.self) {
-                try SessionDirectory.recover(copyOf: log.directory.directory.path, to: data.path.appending("copy"))
+                try SessionDirectory.recover(copyOf: log.directory.directory.path, to: log.data.appending("copy"))
             }
-            #expect(!Directory(data.path.appending("copy")).isThere)
+            #expect(!Directory(log.data.appending("copy")).isThere)
         }
     }
 }

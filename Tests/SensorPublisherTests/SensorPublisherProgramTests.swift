@@ -8,7 +8,6 @@ import ZeroMQ
 /// The real program.
 @Suite(.timeLimit(.minutes(1)))
 struct SensorPublisherProgramTests {
-    private static let sockets = ["--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*"]
     private let context: Context
     private let thread: SocketThread
 
@@ -18,7 +17,7 @@ struct SensorPublisherProgramTests {
     }
 
     @Test func onASignalItPublishesWhatWaitsAndSaysWhereItEnded() async throws {
-        let arguments = Self.sockets + ["--signal", "walk", "--rate", "500", "--batch", "1000"]
+        let arguments = ProgramUnderTest.anyPorts + ["--signal", "walk", "--rate", "500", "--batch", "1000"]
         try await ProgramUnderTest.run("sensor-publisher", arguments: arguments) { program in
             let ready = try await program.ready()
             let listener = try await Listener(to: ready.publish, context: context, thread: thread)
@@ -34,7 +33,8 @@ struct SensorPublisherProgramTests {
     @Test func linesOnStandardInputArePublished() async throws {
         let input = "t,x,y,z\n10,1,2,3\n10.5,4,five,6\n11,7,8,9\n"
         try await ProgramUnderTest.run(
-            "sensor-publisher", arguments: Self.sockets + ["--stdin", "csv", "--unit", "g"], input: Array(input.utf8)
+            "sensor-publisher", arguments: ProgramUnderTest.anyPorts + ["--stdin", "csv", "--unit", "g"],
+            input: Array(input.utf8)
         ) { program in
             let ready = try await program.ready()
             let client = try RequestClient(context: context, thread: thread, endpoint: ready.reply)
@@ -65,7 +65,7 @@ struct SensorPublisherProgramTests {
     }
 
     @Test func withoutASourceItSaysWhichThereAre() async throws {
-        try await ProgramUnderTest.run("sensor-publisher", arguments: Self.sockets) { program in
+        try await ProgramUnderTest.run("sensor-publisher", arguments: ProgramUnderTest.anyPorts) { program in
             let end = try await program.end()
             #expect(end == .exited(64))
             #expect(program.standardError.contains("--signal SPEC, --points FILE, --replay FILE, --stdin csv|ndjson"))
@@ -74,7 +74,7 @@ struct SensorPublisherProgramTests {
 
     @Test func aFileThatCannotBePlayedEndsItBeforeItIsReady() async throws {
         try await withFile("bad.csv", "1,2,3\n") { path in
-            let arguments = Self.sockets + ["--replay", path]
+            let arguments = ProgramUnderTest.anyPorts + ["--replay", path]
             for more in [[], ["--check"]] {
                 try await ProgramUnderTest.run("sensor-publisher", arguments: arguments + more) { program in
                     let end = try await program.end()

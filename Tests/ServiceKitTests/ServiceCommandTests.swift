@@ -77,8 +77,6 @@ private struct TestPart: Service {
 
 @Suite(.timeLimit(.minutes(1)))
 struct ServiceCommandTests {
-    private static let ephemeral = ["--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*"]
-
     // MARK: the command line
 
     @Test(arguments: [

@@ -14,61 +14,46 @@ struct AcceptanceTests {
     /// Ours: the failure is an event and in the report, once; what was written before stays, and the recorder records
     /// again when there is room.
     @Test(.enabled(if: FullDisk.isPossible)) func case57AFullDiskFailsTheSessionOnce() async throws {
-        let noise = [
-            "--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*", "--device", "phone", "--signal",
-            "noise:seed=1", "--rate", "20000", "--batch", "200",
-        ]
-        try await withTemporaryDirectory { directory in
-            let context = try Context()
-            let thread = try SocketThread(name: "test")
-            try await ProgramUnderTest.run("sensor-publisher", arguments: noise, in: directory) { publisher in
-                let endpoint = try await publisher.ready().publish
-                try await FullDisk.run(megabytes: 4, subscribe: endpoint, in: directory) { disk in
-                    let events = try Subscriber(context: context, thread: thread)
-                    try await events.subscribe(to: TopicArea.recording)
-                    try await events.connect(to: disk.ready.publish)
-                    let client = try RequestClient(context: context, thread: thread, endpoint: disk.ready.reply)
-                    let request = RecordingStart(session: "full", streams: ["phone/"])
-                    _ = try await client.send(request, timeout: .seconds(10))
+        try await FullDisk.run(megabytes: 4, rate: 20_000) { disk in
+            let request = RecordingStart(session: "full", streams: ["phone/"])
+            _ = try await disk.recordings.send(request, timeout: .seconds(10))
 
-                    let heard = try await Self.events(of: "full", from: events)
-                    #expect(heard.filter { $0.change == .failure }.count == 1)
-                    let failure = try #require(heard.first { $0.change == .failure })
-                    #expect(failure.status == "failed")
-                    #expect(failure.reason?.contains("No space left") == true, "\(failure.reason ?? "")")
-                    let report = try #require(heard.last?.report)
-                    #expect(report.status == "failed")
-                    #expect(report.failures.count == 1, "\(report.failures)")
-                    let health = try await client.send(ServiceHealth(), timeout: .seconds(10))
-                    #expect(health.status == .degraded)
+            let heard = try await Self.events(of: "full", from: disk.events)
+            #expect(heard.filter { $0.change == .failure }.count == 1)
+            let failure = try #require(heard.first { $0.change == .failure })
+            #expect(failure.status == "failed")
+            #expect(failure.reason?.contains("No space left") == true, "\(failure.reason ?? "")")
+            let report = try #require(heard.last?.report)
+            #expect(report.status == "failed")
+            #expect(report.failures.count == 1, "\(report.failures)")
+            let health = try await disk.recordings.send(ServiceHealth(), timeout: .seconds(10))
+            #expect(health.status == .degraded)
 
-                    let refusal = await #expect(throws: RequestError.self) {
-                        try await client.send(request, timeout: .seconds(10))
-                    }
-                    #expect(refusal?.data?.reason == "finished")
-
-                    // What was written is whole.
-                    let state = try await client.send(RecordingStatus(session: "full"), timeout: .seconds(10))
-                    #expect(state.status == "failed")
-                    let log = try #require(state.logs.first)
-                    let path = disk.data.appending("recordings/full")
-                    let stored = try Data(contentsOf: URL(filePath: path.appending("report.json").string))
-                    #expect(try WireCoding.decode(SessionReport.self, from: stored) == report)
-                    let samples = try LogRecord.read(path.appending(log.file)).filter { $0.marker == nil }
-                    #expect(samples.count == log.samples)
-                    #expect(samples.count > 1_000)
-                    let steps = zip(samples, samples.dropFirst()).map { ($1.uptime - $0.uptime) * 20_000 }
-                    #expect(steps.allSatisfy { abs($0 - 1) < 1e-2 })
-
-                    try FileManager.default.removeItem(atPath: path.appending(log.file).string)
-                    let next = RecordingStart(session: "next", streams: ["phone/"])
-                    _ = try await client.send(next, timeout: .seconds(10))
-                    let result = try await client.send(RecordingStop(session: "next"), timeout: .seconds(20))
-                    #expect(result.report.isWhole)
-                    try disk.recorder.send(.terminate)
-                    #expect(try await disk.recorder.end() == .exited(3))
-                }
+            let refusal = await #expect(throws: RequestError.self) {
+                try await disk.recordings.send(request, timeout: .seconds(10))
             }
+            #expect(refusal?.data?.reason == "finished")
+
+            // What was written is whole.
+            let state = try await disk.recordings.send(RecordingStatus(session: "full"), timeout: .seconds(10))
+            #expect(state.status == "failed")
+            let log = try #require(state.logs.first)
+            let path = disk.data.appending("recordings/full")
+            let stored = try Data(contentsOf: URL(filePath: path.appending("report.json").string))
+            #expect(try WireCoding.decode(SessionReport.self, from: stored) == report)
+            let samples = try LogItem.read(path.appending(log.file)).filter { $0.marker == nil }
+            #expect(samples.count == log.samples)
+            #expect(samples.count > 1_000)
+            let steps = zip(samples, samples.dropFirst()).map { ($1.uptime - $0.uptime) * 20_000 }
+            #expect(steps.allSatisfy { abs($0 - 1) < 1e-2 })
+
+            try FileManager.default.removeItem(atPath: path.appending(log.file).string)
+            let next = RecordingStart(session: "next", streams: ["phone/"])
+            _ = try await disk.recordings.send(next, timeout: .seconds(10))
+            let result = try await disk.recordings.send(RecordingStop(session: "next"), timeout: .seconds(20))
+            #expect(result.report.isWhole)
+            try disk.recorder.send(.terminate)
+            #expect(try await disk.recorder.end() == .exited(3))
         }
     }
 
@@ -119,21 +104,10 @@ struct AcceptanceTests {
 
     /// How many samples a log has, as another's parser reads it.
     private static func samples(of file: FilePath, root: String) throws -> Int {
-        let bytes = try Data(contentsOf: URL(filePath: file.string))
-        guard file.extension == "json" else {
-            let delimiter: Character = file.extension == "csv" ? "," : "\t"
-            let rows = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-                .map { $0.split(separator: delimiter, omittingEmptySubsequences: false) }
-            let header = try #require(rows.first)
-            #expect(rows.allSatisfy { $0.count == header.count })
-            let sensorType = try #require(header.firstIndex(of: "sensorType"))
-            return rows.dropFirst().filter { !$0[sensorType].isEmpty }.count
+        if file.extension == "json" {
+            let first = try Data(contentsOf: URL(filePath: file.string)).first
+            #expect(first == (root == "array" ? UInt8(ascii: "[") : UInt8(ascii: "{")))
         }
-        struct Root: Decodable { var items: [LogRecord] }
-        let decoder = JSONDecoder()
-        let records =
-            root == "array"
-            ? try decoder.decode([LogRecord].self, from: bytes) : try decoder.decode(Root.self, from: bytes).items
-        return records.filter { $0.sensorType != nil }.count
+        return try LogItem.read(file).filter(\.isSample).count
     }
 }

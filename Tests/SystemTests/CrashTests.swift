@@ -14,7 +14,7 @@ struct CrashTests {
     private static let noise = ["--signal", "noise:seed=1", "--rate", "500", "--batch", "5", "--device", "phone"]
 
     /// Each sample of a stream once and in order: on the publisher's grid, with nothing between them missing.
-    private static func expectWhole(_ samples: [LogRecord], rate: Double) {
+    private static func expectWhole(_ samples: [LogItem], rate: Double) {
         let steps = zip(samples, samples.dropFirst()).map { ($1.uptime - $0.uptime) * rate }
         #expect(steps.allSatisfy { abs($0 - 1) < 1e-3 }, "\(steps.filter { abs($0 - 1) >= 1e-3 })")
         #expect(Set(samples.map(\.x)).count == samples.count)
@@ -196,10 +196,7 @@ struct CrashTests {
             try await cutoff.recorder { _ in
                 try await ProgramUnderTest.run(
                     "recorder",
-                    arguments: [
-                        "--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*", "--data",
-                        cutoff.directory.string,
-                    ], in: cutoff.directory
+                    arguments: ProgramUnderTest.anyPorts + ["--data", cutoff.directory.string], in: cutoff.directory
                 ) { second in
                     try await second.complaint(containing: "a recorder uses it")
                     #expect(try await second.end() == .exited(78))

@@ -19,8 +19,6 @@ struct Cutoff: Sendable {
     let context: Context
     let thread: SocketThread
 
-    private static let ephemeral = ["--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*"]
-
     /// Finds free sockets for both programs.
     static func run(_ body: @Sendable (Cutoff) async throws -> Void) async throws {
         try await withTemporaryDirectory { directory in
@@ -43,7 +41,9 @@ struct Cutoff: Sendable {
     private static func freeSockets(
         _ program: String, in directory: FilePath, _ arguments: [String]
     ) async throws -> ProgramReady {
-        try await ProgramUnderTest.run(program, arguments: ephemeral + arguments, in: directory) { program in
+        try await ProgramUnderTest.run(
+            program, arguments: ProgramUnderTest.anyPorts + arguments, in: directory
+        ) { program in
             let ready = try await program.ready()
             try program.send(.kill)
             _ = try await program.end()
@@ -118,7 +118,7 @@ struct Cutoff: Sendable {
     }
 
     /// The records of a log, over all its files.
-    func records(of log: RecordingResult.Log, in result: RecordingResult) throws -> [LogRecord] {
-        try log.files.flatMap { try LogRecord.read(FilePath(result.directory).appending($0)) }
+    func records(of log: RecordingResult.Log, in result: RecordingResult) throws -> [LogItem] {
+        try log.files.flatMap { try LogItem.read(FilePath(result.directory).appending($0)) }
     }
 }

@@ -24,7 +24,7 @@ struct GapTests {
             #expect(stream.recovered > 0)
             #expect(stream.lost == 0)
             #expect(stream.gaps.isEmpty)
-            let uptimes = try LogRecord.read(rig.onlyFile(of: result)).filter { $0.marker == nil }.map(\.uptime)
+            let uptimes = try LogItem.read(rig.onlyFile(of: result)).filter { $0.marker == nil }.map(\.uptime)
             #expect(uptimes.count == stream.received)
             // On the grid of 100 kHz, each once and in order.
             let steps = zip(uptimes, uptimes.dropFirst()).map { ($1 - $0) * 100_000 }
@@ -50,7 +50,7 @@ struct GapTests {
             #expect(stream.gaps.allSatisfy { $0.reason == .notRetained })
 
             // In the log, between the samples, in its place.
-            let records = try LogRecord.read(rig.onlyFile(of: result))
+            let records = try LogItem.read(rig.onlyFile(of: result))
             let marked = records.filter { $0.marker == "gap" }
             #expect(marked.map(\.from) == stream.gaps.map(\.from))
             #expect(marked.compactMap(\.count).reduce(0, +) == stream.lost)

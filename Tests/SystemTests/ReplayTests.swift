@@ -64,7 +64,7 @@ struct ReplayTests {
             }
             let result = try await rig.stop("walk")
             #expect(result.report.isWhole)
-            let records = try LogRecord.read(rig.onlyFile(of: result))
+            let records = try LogItem.read(rig.onlyFile(of: result))
             #expect(records.compactMap(\.marker) == ["start", "step", "stop"])
             let samples = records.filter { $0.marker == nil }
             #expect(samples.count == result.report.streams.first?.received)
@@ -90,7 +90,7 @@ struct ReplayTests {
             #expect(result.report.isWhole)
             #expect(result.report.streams.first?.received == source.times.count)
             let file = try rig.onlyFile(of: result)
-            let samples = try format == "json" ? Self.jsonSamples(file) : Self.tableSamples(file)
+            let samples = try Self.samples(file)
             try #require(samples.count == source.times.count)
             let start = samples[0][0] - source.times[0]
             for (index, sample) in samples.enumerated() {
@@ -102,20 +102,9 @@ struct ReplayTests {
     }
 
     /// Uptime, x, y and z of each sample.
-    private static func jsonSamples(_ file: FilePath) throws -> [[Double]] {
-        try LogRecord.read(file).filter { $0.sensorType == "accelerometer" }.map { record in
+    private static func samples(_ file: FilePath) throws -> [[Double]] {
+        try LogItem.read(file).filter { $0.sensorType == "accelerometer" }.map { record in
             [record.uptime, try #require(record.x), try #require(record.y), try #require(record.z)]
-        }
-    }
-
-    private static func tableSamples(_ file: FilePath) throws -> [[Double]] {
-        let text = try String(contentsOf: URL(filePath: file.string), encoding: .utf8)
-        let separator: Character = file.extension == "tsv" ? "\t" : ","
-        let rows = text.split(separator: "\n").map { $0.split(separator: separator, omittingEmptySubsequences: false) }
-        let columns = try ["uptime", "x", "y", "z"].map { name in try #require(rows[0].firstIndex { $0 == name }) }
-        let sensor = try #require(rows[0].firstIndex { $0 == "sensorType" })
-        return rows.dropFirst().filter { $0[sensor] == "accelerometer" }.map { row in
-            columns.map { Double(row[$0]) ?? .nan }
         }
     }
 }

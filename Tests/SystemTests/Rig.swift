@@ -20,8 +20,6 @@ struct Rig: Sendable {
     let context: Context
     let thread: SocketThread
 
-    private static let ephemeral = ["--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*"]
-
     /// Starts both programs, and ends them with the body.
     /// - Parameters:
     ///   - publishing: the publisher's options; its configuration file, if any, lies in the directory by then.
@@ -37,13 +35,13 @@ struct Rig: Sendable {
             let context = try Context()
             let thread = try SocketThread(name: "test")
             try await ProgramUnderTest.run(
-                "sensor-publisher", arguments: ephemeral + publishing, in: directory
+                "sensor-publisher", arguments: ProgramUnderTest.anyPorts + publishing, in: directory
             ) { publisher in
                 let publisherReady = try await publisher.ready()
                 try await ProgramUnderTest.run(
                     "recorder",
-                    arguments: ephemeral + ["--data", directory.string, "--subscribe", publisherReady.publish]
-                        + recording,
+                    arguments: ProgramUnderTest.anyPorts
+                        + ["--data", directory.string, "--subscribe", publisherReady.publish] + recording,
                     in: directory
                 ) { recorder in
                     let recorderReady = try await recorder.ready()

@@ -17,7 +17,7 @@ struct RunTests {
             #expect(output.contains("files are in \(directory)"))
             let files = try FileManager.default.subpathsOfDirectory(atPath: directory.string)
             let log = try #require(files.first { $0.contains("left-wrist_accelerometer-") })
-            let records = try LogRecord.read(directory.appending(log))
+            let records = try LogItem.read(directory.appending(log))
             #expect(records.compactMap(\.marker) == ["start", "step", "stop"])
             let count = records.filter { $0.sensorType != nil }.count
             // 2 s at 100 Hz, and the time that a request takes; a loaded machine takes longer, never shorter.
