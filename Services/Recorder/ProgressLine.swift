@@ -26,7 +26,8 @@ final class ProgressLine {
         lastTime = time
         let total = duration.map { " of \(Self.text($0 / .seconds(1), decimals: 0))" } ?? ""
         var line = "\(Self.text(time / .seconds(1), decimals: 1))\(total) s  \(state.step.isEmpty ? "-" : state.step)"
-        line += "  \(samples) samples  \(Self.text(rate, decimals: 0))/s  \(Self.size(bytes))  \(gaps) gaps"
+        line += "  \(samples) samples  \(Self.text(rate, decimals: 0))/s  \(ByteCount(bytes: bytes).rounded)"
+        line += "  \(gaps) gaps"
         if let lateness {
             line += "  late \(Self.text(lateness.median * 1e3, decimals: 2)) ms"
             line += " (99 %: \(Self.text(lateness.percentile99 * 1e3, decimals: 2)) ms)"
@@ -34,15 +35,6 @@ final class ProgressLine {
         if state.paused { line += "  paused" }
         // The escape sequence clears what a longer line left behind.
         StandardStream.output.print(isMoving ? "\r\(line)\u{1B}[K" : "\(line)\n")
-    }
-
-    private static func size(_ bytes: Int) -> String {
-        switch bytes {
-        case ..<1_000: "\(bytes) B"
-        case ..<1_000_000: "\(text(Double(bytes) / 1e3, decimals: 1)) kB"
-        case ..<1_000_000_000: "\(text(Double(bytes) / 1e6, decimals: 1)) MB"
-        default: "\(text(Double(bytes) / 1e9, decimals: 2)) GB"
-        }
     }
 
     private static func text(_ number: Double, decimals: Int) -> String {

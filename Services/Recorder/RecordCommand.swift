@@ -42,16 +42,16 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: "Stop after this long (default: at Ctrl-C).")
     var duration: TimeSpan?
 
-    @Option(help: "json, csv or tsv (default: json).")
+    @Option(help: "json, csv or tsv (default: what log-manager has for the log, or else json).")
     var format: String?
 
     @Option(help: "array or dictionary, for json (default: array).")
     var root: String?
 
-    @Option(help: "Go on in a new log file after so many bytes (default: never).")
+    @Option(help: "Go on in a new log file after so many bytes (default: as log-manager has it, or else never).")
     var maximumFileSize: ByteCount?
 
-    @Option(help: "Go on in a new log file after this long (default: never).")
+    @Option(help: "Go on in a new log file after this long (default: as log-manager has it, or else never).")
     var maximumFileAge: TimeSpan?
 
     func run() async throws {

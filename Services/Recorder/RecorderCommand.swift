@@ -31,6 +31,15 @@ package struct RecorderCommand: ServiceCommand {
     @Option(help: "Stop sessions before less than this is free on the disk (default: 0, no such limit).")
     var minimumFree: ByteCount?
 
+    @Option(help: ArgumentHelp("Take only this part of the devices: 2/3 for the second of three.", valueName: "k/n"))
+    var shard: Shard?
+
+    @Option(help: ArgumentHelp("Ask this log-manager how logs are to be written.", valueName: "endpoint"))
+    var logManager: Endpoint?
+
+    @Option(help: "Let a recording's start wait for log-manager this long (default: 300ms).")
+    var logManagerLimit: TimeSpan?
+
     @Option(help: "Let this many messages wait in the socket per publisher (default: 1000).")
     var receiveHighWaterMark: Int?
 
@@ -42,6 +51,9 @@ package struct RecorderCommand: ServiceCommand {
         flags.set("recovery-limit", recoveryLimit)
         flags.set("hold-limit", holdLimit)
         flags.set("minimum-free", minimumFree)
+        flags.set("shard", shard)
+        flags.set("log-manager", logManager)
+        flags.set("log-manager-limit", logManagerLimit)
         flags.set("receive-high-water-mark", receiveHighWaterMark)
     }
 

@@ -61,6 +61,7 @@ struct RecorderService: Service {
                     switch order {
                     case .recover(let session, let stream): try await recover(stream, in: session)
                     case .stop(let session): await engine.stop(session)
+                    case .configure: await engine.configureDescribed()
                     }
                 }
             }

@@ -1,3 +1,4 @@
+package import Recording
 package import ServiceKit
 
 /// What a recorder reads besides `ServiceConfiguration`.
@@ -9,6 +10,9 @@ package import ServiceKit
 /// | `recovery-limit` | how long a publisher that does not answer is asked for missing samples | duration | 10 s |
 /// | `hold-limit` | how much may wait in memory, per stream, while missing samples are asked for | size | 64 MB |
 /// | `minimum-free` | what must stay free on the disk: sessions stop before it is used | size, 0 for none | 0 |
+/// | `shard` | which part of the devices it takes, of how many | `2/3` for the second of three | all of them |
+/// | `log-manager` | who says how logs are to be written | endpoint | `tcp://127.0.0.1:5581` |
+/// | `log-manager-limit` | how long a recording's start may wait for it | duration | 300 ms |
 /// | `receive-high-water-mark` | messages that wait in the socket per publisher before the network is no longer read | messages | 1000 |
 package struct RecorderSettings: Sendable {
     /// The publishers to listen to.
@@ -21,6 +25,12 @@ package struct RecorderSettings: Sendable {
     package let holdLimit: Int
     /// Bytes that must stay free on the disk.
     package let minimumFree: Int
+    /// The part of the devices that it takes; nil for all.
+    package let shard: Shard?
+    /// Where log-manager answers.
+    package let logManager: Endpoint
+    /// How long a recording's start may wait for log-manager.
+    package let logManagerLimit: TimeSpan
     /// Messages that wait in the socket per publisher.
     package let receiveHighWaterMark: Int
 
@@ -37,6 +47,9 @@ package struct RecorderSettings: Sendable {
         recoveryLimit = try reader.value("recovery-limit", default: TimeSpan.seconds(10))
         holdLimit = try reader.value("hold-limit", default: ByteCount(bytes: 64_000_000)).bytes
         minimumFree = try reader.value("minimum-free", default: ByteCount(bytes: 0)).bytes
+        shard = try reader.value("shard", as: Shard.self)
+        logManager = try reader.value("log-manager", default: Program.logManager.defaultReply)
+        logManagerLimit = try reader.value("log-manager-limit", default: TimeSpan.milliseconds(300))
         receiveHighWaterMark = try reader.value("receive-high-water-mark", default: 1_000)
         guard receiveHighWaterMark > 0 else {
             throw ServiceError(.badConfiguration, "receive-high-water-mark is \(receiveHighWaterMark): write 1 or more")

@@ -50,14 +50,15 @@ extension RecordingEngine {
     /// Makes everything that sessions wrote so far durable.
     /// - Parameter isLast: with all that they know; return only when commits that began earlier are over too.
     func commit(_ sessions: [Session], isLast: Bool = false) async {
-        var committed: [(session: Session, published: [Int64])] = []
+        var committed: [(session: Session, published: [Int64], finished: [Session.Finished])] = []
         var works: [GroupCommit.Work] = []
         for session in sessions {
             do {
                 let work = try session.work(isLast: isLast)
                 if !isLast, work.record == nil, work.points.isEmpty, work.sealed.isEmpty { continue }
                 works.append(work)
-                committed.append((session, session.takeUncommitted()))
+                let finished = work.record == nil ? [] : session.takeFinished()
+                committed.append((session, session.takeUncommitted(), finished))
             } catch {
                 session.keepSealed()
                 fail(session, error)
@@ -66,30 +67,30 @@ extension RecordingEngine {
         if works.isEmpty { return }
         let outcomes = await commits.commit(works)
         let now = WallTime.now.nanosecondsSince1970
-        for ((session, published), outcome) in zip(committed, outcomes) {
-            announce(outcome.finished, of: session)
+        for ((session, published, finished), outcome) in zip(committed, outcomes) {
+            session.add(outcome.finished)
             if let failure = outcome.failure {
                 session.keepSealed()
+                session.keep(finished)
                 fail(session, failure)
                 continue
             }
+            announce(finished, of: session)
             for time in published { session.latencies.record(nanoseconds: now - time) }
             health.measure("commitLatencyMedianSeconds", Double(session.latencies.median) / 1e9)
             health.measure("commitLatency99PercentSeconds", Double(session.latencies.percentile99) / 1e9)
         }
     }
 
-    private func announce(_ finished: [(log: LogName, file: FinishedFile)], of session: Session) {
-        for (log, index, file) in session.add(finished) { publish(file, at: index, of: log, in: session) }
-    }
-
-    /// Publishes that a log file is finished.
-    func publish(_ file: FinishedFile, at index: Int, of log: LogName, in session: Session) {
-        publish(
-            SegmentFinished(
-                source: Self.source, sequence: index, session: session.identifier.text, log: log.text,
-                path: session.directory.relativePath(of: file.name), bytes: file.bytes, samples: file.samples,
-                sha256: file.sha256))
+    /// Publishes that log files are finished. Not before `session.json` lists them: whoever hears of a file may remove it.
+    func announce(_ finished: [Session.Finished], of session: Session) {
+        for (log, index, file) in finished {
+            publish(
+                SegmentFinished(
+                    source: Self.source, sequence: index, session: session.identifier.text, log: log.text,
+                    path: session.directory.relativePath(of: file.name), bytes: file.bytes, samples: file.samples,
+                    sha256: file.sha256))
+        }
     }
 
     /// Looks how much room there is, ends sessions before there is none, and stores what found none before.

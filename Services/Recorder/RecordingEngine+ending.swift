@@ -115,11 +115,13 @@ extension RecordingEngine {
         var isFinished = false
         do {
             isFinished = try session.finish(.finished, at: end)
+            announce(session.takeFinished(), of: session)
         } catch {
             fail(session, error)
             // The first attempt may be what failed.
             do {
                 _ = try session.finish(.failed, at: end)
+                announce(session.takeFinished(), of: session)
             } catch {
                 keep(session, error)
             }
@@ -156,7 +158,9 @@ extension RecordingEngine {
             }
             await commit([session], isLast: true)
             await commits.forget(session.identifier)
-            guard (try? session.finish(.failed, at: .now)) != nil, !session.isWaitingForFiles else { continue }
+            guard (try? session.finish(.failed, at: .now)) != nil else { continue }
+            announce(session.takeFinished(), of: session)
+            if session.isWaitingForFiles { continue }
             unstored[session.identifier] = nil
             logger.notice("the end of a recording was stored", metadata: ["session": "\(session.identifier)"])
         }

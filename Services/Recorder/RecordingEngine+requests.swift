@@ -25,24 +25,27 @@ extension RecordingEngine {
         do {
             try await subscribe(to: patterns)
             try await waitForDescriptions(of: patterns)
+            await configure(streamsOf: patterns)
             let startDate = WallTime.now
             streams = await publishers.streams(at: sources(of: patterns), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
             try checkStart(of: identifier)
             isMine = starting.insert(identifier).inserted
-            let record = SessionRecord(
+            var record = SessionRecord(
                 session: identifier, task: request.task ?? "", step: request.step ?? "", streams: request.streams,
                 format: format, root: root, status: .starting, startDate: startDate,
                 limits: SessionRecord.Limits(
                     maximumFileSize: request.maximumFileSize, maximumFileAge: request.maximumFileAge,
-                    duration: request.duration))
-            let files = try await disk.run { [reserve, data] in
+                    duration: request.duration), shard: settings.shard)
+            if request.format == nil, request.root == nil { record.isFormatDefault = true }
+            let files = try await disk.run { [reserve, data, record] in
                 _ = try? reserve.restore()
                 return try SessionFiles(creating: record, in: data)
             }
             session = Session(record, files: files, maximumHeldBytes: settings.holdLimit)
         } catch {
             await unsubscribe(from: patterns)
+            if (error as? RecordingError)?.code == .alreadyExists { try requireUntaken(identifier) }
             throw error
         }
         // From here on its end takes back what it has.
@@ -79,7 +82,7 @@ extension RecordingEngine {
             session.wants(description.name)
                 && (try? StreamRecording.check(description, startDate: session.record.startDate)) != nil
         }.sorted { $0.topic < $1.topic }
-        await store(session.planning(wanted), of: session)
+        await store(plan(wanted, of: session), of: session)
         for description in wanted where session.status == .starting {
             _ = stream(for: description, from: description.nextSequence, in: session)
         }
@@ -97,6 +100,11 @@ extension RecordingEngine {
         logger.notice("recording started", metadata: ["session": "\(session.identifier)"])
         return RecordingStart.Reply(
             session: session.identifier.text, status: session.status.name, logs: session.summaries)
+    }
+
+    /// What is to be stored before the logs of these streams are opened.
+    func plan(_ descriptions: [StreamDescription], of session: Session) -> StoredRecord {
+        session.planning(descriptions) { configurations[$0] }
     }
 
     /// Stores what a session knows, beside the writer.
@@ -122,6 +130,14 @@ extension RecordingEngine {
             guard isDevice || StreamName(pattern) != nil else {
                 throw refuse(
                     "'\(pattern)' names no stream: write \"device/stream\", or \"device/\" for all of a device")
+            }
+            guard let shard = settings.shard else { continue }
+            let owner = Shard(of: String(pattern.prefix { $0 != "/" }), count: shard.count)
+            if owner != shard {
+                throw RequestError(
+                    .unknownStream,
+                    "'\(pattern)' is for the recorder with shard \(owner), and this one has shard \(shard): ask that one"
+                )
             }
         }
         guard let format = LogFormat(rawValue: request.format ?? LogFormat.json.rawValue) else {
@@ -199,14 +215,17 @@ extension RecordingEngine {
         let identifier = try SessionIdentifier(request.session)
         if let session = sessions[identifier] ?? unstored[identifier] { return session.state }
         let directory = try stored(request.session)
-        return RecordingState(try directory.record(), report: try? directory.report())
+        let record = try directory.record()
+        try requireOwn(record)
+        return RecordingState(record, report: try? directory.report())
     }
 
-    /// The sessions on disk, those under way included.
+    /// The sessions on disk, those under way included. Those that another shard's recorder has under way are its own.
     func list() throws -> RecordingList.Reply {
         let entries = try SessionDirectory.sessions(in: data).compactMap { identifier -> RecordingList.Entry? in
             do {
                 let record = try SessionDirectory.open(identifier, in: data).record()
+                guard isOwn(record) else { return nil }
                 let known = sessions[identifier] ?? unstored[identifier]
                 return RecordingList.Entry(
                     session: identifier.text, status: (known?.status ?? record.status).name,
@@ -232,8 +251,9 @@ extension RecordingEngine {
 
     func running(_ name: String) throws -> Session {
         guard let session = try sessions[SessionIdentifier(name)] else {
-            let status = try stored(name).record().status
-            throw RequestError(.finished, "session \(name) is over (\(status)): start another one")
+            let record = try stored(name).record()
+            try requireOwn(record)
+            throw RequestError(.finished, "session \(name) is over (\(record.status)): start another one")
         }
         guard session.status <= .running else {
             throw RequestError(.finished, "session \(name) is \(session.status) and takes no more")
@@ -251,10 +271,37 @@ extension RecordingEngine {
         }
         let directory = try stored(name)
         let record = try directory.record()
+        try requireOwn(record)
         guard record.status.isOver else {
             throw RequestError(
                 .notRunning, "session \(name) was cut off (\(record.status)) and has no report")
         }
         return try RecordingResult(record, report: directory.report(), in: directory)
+    }
+
+    // MARK: Shards
+
+    /// Whether a session is over, or this recorder's.
+    private func isOwn(_ record: SessionRecord) -> Bool {
+        settings.shard == nil || record.shard == settings.shard || record.status.isOver
+    }
+
+    private func requireOwn(_ record: SessionRecord) throws(RequestError) {
+        if isOwn(record) { return }
+        throw RequestError(
+            .unknownSession,
+            "session \(record.session) is recorded by the recorder \(Self.shardText(record)): ask that one")
+    }
+
+    /// Refuses a session's name that another shard's recorder uses now.
+    private func requireUntaken(_ identifier: SessionIdentifier) throws(RequestError) {
+        guard let record = try? SessionDirectory.open(identifier, in: data).record(), !isOwn(record) else { return }
+        throw RequestError(
+            .alreadyRunning,
+            "session \(identifier) is recorded by the recorder \(Self.shardText(record)): start one of another name")
+    }
+
+    static func shardText(_ record: SessionRecord) -> String {
+        record.shard.map { "with shard \($0)" } ?? "without a shard"
     }
 }

@@ -31,7 +31,7 @@ extension RecordingEngine {
     private func goOn(with identifier: SessionIdentifier) async -> Bool {
         do {
             let directory = try SessionDirectory.open(identifier, in: data)
-            guard directory.needsRecovery() else { return true }
+            guard try directory.needsRecovery() && isOwn(directory) else { return true }
             do {
                 try await goOn(with: directory)
             } catch let error as RecordingError where error.code == .noSpace {
@@ -49,6 +49,21 @@ extension RecordingEngine {
         }
     }
 
+    /// Whether a session that was cut off is for this recorder to go on with.
+    private func isOwn(_ directory: SessionDirectory) throws(RecordingError) -> Bool {
+        guard let shard = settings.shard else { return true }
+        let record = try directory.record()
+        if record.shard?.count != shard.count {
+            logger.warning(
+                "a session was cut off, and no recorder with as many shards as this one has goes on with it",
+                metadata: [
+                    "session": "\(record.session)",
+                    "advice": "start a recorder \(Self.shardText(record)), or one without a shard",
+                ])
+        }
+        return record.shard == shard
+    }
+
     private func goOn(with directory: SessionDirectory) async throws {
         let known = try directory.record().logs.reduce(into: Set()) { $0.formUnion($1.files.map(\.name)) }
         let recovered = try directory.recover()
@@ -62,7 +77,7 @@ extension RecordingEngine {
         // Nobody was told of files that got their names just before the end.
         for log in recovered.record.logs {
             for (index, file) in log.files.enumerated() where !known.contains(file.name) {
-                publish(file, at: index, of: log.name, in: session)
+                session.noteFinished(file, at: index, of: log.name)
             }
         }
         do {

@@ -8,7 +8,7 @@ import ZeroMQ
 /// What arrives: batches of samples and descriptions of streams.
 extension RecordingEngine {
     /// Topics and streams that are remembered: a stranger could publish under ever new names.
-    private static let maximumNames = 4_096
+    static let maximumNames = 4_096
 
     /// Takes what was received, writes it, and says what is missing.
     func take(_ batch: MessageBatch) {
@@ -81,11 +81,16 @@ extension RecordingEngine {
         return lastRoute
     }
 
-    private func take(_ description: StreamDescription) {
+    func take(_ description: StreamDescription) {
         // Those that are still there describe themselves again within a second.
         if described.count >= Self.maximumNames { described = [:] }
         described[StreamSource(name: description.name, replay: description.replay)] = MonotonicClock.now
+        let isConfigured = isConfigured(description.name)
         for session in sessions.values where session.status == .running && session.wants(description.name) {
+            if !isConfigured, session.streams[description.name] == nil {
+                if waiting.count < Self.maximumNames { waiting[description.name] = (description, MonotonicClock.now) }
+                continue
+            }
             guard let stream = stream(for: description, from: nil, in: session) else { continue }
             if stream.hasNewGaps { announceGaps(of: stream, in: session) }
             if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
@@ -109,7 +114,7 @@ extension RecordingEngine {
             }
             if session.hasClosed(description.name) { return nil }
             try StreamRecording.check(description, startDate: session.record.startDate)
-            if session.status > .starting { try session.files.store.write(session.planning([description])) }
+            if session.status > .starting { try session.files.store.write(plan([description], of: session)) }
             let stream = try session.open(description, from: first)
             routes = []
             return stream

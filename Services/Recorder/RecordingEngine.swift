@@ -12,7 +12,8 @@ import ZeroMQ
 /// An actor on a thread of its own, because it writes files. What must wait for somebody else (a replay, a session's
 /// end) leaves it as an `Order`, which the service carries out. Its work is in extensions: what arrives
 /// (`+samples`), what is asked (`+requests`), how sessions end (`+ending`), what is missing (`+recovery`), what becomes
-/// durable (`+commits`), what was cut off (`+restart`), how far clocks are apart (`+clocks`).
+/// durable (`+commits`), what was cut off (`+restart`), how far clocks are apart (`+clocks`), how logs are to be written
+/// (`+configuration`).
 actor RecordingEngine {
     /// Work that waits for others, carried out outside of the engine.
     enum Order: Sendable {
@@ -20,6 +21,8 @@ actor RecordingEngine {
         case recover(session: SessionIdentifier, stream: StreamName)
         /// The session's duration is over.
         case stop(session: SessionIdentifier)
+        /// Ask log-manager for the logs of streams that were described.
+        case configure
     }
 
     /// A stream of one publisher. Two may have a stream of the same name.
@@ -53,8 +56,9 @@ actor RecordingEngine {
     let disk: DiskThread
     let subscriber: Subscriber
     let publishers: Publishers
-    /// Orders are few: at most one recovery per stream of a session, and a stop per session and tick until it is
-    /// carried out.
+    let logManager: LogManagerClient
+    /// Orders are few: at most one recovery per stream of a session, one question to log-manager, and a stop per session
+    /// and tick until it is carried out.
     nonisolated let orders: AsyncStream<Order>
     let ordering: AsyncStream<Order>.Continuation
     let startedAt = MonotonicClock.now
@@ -72,6 +76,14 @@ actor RecordingEngine {
     var storedAgain: Int64 = 0
     /// When each publisher described each of its streams last, on `MonotonicClock`.
     var described: [StreamSource: Int64] = [:]
+    /// What log-manager said of logs.
+    var configurations = LogConfigurations()
+    var isLogManagerAway = false
+    /// Logs that log-manager is to be asked for, and whether it is being asked.
+    var unasked: Set<LogName> = []
+    var isAsking = false
+    /// Streams that a session wants and whose logs wait for log-manager's answer, and when they were described.
+    var waiting: [StreamName: (description: StreamDescription, time: Int64)] = [:]
     var routes: [Route] = []
     var lastRoute = 0
     /// Batches and descriptions that could not be read.
@@ -89,8 +101,8 @@ actor RecordingEngine {
         // Replies name files to people who may stand elsewhere.
         data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
             .lexicallyNormalized()
-        lock = try DataLock.acquire(in: data)
-        reserve = DiskReserve(in: data)
+        lock = try DataLock.acquire(in: data, shard: settings.shard)
+        reserve = DiskReserve(in: data, shard: settings.shard)
         events = host.publisher
         health = host.health
         logger = host.logger
@@ -98,6 +110,9 @@ actor RecordingEngine {
         disk = try DiskThread()
         commits = GroupCommit(thread: try SocketThread(name: "commit"))
         publishers = Publishers(context: host.context, thread: host.thread)
+        logManager = LogManagerClient(
+            context: host.context, thread: host.thread, endpoint: settings.logManager.description,
+            limit: settings.logManagerLimit)
         (orders, ordering) = AsyncStream.makeStream(of: Order.self, bufferingPolicy: .unbounded)
     }
 

@@ -9,6 +9,9 @@ import ZeroMQ
 /// Confined to the recording engine's thread. What it decides itself is how markers, files and the report belong
 /// together; what arrives and when is the engine's.
 final class Session {
+    /// A finished file and its place in its log.
+    typealias Finished = (log: LogName, index: Int, file: FinishedFile)
+
     /// How often what changes all the time is stored: counts, intervals.
     private static let storeInterval = TimeSpan.seconds(10)
 
@@ -35,6 +38,10 @@ final class Session {
     private var isChanged = false
     /// Logs whose last file has its final name and waits to be finished, or could not be opened again.
     private var closed: [SessionRecord.Log] = []
+    /// How the logs are written that were planned.
+    private var options: [StreamName: LogOptions] = [:]
+    /// Finished files that nobody was told of.
+    private var finished: [Finished] = []
     /// When each publisher's clock was last asked for, on `MonotonicClock`.
     var comparedAt: [String: Int64] = [:]
 
@@ -69,7 +76,7 @@ final class Session {
             }
             let stream = try StreamRecording(
                 reopening: log, part, timeline: timeline, maximumHeldBytes: maximumHeldBytes,
-                settings: logSettings)
+                settings: logSettings(LogOptions(log)))
             streams[stream.name] = stream
             order.append(stream.name)
         }
@@ -108,11 +115,12 @@ final class Session {
         closed.contains { $0.device == stream.device && $0.stream == stream.stream }
     }
 
-    private var logSettings: StreamLog.Settings {
+    private func logSettings(_ options: LogOptions) -> StreamLog.Settings {
         StreamLog.Settings(
-            directory: directory.directory, journal: files.journal, format: record.format, root: record.root,
-            startDate: record.startDate, maximumFileSize: record.limits.maximumFileSize,
-            maximumFileAge: record.limits.maximumFileAge.map { Int64($0 * 1e9) })
+            directory: directory.directory, journal: files.journal, options: options,
+            format: options.format ?? record.format, root: record.root, startDate: record.startDate,
+            maximumFileSize: record.limits.maximumFileSize ?? options.maximumFileSize,
+            maximumFileAge: (record.limits.maximumFileAge ?? options.maximumFileAge).map { Int64($0 * 1e9) })
     }
 
     /// Opens the log of a stream and marks in it what happened since the session's start. It must have been planned.
@@ -122,7 +130,8 @@ final class Session {
         let stream = try StreamRecording(
             description, from: first,
             log: LogName(device: name.device, stream: name.stream, avoiding: logs.map(\.name)),
-            stepPath: history[0].stepPath, maximumHeldBytes: maximumHeldBytes, settings: logSettings)
+            stepPath: history[0].stepPath, maximumHeldBytes: maximumHeldBytes,
+            settings: logSettings(options[name] ?? LogOptions(nil, for: record)))
         streams[name] = stream
         order.append(name)
         for change in history { stream.mark(change.event, at: change.date, stepPath: change.stepPath) }
@@ -133,13 +142,17 @@ final class Session {
 
     /// What is to be stored before logs are opened: a recorder that is killed now and comes back must know whose the
     /// files are.
-    func planning(_ descriptions: [StreamDescription]) -> StoredRecord {
+    /// - Parameter configuration: what log-manager says of a log.
+    func planning(
+        _ descriptions: [StreamDescription], configuration: (LogName) -> LogConfiguration?
+    ) -> StoredRecord {
         var planned = logs
         for description in descriptions {
             // Two publishers may have a stream of the same name: it has one log.
             let isThere = planned.contains { $0.device == description.device && $0.stream == description.stream }
             if isThere { continue }
             let name = LogName(device: description.device, stream: description.stream, avoiding: planned.map(\.name))
+            options[description.name] = LogOptions(configuration(name), for: record)
             planned.append(plan(name, of: description))
         }
         var stored = snapshot()
@@ -149,6 +162,7 @@ final class Session {
 
     /// What is known of a log before it is there.
     private func plan(_ log: LogName, of description: StreamDescription) -> SessionRecord.Log {
+        let options = options[description.name] ?? LogOptions(nil, for: record)
         var planned = SessionRecord.Log(
             name: log, device: description.device, stream: description.stream, fields: description.fields,
             unit: description.unit, rate: description.rate,
@@ -156,7 +170,10 @@ final class Session {
                 SessionRecord.Epoch(
                     epoch: description.epoch, clock: description.clock, replay: description.replay,
                     from: status == .starting ? description.nextSequence : 0)
-            ], file: log.fileName(record.format), fileDate: record.startDate)
+            ], file: log.fileName(options.format ?? record.format), fileDate: record.startDate)
+        planned.format = options.format
+        planned.maximumFileSize = options.maximumFileSize
+        planned.maximumFileAge = options.maximumFileAge
         planned.earliestUptime = StreamRecording.earliest(description, startDate: record.startDate)
             .map { Double($0) / 1e9 }
         return planned
@@ -244,7 +261,7 @@ final class Session {
             stream.hasNewEpochs = false
         }
         let isDue = MonotonicClock.now - storedAt > Self.storeInterval.nanoseconds
-        if isLast || isChanged || (isDue && !work.points.isEmpty) { work.record = snapshot() }
+        if isLast || isChanged || !finished.isEmpty || (isDue && !work.points.isEmpty) { work.record = snapshot() }
         return work
     }
 
@@ -262,15 +279,24 @@ final class Session {
     func noteChange() { isChanged = true }
 
     /// Adds files that were finished.
-    /// - Returns: with the place of each in its log.
-    func add(_ finished: [(log: LogName, file: FinishedFile)]) -> [(log: LogName, index: Int, file: FinishedFile)] {
-        if !finished.isEmpty { isChanged = true }
-        return finished.compactMap { finished in
-            let log = order.lazy.compactMap { self.streams[$0]?.log }.first { $0.name == finished.log }
-            guard let log, log.add(finished.file) else { return nil }
-            return (log.name, log.files.count - 1, finished.file)
+    func add(_ files: [(log: LogName, file: FinishedFile)]) {
+        for (name, file) in files {
+            let log = order.lazy.compactMap { self.streams[$0]?.log }.first { $0.name == name }
+            if let log, log.add(file) { noteFinished(file, at: log.files.count - 1, of: name) }
         }
     }
+
+    /// Notes a finished file that is listed, and that nobody was told of.
+    func noteFinished(_ file: FinishedFile, at index: Int, of log: LogName) { finished.append((log, index, file)) }
+
+    /// The files to tell of once what the session knows now is stored.
+    func takeFinished() -> [Finished] {
+        defer { finished = [] }
+        return finished
+    }
+
+    /// Takes files back because that could not be stored.
+    func keep(_ files: [Finished]) { finished = files + finished }
 
     /// Has the files that could not be finished tried again with the next commit.
     func keepSealed() {

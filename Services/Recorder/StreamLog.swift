@@ -9,10 +9,12 @@ import ZeroMQ
 /// over: `commitPoint` and `takeSealed` say what is to be done, on another thread. Only where sequences jump, which is
 /// rare, `flush` waits for the disk itself.
 final class StreamLog {
-    /// What all logs of a session share.
+    /// What the session says of its logs, and of this one.
     struct Settings {
         let directory: Directory
         let journal: Journal
+        /// What is not as the session says.
+        let options: LogOptions
         let format: LogFormat
         let root: JSONRoot
         /// When the session started, on the recorder's clock.
@@ -177,6 +179,9 @@ final class StreamLog {
     }
 
     // MARK: What is there
+
+    /// How it is written, where that is not what the session says.
+    var options: LogOptions { settings.options }
 
     /// Whether nothing can be written any more.
     var isClosed: Bool { file == nil }

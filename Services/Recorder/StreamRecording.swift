@@ -137,6 +137,9 @@ final class StreamRecording {
             name: log.name, device: name.device, stream: name.stream, fields: log.fields, unit: unit, rate: rate,
             epochs: epochs.map { $0.record(next: intake.next(of: $0.name) ?? $0.from) },
             file: log.openFile, fileDate: log.fileDate, files: log.files)
+        record.format = log.options.format
+        record.maximumFileSize = log.options.maximumFileSize
+        record.maximumFileAge = log.options.maximumFileAge
         record.earliestUptime = earliest.map { Double($0) / 1e9 }
         record.gaps = gaps
         record.counts = log.counts

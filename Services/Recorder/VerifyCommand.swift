@@ -9,7 +9,10 @@ import SystemPackage
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check the files of a session: hashes, records, continuity, report.",
-        discussion: "Exits 0 if it is whole, 3 if samples are missing or it was not finished, 1 if it is damaged.")
+        discussion: """
+            Exits 0 if it is whole, 3 if samples are missing or it was not finished, 1 if it is damaged. Files that \
+            log-manager removed are named, and are no damage.
+            """)
 
     @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
     var directory: String

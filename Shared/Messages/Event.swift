@@ -26,4 +26,6 @@ public enum TopicArea {
     public static let recording = "recording/"
     /// `segment/<session>/<log>`: a log file was finished.
     public static let segment = "segment/"
+    /// `log/<name>`: what happens to finished log files.
+    public static let log = "log/"
 }

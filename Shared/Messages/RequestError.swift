@@ -55,6 +55,14 @@ public struct RequestError: Error, Codable, Hashable, Sendable, CustomStringConv
         public static let stopping = Reason(11, "stopping")
         /// The disk has too little room.
         public static let noSpace = Reason(12, "noSpace")
+        /// No such log.
+        public static let unknownLog = Reason(13, "unknownLog")
+        /// There is one of this name.
+        public static let alreadyExists = Reason(14, "alreadyExists")
+        /// It would delete files, and was not told that it may.
+        public static let wouldDelete = Reason(15, "wouldDelete")
+        /// Not so much can be removed.
+        public static let notEnough = Reason(16, "notEnough")
     }
 
     /// An error of one of our kinds.

@@ -56,7 +56,7 @@ package struct Directory: Hashable, Sendable {
     }
 
     /// Whether there is anything of this name.
-    func contains(_ name: String) -> Bool {
+    package func contains(_ name: String) -> Bool {
         (try? path.appending(name).stat(followTargetSymlink: false)) != nil
     }
 

@@ -1,7 +1,8 @@
 import Glibc
 package import SystemPackage
 
-/// A file that takes up room on the disk, so that there is some left when the disk is full: `recordings/.reserve`.
+/// A file that takes up room on the disk, so that there is some left when the disk is full: `recordings/.reserve`,
+/// or `recordings/.reserve-2-of-3` of a recorder that shares the data directory with others.
 ///
 /// Release it to write what must be written at the end; restore it when there is room again.
 package struct DiskReserve: Sendable {
@@ -12,8 +13,15 @@ package struct DiskReserve: Sendable {
     /// A reserve of so many bytes, which is there or is made by `restore`.
     ///
     /// - Parameter data: the data directory.
-    package init(in data: FilePath, bytes: Int = 1 << 20) {
+    package init(in data: FilePath, shard: Shard? = nil, bytes: Int = 1 << 20) {
         directory = SessionDirectory.recordings(in: data)
+        path = directory.path.appending(".reserve\(shard?.fileSuffix ?? "")")
+        self.bytes = bytes
+    }
+
+    /// A reserve in a directory: `.reserve`.
+    package init(in directory: Directory, bytes: Int = 1 << 20) {
+        self.directory = directory
         path = directory.path.appending(".reserve")
         self.bytes = bytes
     }

@@ -42,7 +42,7 @@ struct LogRecovery {
         self.log = log
         self.directory = directory
         self.calls = calls
-        format = record.format
+        format = record.format(of: log)
         wasPaused = !record.pauses.isEmpty
         root = record.root
         terminatorLength = format == .json ? root.terminator.utf8.count : 0
@@ -58,9 +58,12 @@ struct LogRecovery {
     ///
     /// - Parameters:
     ///   - names: what is in the directory.
+    ///   - removed: what was removed from it, and is gone.
     ///   - nextIndex: greater than the index of each line about the log.
-    mutating func recover(names: [String], nextIndex: Int) throws(RecordingError) -> RecoveredLog {
-        let torn = try adopt(names)
+    mutating func recover(
+        names: [String], removed: [String: RemovedFile], nextIndex: Int
+    ) throws(RecordingError) -> RecoveredLog {
+        let torn = try adopt(names, removed)
         let segment = log.files.count
         let name = log.name.fileName(format)
         var file: LogFile?
@@ -84,10 +87,12 @@ struct LogRecovery {
         }
         // The place of a file that was not begun.
         reach(segment, -terminatorLength)
+        var isRemoved = false
         if file == nil, let last = log.files.last, lastMarker == nil {
-            try lookBack(in: last.name, from: last.bytes - terminatorLength)
+            isRemoved = try !lookBack(in: last.name, from: last.bytes - terminatorLength)
         }
-        let isStopped = lastMarker == Marker.Event.stop.name
+        // The last file of a log that was closed may have been removed since.
+        let isStopped = lastMarker == Marker.Event.stop.name || (isRemoved && log.file == nil)
         if file == nil, isStopped { log.file = nil }
         try conclude(file)
         try settleGaps(file)
@@ -112,16 +117,25 @@ struct LogRecovery {
     /// Takes over finished files that are not listed.
     ///
     /// - Returns: whether one of them was torn, and is the current one now.
-    private mutating func adopt(_ names: [String]) throws(RecordingError) -> Bool {
+    private mutating func adopt(
+        _ names: [String], _ removed: [String: RemovedFile]
+    ) throws(RecordingError) -> Bool {
         let listed = Set(log.files.map(\.name))
-        let unlisted = names.filter { !listed.contains($0) }.compactMap { FinishedName($0, of: log.name) }.sorted()
+        // Of a session that failed, files may go that it did not come to list.
+        let unlisted = (names + removed.keys).filter { !listed.contains($0) }
+            .compactMap { FinishedName($0, of: log.name) }.sorted()
+        let lastRemoved = unlisted.lastIndex { removed[$0.description] != nil } ?? -1
         for (index, name) in unlisted.enumerated() {
             let segment = log.files.count
+            if let file = removed[name.description] {
+                adopt(file, segment: segment)
+                continue
+            }
             let found = try scan(name.description, segment: segment, from: nil, isFinished: true)
             let next = index + 1 < unlisted.count ? unlisted[index + 1].description : log.name.fileName(format)
             let follower = names.contains(next) ? next : nil
             // Files are synced before their successors are.
-            var isWhole = allLines.contains { $0.segment > segment && $0.kind == .commit }
+            var isWhole = index < lastRemoved || allLines.contains { $0.segment > segment && $0.kind == .commit }
             if !isWhole, found.isClean {
                 isWhole = try isFollowedUp(segment, found, next: follower)
             }
@@ -142,6 +156,15 @@ struct LogRecovery {
             return true
         }
         return false
+    }
+
+    /// Takes over a file that was finished, and removed before it was listed: the journal knows how many samples it had.
+    private mutating func adopt(_ file: RemovedFile, segment: Int) {
+        let before = log.files.reduce(0) { $0 + $1.samples }
+        let line = allLines.last { $0.segment == segment + 1 && $0.bytes == 0 }
+        let samples = max(0, (line?.counts.written ?? before) - before)
+        log.files.append(
+            FinishedFile(name: file.name, bytes: file.bytes, samples: samples, sha256: file.sha256 ?? ""))
     }
 
     /// Whether nothing is missing at the end of a file that was finished, as far as what came after it tells.
@@ -290,13 +313,20 @@ struct LogRecovery {
     }
 
     /// Finds the last record and the last sample in front of a place that need not be read otherwise.
-    private mutating func lookBack(in name: String, from end: Int) throws(RecordingError) {
-        guard
-            let last = try LogScanner.last(
-                in: directory.path.appending(name), before: end, format: format, root: root)
-        else { return }
-        lastUptime = last.uptime ?? lastUptime
-        lastMarker = last.marker
+    ///
+    /// - Returns: false where the file was removed.
+    @discardableResult
+    private mutating func lookBack(in name: String, from end: Int) throws(RecordingError) -> Bool {
+        do {
+            let path = directory.path.appending(name)
+            guard let last = try LogScanner.last(in: path, before: end, format: format, root: root) else { return true }
+            lastUptime = last.uptime ?? lastUptime
+            lastMarker = last.marker
+            return true
+        } catch {
+            if error.code == .notFound { return false }
+            throw error
+        }
     }
 
     // MARK: Conclusion
@@ -333,7 +363,13 @@ struct LogRecovery {
         log.gaps = stored.filter { isInLog($0) == true }
         log.gaps += gaps.filter { gap in !log.gaps.contains { $0.isSame(as: gap) } }
         if unexplained > 0 || stored.contains(where: { isInLog($0) == nil }) {
-            log.gaps = try allGaps(file).map { gap in stored.first { $0.isSame(as: gap) } ?? gap }
+            let found = try allGaps(file)
+            // Those in files that were removed were stored before.
+            let hasRemoved = log.files.contains { !directory.contains($0.name) }
+            log.gaps = stored.filter { gap in
+                found.contains { $0.isSame(as: gap) } || (hasRemoved && isInLog(gap) != false)
+            }
+            log.gaps += found.filter { gap in !log.gaps.contains { $0.isSame(as: gap) } }
         }
         if wasPaused { log.counts.paused = max(0, log.counts.paused + unexplained) }
     }
@@ -347,15 +383,24 @@ struct LogRecovery {
         return gap.from < next ? true : gap.from > next ? false : nil
     }
 
-    /// The files that are there, in order.
-    private func paths(_ file: LogFile?) -> [FilePath] {
-        let names = log.files.map(\.name) + (file == nil ? [] : [log.name.fileName(format)])
-        return names.filter { directory.contains($0) }.map { directory.path.appending($0) }
+    /// The names of the log's files, in order.
+    private func names(_ file: LogFile?) -> [String] {
+        log.files.map(\.name) + (file == nil ? [] : [log.name.fileName(format)])
+    }
+
+    /// Reads a file from its beginning; `nil` where it was removed.
+    private func scanner(of name: String) throws(RecordingError) -> LogScanner? {
+        do {
+            return try LogScanner(directory.path.appending(name), format: format, root: root)
+        } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
     }
 
     private func firstUptimeInFiles(_ file: LogFile?) throws(RecordingError) -> Double? {
-        for path in paths(file) {
-            var scanner = try LogScanner(path, format: format, root: root)
+        for name in names(file) {
+            guard var scanner = try scanner(of: name) else { continue }
             while let record = try scanner.next() {
                 if record.kind == .sample { return scanner.uptime }
             }
@@ -363,11 +408,11 @@ struct LogRecovery {
         return nil
     }
 
-    /// The gaps that all of the log's files have markers of.
+    /// The gaps that the log's files have markers of.
     private func allGaps(_ file: LogFile?) throws(RecordingError) -> [Gap] {
         var found: [Gap] = []
-        for path in paths(file) {
-            var scanner = try LogScanner(path, format: format, root: root)
+        for name in names(file) {
+            guard var scanner = try scanner(of: name) else { continue }
             var last: Double?
             while let record = try scanner.next() {
                 if record.kind == .sample {

@@ -13,6 +13,9 @@ struct LogVerification {
     private var samples = 0
     /// Samples between a place that was reached and one that was said: left out during pauses, or missing.
     private var skipped = 0
+    /// Whether files were removed, and the samples that were in them.
+    private var hasRemoved = false
+    private var removedSamples = 0
 
     init(_ log: SessionRecord.Log, isOver: Bool) {
         self.log = log
@@ -71,6 +74,13 @@ struct LogVerification {
         }
     }
 
+    /// Passes over a file that was removed: its samples are the ones that are listed. The file after it says its place.
+    mutating func pass(_ finished: FinishedFile) {
+        hasRemoved = true
+        removedSamples = removedSamples.addingClamped(finished.samples)
+        epoch = nil
+    }
+
     private mutating func take(_ marker: LogRecord, name: String, into verification: inout SessionVerification) {
         if let gap = marker.gap {
             gaps.append(gap)
@@ -96,17 +106,22 @@ struct LogVerification {
         for gap in gaps where isOver && !log.gaps.contains(where: { $0.isAlike(gap) }) {
             verification.damage(name, "session.json does not have the gap of its log: \(gap.sentence)")
         }
+        // What must have been in the files that were removed.
+        var passed = removedSamples
         for gap in log.gaps {
+            let isInLog = gaps.contains { $0.isAlike(gap) }
+            if hasRemoved, !isInLog { passed = passed.addingClamped(gap.count) }
             // One that could not be written may have found no room for its marker either.
-            if gap.reason == .notWritten || gaps.contains(where: { $0.isAlike(gap) }) {
+            if gap.reason == .notWritten || isInLog || hasRemoved {
                 verification.loss(name, "lost: \(gap.sentence)")
             } else {
                 verification.damage(name, "its log does not have the gap of session.json: \(gap.sentence)")
             }
         }
         guard isOver else { return }
-        if samples != log.counts.written {
-            verification.damage(name, "has \(samples) samples, and session.json says \(log.counts.written)")
+        let written = samples.addingClamped(removedSamples)
+        if written != log.counts.written {
+            verification.damage(name, "has \(written) samples, and session.json says \(log.counts.written)")
         }
         let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }
         let spans = log.epochs.reduce(0) { $0.addingClamped($1.next - $1.from) }
@@ -116,9 +131,11 @@ struct LogVerification {
                 "its epochs have \(spans) samples, and \(log.counts.written) written, \(log.counts.paused) paused and "
                     + "\(lost) lost ones make \(log.counts.received.addingClamped(lost))")
         }
-        if skipped > log.counts.paused {
+        if skipped > log.counts.paused.addingClamped(passed) {
             verification.damage(
-                name, "\(skipped) samples are missing between records, and \(log.counts.paused) were paused")
+                name,
+                "\(skipped) samples are missing between records, and \(log.counts.paused) were paused"
+                    + (hasRemoved ? ", \(passed) in files that were removed" : ""))
         }
     }
 }

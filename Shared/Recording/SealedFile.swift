@@ -39,7 +39,8 @@ package struct SealedFile: Sendable {
     package func certify(hash: SegmentHash?) throws(RecordingError) -> FinishedFile {
         let path = directory.path.appending(name.description)
         // First, because hashing takes its time.
-        guard file.isFile(at: path), try file.byteCount() == bytes else {
+        let isOurs = try file.isFile(at: path) ? true : isRemoved()
+        guard isOurs, try file.byteCount() == bytes else {
             throw RecordingError(
                 .unreadable, action: "finish", path: path,
                 reason: "it is not the file of \(bytes) bytes that was written",
@@ -48,5 +49,12 @@ package struct SealedFile: Sendable {
         var hash = hash ?? SegmentHash()
         try hash.update(file, upTo: bytes, atMost: .max)
         return FinishedFile(name: name.description, bytes: bytes, samples: samples, sha256: hash.digits)
+    }
+
+    /// Whether log-manager removed the file already: it is whole as long as it is open.
+    private func isRemoved() throws(RecordingError) -> Bool {
+        let name = name.description
+        if directory.contains(name) { return false }
+        return try RemovedFile.read(in: directory).contains { $0.name == name }
     }
 }

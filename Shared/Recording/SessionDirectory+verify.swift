@@ -11,8 +11,10 @@ extension SessionDirectory {
         do throws(RecordingError) {
             let record = try record()
             verification.begin(session.text, streams: record.logs.count)
-            let hashes = try verifyChecksums(of: record, into: &verification)
-            try verifyLogs(of: record, hashes: hashes, into: &verification)
+            let hashes = hashes(into: &verification)
+            let removed = try removedFiles(of: record)
+            try verifyChecksums(of: record, hashes: hashes, removed: removed, into: &verification)
+            try verifyLogs(of: record, hashes: hashes, removed: removed, into: &verification)
             verifyReport(of: record, into: &verification)
             for failure in record.failures { verification.loss("session.json", "failure: \(failure)") }
         } catch {
@@ -21,53 +23,66 @@ extension SessionDirectory {
         return verification
     }
 
-    /// Compares all files with `SHA256SUMS`, byte for byte.
-    ///
-    /// - Returns: the hashes of the files.
-    private func verifyChecksums(
-        of record: SessionRecord, into verification: inout SessionVerification
-    ) throws(RecordingError) -> [String: String] {
+    /// The hashes of all files that `SHA256SUMS` may have.
+    private func hashes(into verification: inout SessionVerification) -> [String: String] {
         var hashes: [String: String] = [:]
-        let names = try directory.names().filter { Self.hasChecksum($0) && isFile($0) }.sorted()
-        for name in names {
+        for name in (try? directory.names()) ?? [] where Self.hasChecksum(name) && isFile(name) {
             do {
                 hashes[name] = try FinishedFile.measure(directory.path.appending(name)).sha256
             } catch {
+                // One that was removed meanwhile is none.
+                if error.code == .notFound { continue }
+                hashes[name] = ""
                 verification.damage(name, "\(error)")
             }
         }
+        return hashes
+    }
+
+    /// Compares all files with `SHA256SUMS`, byte for byte.
+    private func verifyChecksums(
+        of record: SessionRecord, hashes: [String: String], removed: [String: RemovedFile],
+        into verification: inout SessionVerification
+    ) throws(RecordingError) {
         guard directory.contains(Self.checksumsName) else {
             verification.loss(
                 Self.recordName,
                 record.status.isOver
                     ? "the session is \(record.status), but was not finished: there is no \(Self.checksumsName)"
                     : "the session is not over, but \(record.status)")
-            return hashes
+            return
         }
-        let expected = names.map { "\(hashes[$0] ?? "")  \($0)" }
         let text = try directory.read(Self.checksumsName)
-        if text.elementsEqual(expected.map { $0 + "\n" }.joined().utf8) { return hashes }
         let lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
-        let count = verification.findings.count
-        for name in names where !lines.contains("\(hashes[name] ?? "")  \(name)") {
-            let isListed = lines.contains { $0.hasSuffix("  \(name)") }
-            verification.damage(
-                name, isListed ? "is not what \(Self.checksumsName) says" : "is not in \(Self.checksumsName)")
+        // What was removed before the session's end is not in it.
+        let listed = Set(lines.map { String($0.dropFirst(66)) })
+        var known = hashes
+        for file in record.logs.flatMap(\.files) where removed[file.name] != nil && listed.contains(file.name) {
+            known[file.name] = file.sha256
         }
-        for line in lines {
-            let name = String(line.dropFirst(66))
-            if !names.contains(name) { verification.damage(name.isEmpty ? line : name, "is missing") }
+        let expected = known.keys.sorted().map { "\(known[$0] ?? "")  \($0)" }
+        if text.elementsEqual(expected.map { $0 + "\n" }.joined().utf8) { return }
+        let count = verification.findings.count
+        for (name, line) in zip(known.keys.sorted(), expected) where !lines.contains(line) {
+            verification.damage(
+                name,
+                listed.contains(name)
+                    ? "is not what \(Self.checksumsName) says" : "is not in \(Self.checksumsName)")
+        }
+        for (line, name) in lines.map({ ($0, String($0.dropFirst(66))) }) where known[name] == nil {
+            verification.damage(name.isEmpty ? line : name, "is missing")
         }
         if verification.findings.count == count {
             verification.damage(Self.checksumsName, "is not as it was written")
         }
-        return hashes
     }
 
     private func verifyLogs(
-        of record: SessionRecord, hashes: [String: String], into verification: inout SessionVerification
+        of record: SessionRecord, hashes: [String: String], removed: [String: RemovedFile],
+        into verification: inout SessionVerification
     ) throws(RecordingError) {
         let names = try directory.names()
+        var removed = removed
         let lines = JournalEntry.valid(in: (try? Journal.read(in: directory).entries) ?? [])
         for name in try strayNames(of: record) {
             switch record.status {
@@ -94,20 +109,33 @@ extension SessionDirectory {
                 verification.damage(Self.recordName, "\(file.name) is no file of \(log.name)")
             }
             for (segment, file) in files.enumerated() {
-                guard isFile(file.name) else {
-                    verification.damage(file.name, "is missing")
-                    continue
+                if isFile(file.name) {
+                    if let finished = file.finished, let hash = hashes[file.name], hash != finished.sha256 {
+                        verification.damage(file.name, "its bytes are not the ones that were written")
+                    }
+                    let commits = lines[log.name, default: []].filter { $0.kind == .commit && $0.segment == segment }
+                    do {
+                        try reading.read(
+                            file.name, in: directory, format: record.format(of: log), root: record.root,
+                            finished: file.finished, commits: commits, into: &verification)
+                        continue
+                    } catch {
+                        if error.code != .notFound {
+                            verification.damage(file.name, "\(error)")
+                            continue
+                        }
+                    }
                 }
-                if let finished = file.finished, let hash = hashes[file.name], hash != finished.sha256 {
-                    verification.damage(file.name, "its bytes are not the ones that were written")
-                }
-                let commits = lines[log.name, default: []].filter { $0.kind == .commit && $0.segment == segment }
-                do {
-                    try reading.read(
-                        file.name, in: directory, format: record.format, root: record.root, finished: file.finished,
-                        commits: commits, into: &verification)
-                } catch {
-                    verification.damage(file.name, "\(error)")
+                // It may have been removed just now.
+                if hashes[file.name] != nil { removed = try removedFiles(of: record) }
+                if let finished = file.finished, let line = removed[file.name], line.isSame(as: finished) {
+                    verification.remove(line, samples: finished.samples)
+                    reading.pass(finished)
+                } else {
+                    verification.damage(
+                        file.name,
+                        removed[file.name] == nil
+                            ? "is missing" : "is missing, and what was removed had other bytes than were written")
                 }
             }
             if let file = log.file, record.status.isOver {
@@ -149,8 +177,12 @@ extension SessionDirectory {
         }
     }
 
-    private func isFile(_ name: String) -> Bool {
-        (try? directory.path.appending(name).stat(followTargetSymlink: false).type) == .regular
+    /// What became of the files that are listed and not there, as far as anything says so.
+    func removedFiles(of record: SessionRecord) throws(RecordingError) -> [String: RemovedFile] {
+        let lines = try RemovedFile.read(in: directory)
+        if lines.isEmpty { return [:] }
+        let missing = Set(record.logs.flatMap(\.files).map(\.name).filter { !isFile($0) })
+        return Dictionary(lines.filter { missing.contains($0.name) }.map { ($0.name, $0) }) { _, last in last }
     }
 }
 

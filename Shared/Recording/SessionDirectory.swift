@@ -102,7 +102,9 @@ package struct SessionDirectory: Hashable, Sendable {
     /// that is written to a session.
     ///
     /// Hidden files are passed over, and directories; so are names with a backslash or a control character, which that
-    /// form writes in another way and which no file of ours has.
+    /// form writes in another way and which no file of ours has. Files that were removed earlier are not in it; of those
+    /// that are removed later, `removed.ndjson` tells, which changes and is passed over too: `--ignore-missing` has
+    /// sha256sum(1) check what is left.
     /// - Parameter known: files whose hash was taken already; they are not read again.
     package func writeChecksums(
         known: [FinishedFile] = [], calls: FileCalls = .system
@@ -111,9 +113,14 @@ package struct SessionDirectory: Hashable, Sendable {
         var lines = ""
         for name in try directory.names().sorted() where Self.hasChecksum(name) {
             let path = directory.path.appending(name)
-            guard (try? path.stat(followTargetSymlink: false).type) == .regular else { continue }
-            let digits = if let taken = known[name] { taken } else { try FinishedFile.measure(path).sha256 }
-            lines += "\(digits)  \(name)\n"
+            guard isFile(name) else { continue }
+            do {
+                let digits = if let taken = known[name] { taken } else { try FinishedFile.measure(path).sha256 }
+                lines += "\(digits)  \(name)\n"
+            } catch {
+                // One that was removed just now.
+                if error.code != .notFound { throw error }
+            }
         }
         try directory.replace(Self.checksumsName, with: Array(lines.utf8), calls: calls)
     }
@@ -138,8 +145,14 @@ package struct SessionDirectory: Hashable, Sendable {
         return checksums
     }
 
+    /// Whether there is a file of this name.
+    func isFile(_ name: String) -> Bool {
+        (try? directory.path.appending(name).stat(followTargetSymlink: false).type) == .regular
+    }
+
     /// Whether a file of this name is one of those that `SHA256SUMS` has.
     static func hasChecksum(_ name: String) -> Bool {
-        name != checksumsName && !name.hasPrefix(".") && !name.unicodeScalars.contains { $0 < " " || $0 == "\\" }
+        name != checksumsName && name != RemovedFile.fileName && !name.hasPrefix(".")
+            && !name.unicodeScalars.contains { $0 < " " || $0 == "\\" }
     }
 }

@@ -17,9 +17,13 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     /// The streams asked for: `phone/accelerometer`, or `left-wrist/` for all of a device.
     package var streams: [String]
     package var format: LogFormat
+    /// Whether nobody asked for that format, so that a log may have one of its own; `nil` where somebody did.
+    package var isFormatDefault: Bool?
     /// What holds the records of JSON logs.
     package var root: JSONRoot
     package var status: SessionStatus
+    /// The part of the devices that its recorder takes, where several recorders split them.
+    package var shard: Shard?
     package var startDate: WallTime
     package var endDate: WallTime?
     /// Each step that the session moved on to, in order.
@@ -37,7 +41,7 @@ package struct SessionRecord: Codable, Hashable, Sendable {
 
     package init(
         session: SessionIdentifier, task: String, step: String, streams: [String], format: LogFormat, root: JSONRoot,
-        status: SessionStatus, startDate: WallTime, limits: Limits = Limits()
+        status: SessionStatus, startDate: WallTime, limits: Limits = Limits(), shard: Shard? = nil
     ) {
         self.session = session
         self.task = task
@@ -48,7 +52,11 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         self.status = status
         self.startDate = startDate
         self.limits = limits
+        self.shard = shard
     }
+
+    /// The format of a log's files.
+    package func format(of log: Log) -> LogFormat { log.format ?? format }
 
     /// A step and its beginning.
     package struct Step: Codable, Hashable, Sendable {
@@ -82,6 +90,12 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var name: LogName
         package var device: String
         package var stream: String
+        /// Its own format; `nil` where it has the session's.
+        package var format: LogFormat?
+        /// Bytes after which it goes on in a new file, where the session does not say that.
+        package var maximumFileSize: Int?
+        /// Seconds after which it goes on in a new file, where the session does not say that.
+        package var maximumFileAge: Double?
         /// The columns of a sample on the wire; the first is `uptime`.
         package var fields: [String]
         /// The unit of the columns after `uptime`, where it is one.

@@ -23,6 +23,9 @@ extension SessionDirectory {
         let contents = try removeStrays(of: record, try journalContents(), calls: calls)
         let lines = JournalEntry.valid(in: contents?.entries ?? [])
         let names = try directory.names()
+        let there = Set(names)
+        let gone = try RemovedFile.read(in: directory).filter { !there.contains($0.name) }
+        let removed = Dictionary(gone.map { ($0.name, $0) }) { _, last in last }
         var logs: [LogName: RecoveredLog] = [:]
         var corrections: [JournalEntry] = []
         for index in record.logs.indices {
@@ -30,7 +33,8 @@ extension SessionDirectory {
             var recovery = LogRecovery(
                 record.logs[index], of: record, in: directory, lines: lines[name] ?? [], calls: calls)
             let greatest = contents?.entries.filter { $0.log == name }.map(\.index).max()
-            logs[name] = try recovery.recover(names: names, nextIndex: (greatest ?? -1) + 1)
+            logs[name] = try recovery.recover(
+                names: names, removed: removed, nextIndex: (greatest ?? -1) + 1)
             record.logs[index] = recovery.log
             if let correction = recovery.correction { corrections.append(correction) }
         }
@@ -64,10 +68,13 @@ extension SessionDirectory {
 
     /// The names of files that look like a log's, and belong to none that `session.json` has.
     func strayNames(of record: SessionRecord) throws(RecordingError) -> [String] {
-        let ending = ".\(record.format.fileExtension)"
+        let formats = record.isFormatDefault == true ? LogFormat.allCases : [record.format]
         return try directory.names().filter { name in
-            name.hasSuffix(ending) && LogName(existing: String(name.dropLast(ending.count))) != nil
-                && !record.logs.contains { $0.name.fileName(record.format) == name }
+            let isLog = formats.contains { format in
+                let ending = ".\(format.fileExtension)"
+                return name.hasSuffix(ending) && LogName(existing: String(name.dropLast(ending.count))) != nil
+            }
+            return isLog && !record.logs.contains { $0.name.fileName(record.format(of: $0)) == name }
                 && !record.logs.contains { FinishedName(name, of: $0.name) != nil }
         }.sorted()
     }
@@ -84,7 +91,9 @@ extension SessionDirectory {
         let entries = contents?.entries ?? []
         let committed = Set(entries.filter { $0.kind == .commit }.map(\.log))
         for name in try strayNames(of: record)
-        where !committed.contains(where: { $0.fileName(record.format) == name || FinishedName(name, of: $0) != nil }) {
+        where !committed.contains(where: { log in
+            LogFormat.allCases.contains { log.fileName($0) == name } || FinishedName(name, of: log) != nil
+        }) {
             try Directory.removeFile(directory.path.appending(name))
         }
         let known = entries.filter { entry in

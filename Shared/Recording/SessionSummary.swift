@@ -30,10 +30,14 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         package var gaps: [Gap]
         package var nominalRate: Double?
         package var actualRate: Double?
-        /// Bytes of all files.
+        /// Bytes of all files, removed ones too.
         package var bytes: Int
-        /// Its files in order, the one being written last.
+        /// The format of its log, where that is not the session's.
+        package var format: LogFormat?
+        /// Its files in order, the one being written last; those that were removed are not among them.
         package var files: [String]
+        /// The files that were removed after they were finished; `nil` where none was.
+        package var removed: [RemovedFile]?
     }
 
     /// The summary for people. Lines end with a line feed, the last one too.
@@ -59,6 +63,11 @@ package struct SessionSummary: Codable, Hashable, Sendable {
             let end = pause.to.map { "\(TextColumns.decimal($0, places: 3)) s" } ?? "the end"
             return "paused from \(TextColumns.decimal(pause.from, places: 3)) s to \(end)"
         }
+        for stream in streams {
+            let removed = stream.removed ?? []
+            guard let summary = RemovedFile.summary(removed) else { continue }
+            lines.append("\(stream.stream): \(summary): \(removed.map(\.name).joined(separator: " "))")
+        }
         for stream in streams { lines += stream.gaps.map { "gap in \(stream.stream): \($0.sentence)" } }
         lines += restarts.map { "cut off, and gone on with at \($0.utcText)" }
         lines += failures.map { "failure: \($0)" }
@@ -78,6 +87,7 @@ extension SessionDirectory {
         let lines = record.status.isOver ? [] : (try? Journal.read(in: directory).entries) ?? []
         let end = record.endDate ?? lines.map(\.date).max() ?? record.startDate
         let report = SessionReport(record)
+        let removed = try removedFiles(of: record)
         return SessionSummary(
             session: record.session.text, task: record.task.isEmpty ? nil : record.task, status: record.status,
             startDate: record.startDate, endDate: record.endDate,
@@ -87,11 +97,13 @@ extension SessionDirectory {
             streams: zip(record.logs, report.streams).map { log, stream in
                 let latest = lines.filter { $0.log == log.name && $0.kind == .commit }.max { $0.index < $1.index }
                 let openBytes = log.file.map { size(of: $0) } ?? 0
+                let gone = log.files.compactMap { removed[$0.name] }
                 return SessionSummary.Stream(
                     stream: stream.stream, log: log.name, fields: log.fields, unit: log.unit,
                     samples: max(log.counts.written, latest?.counts.written ?? 0), lost: stream.lost, gaps: log.gaps,
                     nominalRate: stream.nominalRate, actualRate: stream.actualRate, bytes: stream.bytes + openBytes,
-                    files: stream.files)
+                    format: log.format, files: stream.files.filter { removed[$0] == nil },
+                    removed: gone.isEmpty ? nil : gone)
             })
     }
 

@@ -27,6 +27,10 @@ package struct SessionVerification: Hashable, Sendable {
     package private(set) var streams = 0
     package private(set) var files = 0
     package private(set) var samples = 0
+    /// Files that were removed, as `removed.ndjson` says.
+    package private(set) var removed: [RemovedFile] = []
+    /// The samples that were in them, as `session.json` says.
+    package private(set) var removedSamples = 0
 
     package var verdict: Verdict {
         if findings.contains(where: { $0.verdict == .damaged }) { return .damaged }
@@ -43,7 +47,8 @@ package struct SessionVerification: Hashable, Sendable {
             }
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         let extent = "\(count(samples, "sample")) of \(count(streams, "stream")) in \(count(files, "file"))"
-        return "\(name): \(extent): \(verdict)"
+        let removal = RemovedFile.summary(removed).map { "; \($0), with \(count(removedSamples, "sample"))" } ?? ""
+        return "\(name): \(extent)\(removal): \(verdict)"
     }
 
     mutating func damage(_ subject: String, _ text: String) {
@@ -63,5 +68,15 @@ package struct SessionVerification: Hashable, Sendable {
     mutating func add(samples: Int) {
         files += 1
         self.samples += samples
+    }
+
+    /// Notes a file that was removed after it was finished: nothing is wrong with that.
+    mutating func remove(_ file: RemovedFile, samples: Int) {
+        removed.append(file)
+        removedSamples = removedSamples.addingClamped(samples)
+        findings.append(
+            Finding(
+                verdict: .whole, subject: file.name,
+                text: "\(file.sentence); it had \(samples) sample\(samples == 1 ? "" : "s"), as session.json says"))
     }
 }

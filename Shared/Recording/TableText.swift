@@ -1,10 +1,10 @@
 /// Writes strings as fields of a table, as RFC 4180 says.
-enum TableText {
+package enum TableText {
     /// `text` as it is where it can stand so; else in quotes, with inner quotes doubled.
     ///
     /// What needs quotes: the delimiter, quotes, and line ends. NUL, which a table can't hold and which is what a power cut
     /// leaves of a page, becomes the replacement character.
-    static func quoted(_ text: String, delimiter: UInt8) -> String {
+    package static func quoted(_ text: String, delimiter: UInt8) -> String {
         let text = text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
         let needsQuotes = text.utf8.contains { byte in
             byte == delimiter || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")

@@ -1,7 +1,7 @@
 /// Text in aligned columns, for a font of one width.
-enum TextColumns {
+package enum TextColumns {
     /// Rows as lines with columns of one width, two spaces between them: text to the left, numbers to the right.
-    static func aligned(_ rows: [[String]], textColumns: Set<Int> = [0]) -> [String] {
+    package static func aligned(_ rows: [[String]], textColumns: Set<Int> = [0]) -> [String] {
         let columns = rows.first?.count ?? 0
         let widths = (0..<columns).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in

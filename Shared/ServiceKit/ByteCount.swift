@@ -43,3 +43,19 @@ extension ByteCount: ConfigurationValue, ExpressibleByArgument {
         return "\(bytes / unit.bytes)\(unit.name)"
     }
 }
+
+extension ByteCount {
+    /// The size for people, with three digits or so: `354.6 kB`, `1.25 GB`.
+    package var rounded: String {
+        func text(_ size: Double, scale: Double, _ unit: String) -> String {
+            let number = (size * scale).rounded() / scale
+            return "\(number) \(unit)"
+        }
+        return switch bytes {
+        case ..<1_000: "\(bytes) B"
+        case ..<1_000_000: text(Double(bytes) / 1e3, scale: 10, "kB")
+        case ..<1_000_000_000: text(Double(bytes) / 1e6, scale: 10, "MB")
+        default: text(Double(bytes) / 1e9, scale: 100, "GB")
+        }
+    }
+}

@@ -1,7 +1,5 @@
 package import ArgumentParser
-import MessageBus
 import Messages
-import ZeroMQ
 
 /// The `health` subcommand: asks the running program over its REP socket how it is.
 ///
@@ -36,23 +34,8 @@ package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
     package func answer() async throws -> String { Self.text(of: try await ask()) }
 
     private func ask() async throws -> ServiceHealth.Reply {
-        let reader = try ConfigurationReader(for: Program.program, flags: options.flags)
-        let listener = try reader.value("reply", default: Program.program.defaultReply)
-        guard let endpoint = listener.reachableLocally?.description else {
-            throw ServiceError(
-                .badConfiguration, "\(listener) does not say which port to ask: give --reply the one of the ready line")
-        }
-        var socketOptions = SocketOptions()
-        // Nothing is owed to a program that did not answer.
-        socketOptions.linger = .zero
-        let client = try RequestClient(
-            context: Context(), thread: SocketThread(name: "health"), endpoint: endpoint, options: socketOptions)
-        let timeout = timeout ?? .seconds(2)
-        do {
-            return try await client.send(ServiceHealth(), timeout: timeout.duration)
-        } catch let error as ZeroMQError where error.code == .timedOut {
-            throw ServiceError(.failed, "there was no answer at \(endpoint) within \(timeout): is the program running?")
-        }
+        try await RunningProgram(Program.program, options: options).ask(
+            ServiceHealth(), timeout: timeout ?? .seconds(2))
     }
 
     private static func text(of reply: ServiceHealth.Reply) -> String {

@@ -32,6 +32,7 @@ struct GoldenTests {
     private static let log = LogSummary(
         name: "left-wrist_accelerometer", file: "left-wrist_accelerometer.json", stream: wrist, samples: 120,
         bytes: 4_096, gaps: 1, recovered: 10)
+    private static let path = "recordings/s1/left-wrist_accelerometer-20261121000000.json"
     private static let state = RecordingState(
         session: "s1", status: "running", step: "Walk/return", paused: false, logs: [log])
     private static let result = RecordingResult(
@@ -74,6 +75,16 @@ struct GoldenTests {
                 source: "recorder", sequence: 0, session: "s1", log: "left-wrist_accelerometer",
                 path: "recordings/s1/left-wrist_accelerometer-20261121000000.json", bytes: 4_096, samples: 115,
                 sha256: "e3b0c442"))
+        try expectGolden(
+            "log.v1",
+            LogFileEvent(
+                source: "log-manager", sequence: 3, name: Self.log.name, change: .removed, date: Self.date,
+                path: Self.path, bytes: 4_096, reason: "whenFull"))
+        try expectGolden(
+            "log.v1-threshold",
+            LogFileEvent(
+                source: "log-manager", sequence: 0, name: LogFileEvent.allLogs, change: .threshold, date: Self.date,
+                bytes: 12_000, threshold: "totalBytes", limit: 10_000))
     }
 
     @Test func serviceRequests() throws {
@@ -127,6 +138,68 @@ struct GoldenTests {
                 RecordingList.Entry(session: "s1", status: "finished", startDate: Self.clock.date, endDate: Self.date),
                 RecordingList.Entry(session: "s2", status: "running", startDate: Self.date),
             ]))
+    }
+
+    @Test func logRequests() throws {
+        let name = Self.log.name
+        let receipt = JSONValue.object(["etag": .string("9b2c")])
+        try expectGolden(LogsAdd(name: name, format: "csv", maximumFileSize: 1_000_000, maximumFileAge: 3_600))
+        try expectGolden(
+            reply: LogsAdd.self,
+            LogConfiguration(name: name, format: "csv", maximumFileSize: 1_000_000, maximumFileAge: 3_600))
+        try expectGolden(LogsRemove(name: name, deleteFiles: true))
+        try expectGolden(reply: LogsRemove.self, LogsRemove.Reply(name: name, removed: [Self.path]))
+        try expectGolden(LogsNames())
+        try expectGolden(reply: LogsNames.self, LogsNames.Reply(names: [name]))
+        try expectGolden(LogsGet(name: name))
+        try expectGolden(LogsList(name: name, after: Self.path, limit: 100))
+        try expectGolden(
+            reply: LogsList.self,
+            LogFileList(
+                files: [
+                    LogFileEntry(
+                        name: name, session: "s1", path: Self.path, bytes: 4_096, finished: Self.date, uploaded: true,
+                        receipt: receipt, sha256: "e3b0c442")
+                ], more: true))
+        try expectGolden(LogsNeedingUpload())
+        try expectGolden(LogsMarkUploaded(paths: [Self.path], receipt: receipt))
+        try expectGolden(
+            reply: LogsMarkUploaded.self,
+            LogFileOutcome(
+                done: [Self.path], refused: [LogFileOutcome.Refusal(path: "x", reason: "it is not there")]))
+        try expectGolden(LogsUnmarkUploaded(paths: [Self.path]))
+        try expectGolden(LogsRemoveUploaded(paths: [Self.path]))
+        try expectGolden(LogsRemoveOldAndUploaded(bytes: 1_000))
+        try expectGolden(
+            reply: LogsRemoveOldAndUploaded.self,
+            LogsRemoveOldAndUploaded.Reply(removed: [Self.path], totalBytes: 900))
+    }
+
+    @Test func logAccounts() throws {
+        try expectGolden(LogsThresholds())
+        try expectGolden(
+            reply: LogsThresholds.self, LogThresholds(pendingUploadBytes: 1, totalBytes: 2, minimumFreeBytes: 3))
+        try expectGolden(LogsSetThresholds(pendingUploadBytes: 1, totalBytes: 2, minimumFreeBytes: 3))
+        try expectGolden(LogsUsage(logs: true))
+        try expectGolden(
+            reply: LogsUsage.self,
+            LogsUsage.Reply(
+                pendingUploadBytes: 1, totalBytes: 2, currentBytes: 3, freeBytes: 4,
+                logs: [
+                    LogsUsage.Log(
+                        name: Self.log.name, files: 2, bytes: 2, pendingFiles: 1, pendingBytes: 1, oldest: Self.date)
+                ]))
+    }
+
+    @Test func aReceiptIsAnyJSON() throws {
+        let text = #"{"paths":[],"receipt":{"a":[1,2.5,"x",true,null],"b":{}}}"#
+        let request = try WireCoding.decode(LogsMarkUploaded.self, from: text.utf8)
+        #expect(
+            request.receipt
+                == .object([
+                    "a": .array([.integer(1), .number(2.5), .string("x"), .boolean(true), .null]), "b": .object([:]),
+                ]))
+        #expect(String(decoding: try WireCoding.encode(request), as: UTF8.self) == text)
     }
 
     @Test func refusals() throws {

@@ -38,14 +38,16 @@ final class RecorderUnderTest: Sendable {
     /// Runs a recorder, and the publishers that it listens to, as long as a closure does.
     static func run(
         listeningTo publishers: [FakePublisher] = [], data: FilePath? = nil, syncInterval: String = "10ms",
-        recoveryLimit: String = "300ms", holdLimit: String = "64MB",
+        recoveryLimit: String = "300ms", holdLimit: String = "64MB", shard: String? = nil,
+        logManager: String = "inproc://nobody", logManagerLimit: String = "300ms",
         _ body: @escaping @Sendable (RecorderUnderTest) async throws -> Void
     ) async throws {
         guard let data else {
             return try await withTemporaryDirectory { directory in
                 try await run(
                     listeningTo: publishers, data: directory, syncInterval: syncInterval, recoveryLimit: recoveryLimit,
-                    holdLimit: holdLimit, body)
+                    holdLimit: holdLimit, shard: shard, logManager: logManager,
+                    logManagerLimit: logManagerLimit, body)
             }
         }
         var flags = FlagValues()
@@ -55,6 +57,9 @@ final class RecorderUnderTest: Sendable {
         flags.set("sync-interval", syncInterval)
         flags.set("recovery-limit", recoveryLimit)
         flags.set("hold-limit", holdLimit)
+        flags.set("shard", shard)
+        flags.set("log-manager", logManager)
+        flags.set("log-manager-limit", logManagerLimit)
         // Where there is no publisher, one that never answers.
         flags.set("subscribe", all: publishers.isEmpty ? ["inproc://nobody"] : publishers.map(\.endpoint))
         let reader = try ConfigurationReader(for: .recorder, flags: flags, environment: [:])

@@ -180,7 +180,8 @@ final class RecordedLog {
     @discardableResult
     func seal() throws -> SealedFile {
         try line(.position, position, bytes: 0, samples: 0, segment: segment + 1)
-        let last = try directory.directory.names().compactMap { FinishedName($0, of: name) }.max()
+        let names = try directory.directory.names() + record.logs[0].files.map(\.name)
+        let last = names.compactMap { FinishedName($0, of: name) }.max()
         return try file.seal(at: start, after: last)
     }
 

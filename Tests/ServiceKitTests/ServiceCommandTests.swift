@@ -283,7 +283,7 @@ struct ServiceCommandTests {
             try await command.run()
             #expect(
                 try await command.answer() == """
-                    recorder: degraded, version 0.2.0, up 12 s
+                    recorder: degraded, version 0.3.0, up 12 s
                     - the publisher is away
                       latenessMedianSeconds: 0.0005
 
@@ -297,7 +297,7 @@ struct ServiceCommandTests {
     @Test func aSilentProgramIsNotWell() async throws {
         let command = try Self.health("ipc:///no/such/socket", timeout: "50ms")
         let error = await #expect(throws: ServiceError.self) { try await command.answer() }
-        #expect(error?.message == "there was no answer at ipc:///no/such/socket within 50ms: is the program running?")
+        #expect(error?.message == "there was no answer at ipc:///no/such/socket within 50ms: is recorder running?")
         let exit = await #expect(throws: ExitCode.self) { try await command.run() }
         #expect(exit?.rawValue == 1)
     }

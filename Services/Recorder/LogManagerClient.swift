@@ -1,0 +1,54 @@
+import MessageBus
+import Messages
+import Recording
+import ServiceKit
+import ZeroMQ
+
+/// How a recorder asks log-manager how logs are to be written. A recorder does without it, so it is not waited for long.
+struct LogManagerClient: Sendable {
+    /// Questions that are asked at the same time, each on a socket of its own.
+    private static let maximumSockets = 8
+
+    let context: Context
+    let thread: SocketThread
+    let endpoint: String
+    /// How long all answers together may take.
+    let limit: TimeSpan
+
+    /// Asks for the configurations of logs.
+    func configurations(of names: [LogName]) async -> LogConfigurations.Answers {
+        let deadline = MonotonicClock.now + limit.nanoseconds
+        return await withTaskGroup(of: LogConfigurations.Answers.self) { group in
+            for first in 0..<min(Self.maximumSockets, names.count) {
+                let share = stride(from: first, to: names.count, by: Self.maximumSockets).map { names[$0] }
+                group.addTask { await self.ask(share, until: deadline) }
+            }
+            return await group.reduce(into: LogConfigurations.Answers()) { all, part in
+                all.configurations.merge(part.configurations) { _, last in last }
+                all.isAway = all.isAway || part.isAway
+            }
+        }
+    }
+
+    /// Asks one after the other.
+    private func ask(_ names: [LogName], until deadline: Int64) async -> LogConfigurations.Answers {
+        var answers = LogConfigurations.Answers()
+        do {
+            let client = try RequestClient(context: context, thread: thread, endpoint: endpoint)
+            for name in names {
+                let limit = Duration.nanoseconds(max(1, deadline - MonotonicClock.now))
+                do {
+                    let configuration = try await client.send(LogsGet(name: name.text), timeout: limit)
+                    answers.configurations.updateValue(configuration, forKey: name)
+                } catch is RequestError {
+                    answers.configurations.updateValue(nil, forKey: name)
+                } catch is MessageError {
+                    answers.configurations.updateValue(nil, forKey: name)
+                }
+            }
+        } catch {
+            answers.isAway = true
+        }
+        return answers
+    }
+}

@@ -1,0 +1,12 @@
+import ArgumentParser
+package import Recording
+package import ServiceKit
+
+extension Shard: ConfigurationValue, ExpressibleByArgument {
+    package init(typed text: String) throws(InvalidValue) {
+        guard let shard = Shard(text) else {
+            throw InvalidValue("'\(text)' is no part of a whole: write 2/3 for the second of three")
+        }
+        self = shard
+    }
+}

@@ -1,0 +1,376 @@
+/// Says how a log is to be written: `logs.add`. A name that is there is refused.
+public struct LogsAdd: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.add"
+    /// A second one is refused.
+    public static let isRepeatable = false
+    /// What is known of the log then.
+    public typealias Reply = LogConfiguration
+
+    /// The log.
+    public var name: String
+    /// `json`, `csv` or `tsv`; what the recording says where it is left out.
+    public var format: String?
+    /// Bytes at which a file is finished: 1 MiB where it is left out, 0 for never.
+    public var maximumFileSize: Int?
+    /// Seconds after which a file is finished: 3 days where it is left out, 0 for never.
+    public var maximumFileAge: Double?
+
+    /// Adds a log.
+    public init(
+        name: String, format: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil
+    ) {
+        self.name = name
+        self.format = format
+        self.maximumFileSize = maximumFileSize
+        self.maximumFileAge = maximumFileAge
+    }
+}
+
+/// Forgets how a log is to be written, and deletes its finished files: `logs.remove`.
+///
+/// Where there are files, it is refused with how many, unless `deleteFiles` says that they may go.
+public struct LogsRemove: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.remove"
+    /// A second one is refused.
+    public static let isRepeatable = false
+
+    /// What is gone.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// The log.
+        public var name: String
+        /// The files that were deleted, by their paths under the data directory.
+        public var removed: [String]
+
+        /// A removed log.
+        public init(name: String, removed: [String]) {
+            self.name = name
+            self.removed = removed
+        }
+    }
+
+    /// The log.
+    public var name: String
+    /// Whether its finished files may be deleted, uploaded or not.
+    public var deleteFiles: Bool?
+
+    /// Removes a log.
+    public init(name: String, deleteFiles: Bool? = nil) {
+        self.name = name
+        self.deleteFiles = deleteFiles
+    }
+}
+
+/// Asks which logs were added: `logs.names`.
+public struct LogsNames: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.names"
+
+    /// The names.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// In alphabetical order.
+        public var names: [String]
+
+        /// An answer.
+        public init(names: [String]) { self.names = names }
+    }
+
+    /// Asks.
+    public init() {}
+}
+
+/// Asks how a log is to be written: `logs.get`. A log that was not added is refused as `unknownLog`.
+public struct LogsGet: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.get"
+    /// What is known of it.
+    public typealias Reply = LogConfiguration
+
+    /// The log.
+    public var name: String
+
+    /// Asks.
+    public init(name: String) { self.name = name }
+}
+
+/// Finished files, oldest first.
+public struct LogFileList: Codable, Hashable, Sendable {
+    /// The files.
+    public var files: [LogFileEntry]
+    /// Whether there are more: ask again with `after` the last one's path.
+    public var more: Bool?
+
+    /// A list.
+    public init(files: [LogFileEntry], more: Bool? = nil) {
+        self.files = files
+        self.more = more
+    }
+}
+
+/// Asks for finished files, oldest first: `logs.list`.
+public struct LogsList: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.list"
+    /// How many files an answer has at most.
+    public static let maximumLimit = 50_000
+    /// The files.
+    public typealias Reply = LogFileList
+
+    /// The log; all of them where it is left out.
+    public var name: String?
+    /// Only files that were finished after this one.
+    public var after: String?
+    /// At most so many files; 50,000 where it is left out.
+    public var limit: Int?
+
+    /// Asks.
+    public init(name: String? = nil, after: String? = nil, limit: Int? = nil) {
+        self.name = name
+        self.after = after
+        self.limit = limit
+    }
+}
+
+/// Asks for finished files that are not marked as uploaded, oldest first: `logs.needingUpload`.
+public struct LogsNeedingUpload: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.needingUpload"
+    /// The files.
+    public typealias Reply = LogFileList
+
+    /// The log; all of them where it is left out.
+    public var name: String?
+    /// Only files that were finished after this one.
+    public var after: String?
+    /// At most so many files; 50,000 where it is left out.
+    public var limit: Int?
+
+    /// Asks.
+    public init(name: String? = nil, after: String? = nil, limit: Int? = nil) {
+        self.name = name
+        self.after = after
+        self.limit = limit
+    }
+}
+
+/// What became of each of several files.
+public struct LogFileOutcome: Codable, Hashable, Sendable {
+    /// The paths with which it was done.
+    public var done: [String]
+    /// Those with which it was not.
+    public var refused: [Refusal]
+
+    /// A file that was refused.
+    public struct Refusal: Codable, Hashable, Sendable {
+        /// The path as it was asked for.
+        public var path: String
+        /// Why not, for a person.
+        public var reason: String
+
+        /// A refusal.
+        public init(path: String, reason: String) {
+            self.path = path
+            self.reason = reason
+        }
+    }
+
+    /// An outcome.
+    public init(done: [String], refused: [Refusal]) {
+        self.done = done
+        self.refused = refused
+    }
+}
+
+/// Marks files as uploaded: `logs.markUploaded`. Each path is done or refused by itself.
+public struct LogsMarkUploaded: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.markUploaded"
+    /// What became of each.
+    public typealias Reply = LogFileOutcome
+
+    /// The files, by their paths under the data directory.
+    public var paths: [String]
+    /// What the receiver said when it confirmed them; any JSON.
+    public var receipt: JSONValue?
+
+    /// Marks files.
+    public init(paths: [String], receipt: JSONValue? = nil) {
+        self.paths = paths
+        self.receipt = receipt
+    }
+}
+
+/// Takes marks back: `logs.unmarkUploaded`. Each path is done or refused by itself.
+public struct LogsUnmarkUploaded: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.unmarkUploaded"
+    /// What became of each.
+    public typealias Reply = LogFileOutcome
+
+    /// The files, by their paths under the data directory.
+    public var paths: [String]
+
+    /// Unmarks files.
+    public init(paths: [String]) { self.paths = paths }
+}
+
+/// Removes files that are marked as uploaded: `logs.removeUploaded`. Each path is done or refused by itself.
+public struct LogsRemoveUploaded: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.removeUploaded"
+    /// A second one would refuse what the first removed.
+    public static let isRepeatable = false
+    /// What became of each.
+    public typealias Reply = LogFileOutcome
+
+    /// The files, by their paths under the data directory.
+    public var paths: [String]
+
+    /// Removes files.
+    public init(paths: [String]) { self.paths = paths }
+}
+
+/// Removes files until all together have no more than so many bytes: `logs.removeOldAndUploaded`. Uploaded ones go first,
+/// then the oldest of the others. Where that is not enough, it is refused as `notEnough`, with what could go gone.
+public struct LogsRemoveOldAndUploaded: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.removeOldAndUploaded"
+    /// The reply says what this one removed.
+    public static let isRepeatable = false
+
+    /// What is gone.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// The files that were removed, by their paths under the data directory.
+        public var removed: [String]
+        /// Bytes of all finished files afterwards.
+        public var totalBytes: Int
+
+        /// An answer.
+        public init(removed: [String], totalBytes: Int) {
+            self.removed = removed
+            self.totalBytes = totalBytes
+        }
+    }
+
+    /// How many bytes may be left.
+    public var bytes: Int
+
+    /// Removes files.
+    public init(bytes: Int) { self.bytes = bytes }
+}
+
+/// At which sizes an event is published: once per crossing, again after the value was back. 0 is off.
+public struct LogThresholds: Codable, Hashable, Sendable {
+    /// Crossed where the finished files that are not uploaded have more bytes than this.
+    public var pendingUploadBytes: Int
+    /// Crossed where all finished files have more bytes than this.
+    public var totalBytes: Int
+    /// Crossed where fewer bytes than this are free on the disk.
+    public var minimumFreeBytes: Int
+
+    /// Thresholds.
+    public init(pendingUploadBytes: Int = 0, totalBytes: Int = 0, minimumFreeBytes: Int = 0) {
+        self.pendingUploadBytes = pendingUploadBytes
+        self.totalBytes = totalBytes
+        self.minimumFreeBytes = minimumFreeBytes
+    }
+}
+
+/// Asks for the thresholds: `logs.thresholds`.
+public struct LogsThresholds: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.thresholds"
+    /// The thresholds.
+    public typealias Reply = LogThresholds
+
+    /// Asks.
+    public init() {}
+}
+
+/// Changes thresholds, and compares at once: `logs.setThresholds`. What is left out stays as it is.
+public struct LogsSetThresholds: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.setThresholds"
+    /// The thresholds then.
+    public typealias Reply = LogThresholds
+
+    /// As in `LogThresholds`.
+    public var pendingUploadBytes: Int?
+    /// As in `LogThresholds`.
+    public var totalBytes: Int?
+    /// As in `LogThresholds`.
+    public var minimumFreeBytes: Int?
+
+    /// Changes thresholds.
+    public init(pendingUploadBytes: Int? = nil, totalBytes: Int? = nil, minimumFreeBytes: Int? = nil) {
+        self.pendingUploadBytes = pendingUploadBytes
+        self.totalBytes = totalBytes
+        self.minimumFreeBytes = minimumFreeBytes
+    }
+}
+
+/// Asks how much there is: `logs.usage`.
+public struct LogsUsage: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.usage"
+
+    /// How much there is.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// Bytes of the finished files that are not uploaded.
+        public var pendingUploadBytes: Int
+        /// Bytes of all finished files.
+        public var totalBytes: Int
+        /// Bytes of the files that are being written.
+        public var currentBytes: Int
+        /// Bytes free on the disk, for who is not root.
+        public var freeBytes: Int
+        /// Each log, where it was asked for, by name.
+        public var logs: [Log]?
+
+        /// An answer.
+        public init(
+            pendingUploadBytes: Int, totalBytes: Int, currentBytes: Int, freeBytes: Int, logs: [Log]? = nil
+        ) {
+            self.pendingUploadBytes = pendingUploadBytes
+            self.totalBytes = totalBytes
+            self.currentBytes = currentBytes
+            self.freeBytes = freeBytes
+            self.logs = logs
+        }
+    }
+
+    /// The finished files of one log.
+    public struct Log: Codable, Hashable, Sendable {
+        /// The log.
+        public var name: String
+        /// How many files.
+        public var files: Int
+        /// Their bytes.
+        public var bytes: Int
+        /// How many of them are not uploaded.
+        public var pendingFiles: Int
+        /// The bytes of those.
+        public var pendingBytes: Int
+        /// When the oldest was finished.
+        public var oldest: WallTime?
+
+        /// A log.
+        public init(
+            name: String, files: Int, bytes: Int, pendingFiles: Int, pendingBytes: Int, oldest: WallTime? = nil
+        ) {
+            self.name = name
+            self.files = files
+            self.bytes = bytes
+            self.pendingFiles = pendingFiles
+            self.pendingBytes = pendingBytes
+            self.oldest = oldest
+        }
+    }
+
+    /// Whether to tell of each log.
+    public var logs: Bool?
+
+    /// Asks.
+    public init(logs: Bool? = nil) { self.logs = logs }
+}

@@ -1,0 +1,58 @@
+/// Which part of the devices a recorder takes, where several recorders split the work: `2/3` is the second of three.
+///
+/// A device always belongs to the same part: it is FNV-1a (64 bits, the hash of Fowler, Noll and Vo) of its name's
+/// UTF-8, modulo the number of parts.
+package struct Shard: Hashable, Sendable, CustomStringConvertible {
+    private static let maximumCount = 1_000
+
+    /// Counted from 1.
+    package let number: Int
+    package let count: Int
+
+    /// Reads `2/3`, or gives nil where it is no part of a whole.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
+        guard parts.count == 2, let number = parts[0], let count = parts[1], 1...Self.maximumCount ~= count,
+            1...count ~= number
+        else { return nil }
+        self.init(number: number, of: count)
+        // No signs and no leading zeros: a part has one name.
+        guard description == text else { return nil }
+    }
+
+    private init(number: Int, of count: Int) {
+        self.number = number
+        self.count = count
+    }
+
+    /// The part that a device belongs to, of so many.
+    package init(of device: String, count: Int) {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in device.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        self.init(number: Int(hash % UInt64(count)) + 1, of: count)
+    }
+
+    /// Whether a device belongs to this part.
+    package func owns(_ device: String) -> Bool { Shard(of: device, count: count) == self }
+
+    package var description: String { "\(number)/\(count)" }
+
+    /// The end of the names of files that each part has of its own.
+    var fileSuffix: String { "-\(number)-of-\(count)" }
+}
+
+extension Shard: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let shard = Shard(text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\"\(text)\" is no shard.")
+        }
+        self = shard
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

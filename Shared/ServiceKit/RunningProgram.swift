@@ -1,0 +1,41 @@
+import MessageBus
+package import Messages
+import ZeroMQ
+
+/// A running program as its subcommands ask it, over its REP socket. The endpoint is found as the program itself finds
+/// it, so on one machine no options are needed.
+package struct RunningProgram {
+    private let program: Program
+    private let client: RequestClient
+
+    /// Connects.
+    /// - Throws: `ServiceError` where the endpoint does not say where to ask.
+    package init(_ program: Program, options: ServiceOptions) throws {
+        let reader = try ConfigurationReader(for: program, flags: options.flags)
+        let listener = try reader.value("reply", default: program.defaultReply)
+        guard let endpoint = listener.reachableLocally?.description else {
+            throw ServiceError(
+                .badConfiguration, "\(listener) does not say which port to ask: give --reply the one of the ready line")
+        }
+        var socketOptions = SocketOptions()
+        // Nothing is owed to a program that did not answer.
+        socketOptions.linger = .zero
+        self.program = program
+        client = try RequestClient(
+            context: Context(), thread: SocketThread(name: "client"), endpoint: endpoint, options: socketOptions)
+    }
+
+    /// Asks.
+    /// - Throws: `RequestError` where it is refused, `ServiceError` (peer unavailable) where nobody answers in time.
+    package func ask<Question: Request>(
+        _ question: Question, timeout: TimeSpan = .seconds(10)
+    ) async throws -> Question.Reply {
+        do {
+            return try await client.send(question, timeout: timeout.duration)
+        } catch let error as ZeroMQError where error.code == .timedOut {
+            throw ServiceError(
+                .peerUnavailable,
+                "there was no answer at \(client.endpoint) within \(timeout): is \(program) running?")
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import FoundationEssentials
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+import TestSupport
+import Testing
+
+/// Several recorders on one data directory, each with a part of the devices. Of two parts, `left-wrist` is in the first
+/// and `phone` in the second.
+@Suite(.timeLimit(.minutes(1)))
+struct ShardedRecorderTests {
+    private static func wrist() async throws -> FakePublisher {
+        try await FakePublisher(StreamName(device: "left-wrist", stream: "accelerometer"))
+    }
+
+    /// Runs the recorders of both parts.
+    private func runBoth(
+        _ wrist: FakePublisher, _ phone: FakePublisher,
+        _ body: @escaping @Sendable (RecorderUnderTest, RecorderUnderTest) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { data in
+            try await RecorderUnderTest.run(listeningTo: [wrist], data: data, shard: "1/2") { first in
+                try await RecorderUnderTest.run(listeningTo: [phone], data: data, shard: "2/2") { second in
+                    try await body(first, second)
+                }
+            }
+        }
+    }
+
+    @Test func eachRecordsItsOwnDevices() async throws {
+        let (wrist, phone) = (try await Self.wrist(), try await FakePublisher())
+        try await runBoth(wrist, phone) { first, second in
+            try await first.start("w", wrist)
+            try await second.start("p", phone)
+            try await first.prime(wrist, session: "w")
+            try await second.prime(phone, session: "p")
+            #expect(try first.directory("w").record().shard == Shard("1/2"))
+            #expect(try second.directory("p").record().shard == Shard("2/2"))
+            for (recorder, own, other) in [(first, "w", "p"), (second, "p", "w")] {
+                #expect(try await recorder.send(RecordingList()).recordings.map(\.session) == [own])
+                #expect(try await recorder.refusal(RecordingStatus(session: other)) == "unknownSession")
+                #expect(try await recorder.refusal(RecordingStop(session: other)) == "unknownSession")
+                #expect(try await recorder.refusal(RecordingMoveTo(session: other, step: "x")) == "unknownSession")
+                #expect(try await recorder.refusal(RecordingResultRequest(session: other)) == "unknownSession")
+            }
+            #expect(try await first.stop("w").report.isWhole)
+            #expect(try await second.stop("p").report.isWhole)
+            // What is over may be looked at by everybody.
+            for recorder in [first, second] {
+                #expect(try await recorder.send(RecordingList()).recordings.map(\.session).sorted() == ["p", "w"])
+                #expect(try await recorder.send(RecordingResultRequest(session: "w")).report.isWhole)
+                #expect(try await recorder.status("p").status == "finished")
+            }
+        }
+    }
+
+    @Test func devicesOfOtherShardsAreRefused() async throws {
+        let (wrist, phone) = (try await Self.wrist(), try await FakePublisher())
+        try await runBoth(wrist, phone) { first, second in
+            for streams in [["phone/accelerometer"], ["phone/"], ["left-wrist/", "phone/"]] {
+                let request = RecordingStart(session: "s", streams: streams)
+                let error = try await #require(throws: RequestError.self) { try await first.sendBeside(request) }
+                #expect(error.data?.reason == "unknownStream")
+                #expect(
+                    error.message.hasSuffix(
+                        "is for the recorder with shard 2/2, and this one has shard 1/2: ask that one"))
+            }
+            #expect(try SessionDirectory.sessions(in: first.data) == [])
+            try await second.start("s", phone, streams: ["phone/"])
+        }
+    }
+
+    @Test func aSessionsNameIsTakenForAll() async throws {
+        let (wrist, phone) = (try await Self.wrist(), try await FakePublisher())
+        try await runBoth(wrist, phone) { first, second in
+            try await second.start("s", phone)
+            let request = RecordingStart(session: "s", streams: ["left-wrist/"])
+            let error = try await first.describing([wrist]) {
+                try await #require(throws: RequestError.self) { try await first.sendBeside(request) }
+            }
+            #expect(error.data?.reason == "alreadyRunning")
+            #expect(
+                error.message
+                    == "session s is recorded by the recorder with shard 2/2: start one of another name")
+            _ = try await second.stop("s")
+            let refusal = try await first.describing([wrist]) { try await first.refusal(request) }
+            #expect(refusal == "finished")
+        }
+    }
+
+    @Test func aRecorderWithoutAShardIsAlone() async throws {
+        try await withTemporaryDirectory { data in
+            try await RecorderUnderTest.run(data: data, shard: "1/2") { _ in
+                for shard in [nil, "1/2"] {
+                    let error = try await #require(throws: ServiceError.self) {
+                        try await RecorderUnderTest.run(data: data, shard: shard) { _ in }
+                    }
+                    #expect(error.description.contains("uses it"))
+                }
+                try await RecorderUnderTest.run(data: data, shard: "2/2") { _ in }
+            }
+            try await RecorderUnderTest.run(data: data) { _ in
+                await #expect(throws: ServiceError.self) {
+                    try await RecorderUnderTest.run(data: data, shard: "1/2") { _ in }
+                }
+            }
+        }
+    }
+
+    /// What was cut off waits for a recorder of the same shard, or for one that takes all.
+    @Test(arguments: ["2/2", nil])
+    func aSessionThatWasCutOffIsItsShards(shard: String?) async throws {
+        let phone = try await FakePublisher()
+        try await withTemporaryDirectory { directory in
+            let data = directory.appending("two")
+            try await RecorderUnderTest.run(
+                listeningTo: [phone], data: directory.appending("one"), shard: "2/2"
+            ) { recorder in
+                try await recorder.start("s", phone)
+                try await recorder.prime(phone)
+                try publisherSample(phone)
+                try await recorder.hasAll(of: phone)
+                try await copySession("s", of: recorder, to: data)
+            }
+            for other in ["1/2", "1/3"] {
+                try await RecorderUnderTest.run(listeningTo: [phone], data: data, shard: other) { recorder in
+                    let list = try await recorder.send(RecordingList())
+                    #expect(list.recordings == [])
+                    #expect(try await recorder.refusal(RecordingStatus(session: "s")) == "unknownSession")
+                }
+                #expect(try SessionDirectory.open(SessionIdentifier("s"), in: data).record().restarts == [])
+            }
+            try await RecorderUnderTest.run(listeningTo: [phone], data: data, shard: shard) { recorder in
+                try publisherSample(phone)
+                try await recorder.describing([phone]) { try await recorder.hasAll(of: phone) }
+                let result = try await recorder.stop()
+                #expect(result.report.isWhole && result.report.restarts?.count == 1)
+                #expect(try await recorder.records().sequences == Array(0..<phone.next))
+                #expect(try recorder.directory().record().shard == Shard("2/2"))
+            }
+        }
+    }
+
+    private func publisherSample(_ publisher: FakePublisher) throws {
+        for _ in 0..<5 { try publisher.sample(3) }
+    }
+}

@@ -1,0 +1,25 @@
+import FoundationEssentials
+import Recording
+import SystemPackage
+import TestSupport
+
+/// Copies a session while it is recorded, and nothing arrives: what a killed recorder would have left, in a data
+/// directory of its own.
+func copySession(_ session: String, of recorder: RecorderUnderTest, to data: FilePath) async throws {
+    let directory = try recorder.directory(session).directory
+    let target = data.appending("recordings").appending(session)
+    func state() throws -> [String: Data] {
+        let names = try directory.names().filter { !$0.hasPrefix(".") }
+        return try Dictionary(
+            uniqueKeysWithValues: names.map { name in
+                (name, try Data(contentsOf: URL(filePath: directory.path.appending(name).string)))
+            })
+    }
+    // What changes meanwhile is read again.
+    let files = try await eventualValue("the files of one moment") {
+        guard let files = try? state(), let again = try? state(), files == again else { return [String: Data]?.none }
+        return files
+    }
+    try FileManager.default.createDirectory(atPath: target.string, withIntermediateDirectories: true)
+    for (name, bytes) in files { try bytes.write(to: URL(filePath: target.appending(name).string)) }
+}
