@@ -14,6 +14,7 @@ let strict: [SwiftSetting] = [
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -27,6 +28,7 @@ let package = Package(
     products: [
         .executable(name: "sensor-publisher", targets: ["SensorPublisher"]),
         .executable(name: "recorder", targets: ["Recorder"]),
+        .executable(name: "log-manager", targets: ["LogManager"]),
         .executable(name: "crash-lab", targets: ["CrashLab"]),
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
@@ -40,6 +42,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
@@ -79,6 +82,13 @@ let package = Package(
                 signals, system,
             ],
             path: "Services/Recorder", swiftSettings: strict),
+        .executableTarget(
+            name: "LogManager",
+            dependencies: [
+                "Messages", "MessageBus", "Recording", "ServiceKit", "ZeroMQ", argumentParser, database, lifecycle,
+                logging, system,
+            ],
+            path: "Services/LogManager", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
         .executableTarget(
@@ -113,6 +123,12 @@ let package = Package(
             dependencies: [
                 "MessageBus", "Messages", "Recorder", "Recording", "ServiceKit", "TestSupport", "ZeroMQ", lifecycle,
                 logging, system,
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "LogManagerTests",
+            dependencies: [
+                "LogManager", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ", database,
+                lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "SystemTests", dependencies: ["Messages", "MessageBus", "TestSupport", "ZeroMQ", subprocess, system],

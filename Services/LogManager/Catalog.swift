@@ -1,0 +1,179 @@
+import GRDB
+import Messages
+import Recording
+import SystemPackage
+
+/// Every finished log file: what is known of it, whether it was uploaded, and whether it is about to be removed. Also how
+/// logs are to be written, and the thresholds. An SQLite database, `<data>/catalog/catalog.sqlite`.
+///
+/// What a method changed is durable when it returns (write-ahead log, each commit synced), and after an error nothing of
+/// the failed transaction is there. A transaction has at most `batchSize` files, so a call with more of them may have
+/// been done in part. How much there is in all is kept in memory.
+///
+/// Not Sendable: one thread uses it, and waits for the disk there. Errors are `RecordingError`.
+final class Catalog {
+    /// How many files a transaction changes at most.
+    static let batchSize = 1000
+
+    let path: FilePath
+    private let queue: DatabaseQueue
+    var names: CatalogNames
+    /// How much there is. Files that are being removed do not count.
+    private(set) var usage: CatalogUsage
+    /// How logs are to be written, of those that were added.
+    private(set) var configurations: [LogName: LogConfiguration]
+    /// At which sizes somebody is told.
+    private(set) var thresholds: LogThresholds
+    /// The thresholds as they stood when they were compared last.
+    private(set) var crossings: [Threshold]
+    /// Files that are being removed: they may still be there, and are not found anew.
+    private(set) var removing: Set<LogFilePath>
+
+    /// Opens the catalog of a data directory, which is made where it is not there.
+    /// - Throws: `unreadable` where there is a database that can't be understood. It stays as it is.
+    init(in data: FilePath) throws(RecordingError) {
+        let path = Self.path(in: data)
+        try Directory(path.removingLastComponent()).create()
+        do {
+            queue = try DatabaseQueue(path: path.string, configuration: Self.configuration)
+            if try queue.read(CatalogSchema.migrator.hasBeenSuperseded) {
+                throw RecordingError(
+                    .unreadable, action: "open", path: path, reason: "a newer log-manager made it",
+                    advice: "Use that one, or a newer one.")
+            }
+            try CatalogSchema.migrator.migrate(queue)
+            let content = try queue.read(Content.init)
+            names = content.names
+            usage = content.usage
+            configurations = content.configurations
+            thresholds = content.thresholds
+            crossings = content.crossings
+            removing = content.removing
+        } catch {
+            throw RecordingError(error, action: "open", catalog: path)
+        }
+        self.path = path
+    }
+
+    static let directoryName = "catalog"
+    static let fileName = "catalog.sqlite"
+
+    /// Where the catalog of a data directory is.
+    static func path(in data: FilePath) -> FilePath {
+        data.appending(directoryName).appending(fileName)
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        // Somebody may look into the database with another program; log-manager is the only one that writes.
+        configuration.busyMode = .timeout(2)
+        configuration.prepareDatabase { database in
+            // Not by `journalMode`, which makes commits wait for no disk.
+            try database.execute(
+                sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384")
+        }
+        return configuration
+    }
+
+    // MARK: Transactions
+
+    /// Reads from the database. Without a transaction, which would take longer than most queries: nobody else writes.
+    func read<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
+        do {
+            return try queue.unsafeRead(body)
+        } catch {
+            throw RecordingError(error, action: "read", catalog: path)
+        }
+    }
+
+    /// Changes the database: all of it or, after an error, nothing.
+    func write<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
+        do {
+            let value = try queue.write(body)
+            names.commit()
+            return value
+        } catch {
+            names.rollBack()
+            throw RecordingError(error, action: "write to", catalog: path)
+        }
+    }
+
+    /// Notes what a transaction changed, once it is durable.
+    func count(added: [CatalogFile] = [], gone: [CatalogFile] = []) {
+        for file in gone { usage.count(file, -1) }
+        for file in added { usage.count(file) }
+    }
+
+    /// Notes files that are being removed, or are not any more.
+    func setRemoving(_ isRemoving: Bool, _ files: [CatalogFile]) {
+        for file in files {
+            let path = LogFilePath(session: file.session, name: file.name)
+            if isRemoving { removing.insert(path) } else { removing.remove(path) }
+        }
+    }
+
+    // MARK: Logs
+
+    /// The logs that were added, in alphabetical order.
+    var logNames: [LogName] { configurations.keys.sorted() }
+
+    /// How a log is to be written; `nil` where it was not added.
+    func configuration(of log: LogName) -> LogConfiguration? { configurations[log] }
+
+    /// Adds a log.
+    /// - Returns: false, with nothing changed, where there is one of that name.
+    func add(_ configuration: LogConfiguration) throws(RecordingError) -> Bool {
+        guard let log = LogName(existing: configuration.name) else {
+            throw RecordingError(
+                .invalidParameter, action: "add log \"\(configuration.name)\"", reason: "no log can have that name",
+                advice: "Write it as its files are named.")
+        }
+        guard configurations[log] == nil else { return false }
+        try write { database in
+            let id = try names.id(of: log, addingTo: database)
+            try database.execute(
+                sql: "INSERT INTO configuration (log, format, maximumFileSize, maximumFileAge) VALUES (?, ?, ?, ?)",
+                arguments: [id, configuration.format, configuration.maximumFileSize, configuration.maximumFileAge])
+        }
+        configurations[log] = configuration
+        return true
+    }
+
+    /// Forgets how a log is to be written. Its files stay.
+    /// - Returns: false where it was not added.
+    @discardableResult
+    func remove(_ log: LogName) throws(RecordingError) -> Bool {
+        guard configurations[log] != nil, let id = names.id(of: log) else { return false }
+        try write { try $0.execute(sql: "DELETE FROM configuration WHERE log = ?", arguments: [id]) }
+        configurations[log] = nil
+        return true
+    }
+
+    // MARK: Thresholds
+
+    /// Changes the thresholds.
+    func setThresholds(_ new: LogThresholds) throws(RecordingError) {
+        try write { database in
+            for kind in Threshold.Kind.allCases {
+                try database.execute(
+                    sql: """
+                        INSERT INTO threshold (kind, bytes) VALUES (?, ?)
+                        ON CONFLICT (kind) DO UPDATE SET bytes = excluded.bytes
+                        """, arguments: [kind.rawValue, new[keyPath: kind.limit]])
+            }
+        }
+        thresholds = new
+    }
+
+    /// Stores how a threshold stands, so that it fires once for a crossing, whatever restarts.
+    func setCrossing(_ threshold: Threshold) throws(RecordingError) {
+        try write { database in
+            try database.execute(
+                sql: """
+                    INSERT INTO threshold (kind, isCrossed) VALUES (?, ?)
+                    ON CONFLICT (kind) DO UPDATE SET isCrossed = excluded.isCrossed
+                    """, arguments: [threshold.kind.rawValue, threshold.isCrossed])
+        }
+        crossings = crossings.map { $0.kind == threshold.kind ? threshold : $0 }
+    }
+}

@@ -1,0 +1,68 @@
+import Recording
+
+/// Reads the names of finished files from the bytes that a directory has: many of them, of a few logs.
+struct FinishedNameReader {
+    /// Each log that was met, and what can't be one.
+    private var logs: [[UInt8]: LogName?] = [:]
+
+    private static let stampLength = 14
+    /// A count of more digits is none: a file per nanosecond would not get there.
+    private static let maximumCountLength = 9
+
+    /// The name in these bytes; `nil` if it is not one of a finished file.
+    mutating func read(_ bytes: UnsafeRawBufferPointer) -> FinishedName? {
+        guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")),
+            let format = LogFormat(rawValue: Self.text(bytes[(dot + 1)...]))
+        else { return nil }
+        let stem = bytes[..<dot]
+        guard let (front, tail) = Self.lastPart(of: stem) else { return nil }
+        var rest = front
+        var count = 0
+        var stamp = tail
+        if tail.count != Self.stampLength {
+            guard let number = Self.count(tail), let (front, tail) = Self.lastPart(of: front) else { return nil }
+            (rest, stamp, count) = (front, tail, number)
+        }
+        guard Self.isStamp(stamp), let log = log(rest) else { return nil }
+        return FinishedName(log: log, stamp: Self.text(stamp), count: count, format: format)
+    }
+
+    /// The log of this name, unless it ends as a finished file does.
+    private mutating func log(_ bytes: Slice<UnsafeRawBufferPointer>) -> LogName? {
+        let key = Array(bytes)
+        if let known = logs[key] { return known }
+        var log: LogName?
+        if Self.lastPart(of: bytes).map({ !Self.isStamp($0.tail) }) ?? true {
+            // Compared as bytes: a name that only looks the same is another file.
+            log = LogName(existing: Self.text(bytes)).flatMap { $0.text.utf8.elementsEqual(key) ? $0 : nil }
+        }
+        logs[key] = .some(log)
+        return log
+    }
+
+    /// What stands before and after the last "-"; `nil` without one.
+    private static func lastPart(
+        of bytes: Slice<UnsafeRawBufferPointer>
+    ) -> (front: Slice<UnsafeRawBufferPointer>, tail: Slice<UnsafeRawBufferPointer>)? {
+        bytes.lastIndex(of: UInt8(ascii: "-")).map { (bytes[..<$0], bytes[($0 + 1)...]) }
+    }
+
+    /// A number from 1 on, with two digits or more as `FinishedName` writes it.
+    private static func count(_ digits: Slice<UnsafeRawBufferPointer>) -> Int? {
+        guard (2...maximumCountLength).contains(digits.count), digits.allSatisfy(isDigit),
+            digits.count == 2 || digits.first != UInt8(ascii: "0")
+        else { return nil }
+        let number = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        return number > 0 ? number : nil
+    }
+
+    private static func isStamp(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+        bytes.count == stampLength && bytes.allSatisfy(isDigit)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
+    private static func text(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        String(decoding: bytes, as: UTF8.self)
+    }
+}

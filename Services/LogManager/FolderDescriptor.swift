@@ -1,0 +1,108 @@
+import Glibc
+import SystemPackage
+
+/// An open directory, by which its entries are reached whatever becomes of its path. Closed with the last holder.
+final class FolderDescriptor: Sendable {
+    let number: Int32
+
+    /// Opens a directory by its path. A symbolic link in that is followed: it is the user's own.
+    init(_ path: FilePath) throws(Errno) {
+        number = try Self.check(open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+    }
+
+    /// Opens an entry that is a directory itself; `notDirectory` where it is anything else, a symbolic link too.
+    init(_ name: String, in folder: FolderDescriptor) throws(Errno) {
+        number = try Self.check(openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))
+    }
+
+    deinit {
+        // Nothing was written through it.
+        _ = close(number)
+    }
+
+    /// What an entry is; `nil` where it is not there. A symbolic link is not followed.
+    func status(of name: UnsafePointer<CChar>) throws(Errno) -> stat? {
+        var status = stat()
+        guard fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) != 0 else { return status }
+        let errno = Errno(rawValue: Glibc.errno)
+        if errno == .noSuchFileOrDirectory { return nil }
+        throw errno
+    }
+
+    /// What the directory itself is.
+    func status() throws(Errno) -> stat {
+        var status = stat()
+        _ = try Self.check(fstat(number, &status))
+        return status
+    }
+
+    /// The bytes of an entry that is a regular file itself.
+    func read(_ name: String) throws(Errno) -> [UInt8] {
+        // Not blocking, for a pipe would wait for its other end.
+        let file = try Self.check(openat(number, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))
+        defer { _ = close(file) }
+        var status = stat()
+        _ = try Self.check(fstat(file, &status))
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .invalidArgument }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        var length = 0
+        while length < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { bytes in
+                let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[length...])
+                return Glibc.read(file, rest.baseAddress, rest.count)
+            }
+            if count < 0 {
+                let errno = Errno(rawValue: Glibc.errno)
+                if errno != .interrupted { throw errno }
+            } else if count == 0 {
+                // It has become shorter meanwhile.
+                bytes.removeSubrange(length...)
+            } else {
+                length += count
+            }
+        }
+        return bytes
+    }
+
+    /// Removes an entry.
+    func remove(_ name: String) throws(Errno) {
+        _ = try Self.check(unlinkat(number, name, 0))
+    }
+
+    /// Waits until the entries would survive a power cut.
+    func sync() throws(Errno) {
+        while fsync(number) != 0 {
+            let errno = Errno(rawValue: Glibc.errno)
+            if errno != .interrupted { throw errno }
+        }
+    }
+
+    /// Each entry's name, ended by a zero, in no order; without `.` and `..`.
+    func forEachName(_ body: (UnsafePointer<CChar>) throws(Errno) -> Void) throws(Errno) {
+        // Its own description: each listing begins at the beginning.
+        let copy = try Self.check(openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+        guard let stream = fdopendir(copy) else {
+            let errno = Errno(rawValue: Glibc.errno)
+            _ = close(copy)
+            throw errno
+        }
+        defer { closedir(stream) }
+        while true {
+            Glibc.errno = 0
+            guard let entry = readdir(stream) else {
+                let errno = Errno(rawValue: Glibc.errno)
+                if errno.rawValue != 0 { throw errno }
+                return
+            }
+            let offset = MemoryLayout<dirent>.offset(of: \.d_name) ?? 0
+            let name = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
+            if name[0] == 0x2E, name[1] == 0 || (name[1] == 0x2E && name[2] == 0) { continue }
+            try body(name)
+        }
+    }
+
+    private static func check(_ result: Int32) throws(Errno) -> Int32 {
+        if result < 0 { throw Errno(rawValue: Glibc.errno) }
+        return result
+    }
+}

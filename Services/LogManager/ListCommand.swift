@@ -1,0 +1,48 @@
+import ArgumentParser
+import Messages
+import ServiceKit
+
+/// The `list` subcommand: the finished files that the running log-manager knows, oldest first.
+struct ListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List finished log files, oldest first.")
+
+    @OptionGroup var options: ServiceOptions
+
+    @Option(help: "Files of this log alone.")
+    var log: String?
+
+    @Flag(help: "Files alone that are not marked as uploaded.")
+    var pending = false
+
+    @Option(help: "text, json, csv or ndjson.")
+    var format = ReportFormat.text
+
+    func run() async throws {
+        try await Report.print(with: options) { program in
+            var files: [LogFileEntry] = []
+            var more = true
+            while more {
+                let after = files.last?.path
+                let piece =
+                    pending
+                    ? try await program.ask(LogsNeedingUpload(name: log, after: after))
+                    : try await program.ask(LogsList(name: log, after: after))
+                files += piece.files
+                more = piece.more == true && !piece.files.isEmpty
+            }
+            if format == .json { return try Report.json(LogFileList(files: files)) }
+            return try Report(files: files).text(format, values: files)
+        }
+    }
+}
+
+extension Report {
+    /// A table of files.
+    init(files: [LogFileEntry]) {
+        self.init(
+            columns: ["path", "bytes", "finished", "uploaded"],
+            rows: files.map { [$0.path, "\($0.bytes)", $0.finished.utcText, $0.uploaded ? "yes" : "no"] },
+            textColumns: [0, 2, 3])
+    }
+}

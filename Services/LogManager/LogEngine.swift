@@ -1,0 +1,90 @@
+import Logging
+import MessageBus
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+import ZeroMQ
+
+/// Everything that log-manager knows and decides: the catalog, thresholds, marks, and what is removed.
+///
+/// An actor on a thread of its own, because a durable mark waits for the disk. What takes long (listing directories,
+/// removing files) is done by `FileWorker`, or in pieces between which others have their turn, so that no request waits
+/// for a clean-up. Its work is in extensions: what is asked (`+requests`), what the disk has (`+disk`), what is removed
+/// (`+removal`), thresholds (`+thresholds`).
+actor LogEngine {
+    /// The program's name, as the source of its events.
+    static let source = Program.logManager.rawValue
+
+    let settings: LogManagerSettings
+    let folder: DataFolder
+    /// Kept as long as the program runs: nobody else keeps this catalog.
+    private let lock: DataLock
+    let catalog: Catalog
+    /// Room for the ledger where the disk is full: without it nothing could be removed then.
+    let reserve: DiskReserve
+    /// Nil where nothing happens that anybody should hear of: in a dry run.
+    let events: EventPublisher?
+    let health: Health
+    let logger: Logger
+    let thread: SocketThread
+    let worker: FileWorker
+
+    /// Sessions that are not over.
+    var openSessions: Set<SessionIdentifier> = []
+    /// How many events each log had so far.
+    private var sequences: [String: Int] = [:]
+    /// Whether a removal is under way; the next one waits.
+    var isRemoving = false
+    var waitingRemovals: [CheckedContinuation<Void, Never>] = []
+    /// Woken where a threshold is crossed that cleaning up is for.
+    nonisolated let full: AsyncStream<Void>
+    let becomesFull: AsyncStream<Void>.Continuation
+    /// Bytes free on the disk, when it was looked at last; nil where it can't be told.
+    var freeBytes: Int?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// Opens the catalog.
+    /// - Throws: `RecordingError` where another log-manager has it, or it can't be read.
+    init(
+        settings: LogManagerSettings, data: FilePath, events: EventPublisher?, health: Health, logger: Logger
+    ) throws {
+        self.settings = settings
+        lock = try DataLock.acquire(in: data, directory: Catalog.directoryName, for: Program.logManager.rawValue)
+        reserve = DiskReserve(in: Directory(data.appending(Catalog.directoryName)))
+        folder = try DataFolder(data)
+        catalog = try Catalog(in: data)
+        self.events = events
+        self.health = health
+        self.logger = logger
+        thread = try SocketThread(name: "catalog")
+        worker = try FileWorker(folder: folder)
+        (full, becomesFull) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Completes what an end in the middle left, and compares the catalog with the disk.
+    func begin() async throws {
+        noteRoom()
+        try await completeRemovals()
+        try await rescan(isStart: true)
+        _ = try setThresholds(settings.thresholds)
+    }
+
+    /// Publishes what happened. What can't be sent is in the log.
+    func publish(
+        _ change: LogFileEvent.Change, of name: String, path: String? = nil, bytes: Int? = nil, reason: String? = nil,
+        threshold: Threshold.Kind? = nil, limit: Int? = nil
+    ) {
+        let sequence = sequences[name, default: 0]
+        sequences[name] = sequence + 1
+        let event = LogFileEvent(
+            source: Self.source, sequence: sequence, name: name, change: change, date: .now, path: path, bytes: bytes,
+            reason: reason, threshold: threshold?.rawValue, limit: limit)
+        do {
+            try events?.publish(event)
+        } catch {
+            logger.warning("event not published", metadata: [LogKey.error: "\(error)"])
+        }
+    }
+}

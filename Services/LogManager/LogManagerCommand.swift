@@ -1,0 +1,98 @@
+package import ArgumentParser
+import MessageBus
+import Recording
+package import ServiceKit
+package import ZeroMQ
+
+/// log-manager's command line.
+@main
+package struct LogManagerCommand: ServiceCommand {
+    package static let program = Program.logManager
+    package static let configuration: CommandConfiguration = {
+        var configuration = commandConfiguration(
+            abstract: "Keeps account of finished log files, and removes them when they may go.",
+            discussion: """
+                Nothing is removed unless somebody asks for it, or --when-full says so.
+                """)
+        configuration.subcommands += [UsageCommand.self, ListCommand.self]
+        return configuration
+    }()
+
+    @OptionGroup package var options: ServiceOptions
+
+    @Option(help: ArgumentHelp("Listen to this recorder; may be repeated.", valueName: "endpoint"))
+    var subscribe: [Endpoint] = []
+
+    @Option(help: "Say so when files that are not uploaded exceed this (default: as it was set last).")
+    var pendingThreshold: ByteCount?
+
+    @Option(help: "Say so when all finished files exceed this (default: as it was set last).")
+    var totalThreshold: ByteCount?
+
+    @Option(help: "Say so when less than this is free on the disk (default: as it was set last).")
+    var minimumFree: ByteCount?
+
+    @Option(help: "Remove where --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
+    var whenFull: WhenFull?
+
+    @Option(help: "Compare the disk with the catalog this often (default: 5min).")
+    var rescanInterval: TimeSpan?
+
+    @Flag(help: "Print what --when-full would remove now, remove nothing, and exit.")
+    var dryRun = false
+
+    package init() {}
+
+    package func addFlags(to flags: inout FlagValues) {
+        flags.set("subscribe", all: subscribe)
+        flags.set("pending-threshold", pendingThreshold)
+        flags.set("total-threshold", totalThreshold)
+        flags.set("minimum-free", minimumFree)
+        flags.set("when-full", whenFull)
+        flags.set("rescan-interval", rescanInterval)
+    }
+
+    package func run() async throws {
+        var flags = options.flags
+        addFlags(to: &flags)
+        let status =
+            dryRun ? await DryRun.run(flags) : await ServiceRunner<Self>.run(flags: flags, checkOnly: options.check)
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+
+    package static func settings(reading reader: ConfigurationReader) throws -> LogManagerSettings {
+        try LogManagerSettings(reading: reader)
+    }
+
+    package static func check(_ settings: LogManagerSettings, _ configuration: ServiceConfiguration) async throws {
+        do {
+            _ = try SessionDirectory.sessions(in: configuration.dataDirectory)
+            try Catalog.check(in: configuration.dataDirectory)
+        } catch {
+            throw ServiceError(.inputOutput, "\(error)")
+        }
+    }
+
+    package static func publishingOptions(_ settings: LogManagerSettings) -> SocketOptions {
+        var options = SocketOptions.publishing
+        // Each file that is removed is an event, and a clean-up has thousands.
+        options.sendHighWaterMark = 10_000
+        return options
+    }
+
+    package static func start(_ settings: LogManagerSettings, on host: ServiceHost) async throws -> RunningService {
+        let subscriber = try await LogManagerService.subscriber(on: host, settings: settings)
+        let engine: LogEngine
+        do {
+            engine = try LogEngine(
+                settings: settings, data: host.configuration.dataDirectory, events: host.publisher,
+                health: host.health, logger: host.logger)
+            try await engine.begin()
+        } catch let error as RecordingError {
+            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
+        }
+        return RunningService(
+            router: RequestRouter(engine),
+            parts: { _ in [LogManagerService(engine: engine, subscriber: subscriber)] })
+    }
+}

@@ -1,0 +1,46 @@
+import Messages
+import MessageBus
+import ServiceKit
+import ServiceLifecycle
+import ZeroMQ
+
+/// Runs log-manager: hears of finished files, looks at the disk, and removes what the user's policy says.
+struct LogManagerService: Service {
+    let engine: LogEngine
+    let subscriber: Subscriber
+
+    /// Opens the socket that listens to the recorders.
+    static func subscriber(on host: ServiceHost, settings: LogManagerSettings) async throws -> Subscriber {
+        let subscriber = try Subscriber(context: host.context, thread: host.thread)
+        try await subscriber.subscribe(to: TopicArea.segment)
+        try await subscriber.subscribe(to: TopicArea.recording)
+        for endpoint in settings.subscribe { try await subscriber.connect(to: endpoint.description) }
+        return subscriber
+    }
+
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await pull() }
+            group.addTask { try await engine.watchDisk() }
+            group.addTask { try await engine.rescanRegularly() }
+            group.addTask { try await engine.cleanUpWhenFull() }
+            group.addTask {
+                try? await gracefulShutdown()
+                throw CancellationError()
+            }
+            // Each part runs until it is cancelled, so the first that ends, ends all.
+            do {
+                try await group.next()
+            } catch is CancellationError {}
+            group.cancelAll()
+        }
+    }
+
+    private func pull() async throws {
+        var batch = MessageBatch()
+        while true {
+            batch = try await subscriber.next(reusing: consume batch)
+            await engine.take(batch)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import GRDB
+import Recording
+import SystemPackage
+
+extension RecordingError {
+    /// What SQLite answered, and what a person can do about it.
+    /// - Parameter action: what was being done, to be read after "Could not".
+    init(_ error: any Error, action: String, catalog path: FilePath) {
+        if let error = error as? RecordingError {
+            self = error
+            return
+        }
+        let answer = error as? DatabaseError
+        let code: Code
+        let advice: String
+        switch answer?.resultCode {
+        case .SQLITE_FULL?:
+            (code, advice) = (.noSpace, "Nothing was changed. Free some space.")
+        case .SQLITE_READONLY?, .SQLITE_PERM?, .SQLITE_AUTH?, .SQLITE_CANTOPEN?:
+            (code, advice) = (.notPermitted, "Make the place writable for this user, or choose another data directory.")
+        case .SQLITE_BUSY?, .SQLITE_LOCKED?:
+            (code, advice) = (.locked, "Close the other program that has the database open.")
+        case .SQLITE_CORRUPT?, .SQLITE_NOTADB?, nil:
+            (code, advice) = (
+                .unreadable,
+                "It is left as it is. Put a backup in its place; or move the catalog directory away and start again, "
+                    + "which finds all files anew, but forgets which of them were uploaded."
+            )
+        default:
+            (code, advice) = (.inputOutput, "Look at the system's log for trouble with this disk.")
+        }
+        let reason = answer.map { $0.message ?? "\($0.resultCode)" } ?? "\(error)"
+        self.init(code, action: action, path: path, reason: reason, advice: advice)
+    }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import Messages
+import ServiceKit
+
+/// The `usage` subcommand: how much there is, as the running log-manager knows it.
+struct UsageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "usage", abstract: "Show how many files and bytes each log has, and what is free.")
+
+    @OptionGroup var options: ServiceOptions
+
+    @Option(help: "text, json, csv or ndjson.")
+    var format = ReportFormat.text
+
+    func run() async throws {
+        try await Report.print(with: options) { program in
+            let usage = try await program.ask(LogsUsage(logs: true))
+            if format == .json { return try Report.json(usage) }
+            let logs = usage.logs ?? []
+            let rows = Report(
+                columns: ["log", "files", "bytes", "pending files", "pending bytes", "oldest"],
+                rows: logs.map {
+                    [
+                        $0.name, "\($0.files)", "\($0.bytes)", "\($0.pendingFiles)", "\($0.pendingBytes)",
+                        $0.oldest?.utcText ?? "",
+                    ]
+                }, textColumns: [0, 5])
+            let total =
+                "\(ByteCount(bytes: usage.totalBytes).rounded) in finished files, \(ByteCount(bytes: usage.pendingUploadBytes).rounded) of "
+                + "them not uploaded; \(ByteCount(bytes: usage.currentBytes).rounded) being written; "
+                + "\(ByteCount(bytes: usage.freeBytes).rounded) free\n"
+            return try rows.text(format, values: logs) + (format == .text ? total : "")
+        }
+    }
+}

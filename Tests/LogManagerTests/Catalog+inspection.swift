@@ -1,0 +1,22 @@
+import GRDB
+
+@testable import LogManager
+
+extension Catalog {
+    /// What a pragma answers, as text; empty where it answers nothing.
+    func pragma(_ text: String) throws -> String {
+        try read { database in
+            try Row.fetchOne(database, sql: "PRAGMA \(text)").map { "\($0[0] as DatabaseValue)" } ?? ""
+        }.filter { $0 != "\"" }
+    }
+
+    /// Changes the database behind the catalog's back.
+    func execute(_ sql: String) throws {
+        try write { try $0.execute(sql: sql) }
+    }
+
+    /// How many receipts are kept.
+    func receiptCount() throws -> Int {
+        try read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM receipt") ?? 0 }
+    }
+}

@@ -1,0 +1,122 @@
+import FoundationEssentials
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What goes by itself, and what goes with its log.
+@Suite(.timeLimit(.minutes(2)))
+struct CleanUpTests {
+    /// Runs a log-manager with a session of six files of 10 bytes, one a second.
+    private func run(
+        options: [String: String] = [:],
+        _ body: @escaping @Sendable (LogManagerUnderTest, [String]) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { data in
+            let session = try FinishedSession(in: data)
+            let paths = try (1...6).map { try session.finish(bytes: 10, at: "2026-11-20T23:53:0\($0)Z") }
+            try await LogManagerUnderTest.run(in: data, options: options) { try await body($0, paths) }
+        }
+    }
+
+    @Test func nothingGoesByItself() async throws {
+        try await run(options: ["total-threshold": "30", "minimum-free": "1000TB"]) { manager, paths in
+            let there = try await manager.paths()
+            #expect(there == paths)
+            let health = manager.health.reply
+            #expect(health.status == .degraded && health.reasons.contains { $0.contains("free some space") })
+        }
+    }
+
+    @Test func theOldestGoWhereTheUserSaysSo() async throws {
+        try await run(options: ["total-threshold": "30", "when-full": "oldest"]) { manager, paths in
+            try await eventually("three files") { try await manager.paths() == Array(paths[3...]) }
+            #expect(try await manager.send(LogsUsage()).totalBytes == 30)
+            // Uploaded ones go first.
+            _ = try await manager.send(LogsMarkUploaded(paths: [paths[4]]))
+            _ = try await manager.send(LogsSetThresholds(totalBytes: 15))
+            try await eventually("one file") { try await manager.paths() == [paths[5]] }
+            try await eventually("the events") {
+                Array(manager.paths(.removed).suffix(2)) == [paths[4], paths[3]]
+            }
+            #expect(manager.events.filter { $0.change == .removed }.allSatisfy { $0.reason == "whenFull" })
+        }
+    }
+
+    @Test func onlyWhatWasUploadedGoesWhereTheUserSaysSo() async throws {
+        try await run(options: ["total-threshold": "30", "when-full": "uploaded-only"]) { manager, paths in
+            #expect(try await manager.paths() == paths)
+            try await eventually("a word about it") {
+                manager.health.reply.reasons.contains { $0.contains("lets nothing more go") }
+            }
+            _ = try await manager.send(LogsSetThresholds(totalBytes: 0))
+            _ = try await manager.send(LogsMarkUploaded(paths: [paths[1], paths[5]]))
+            _ = try await manager.send(LogsSetThresholds(totalBytes: 55))
+            #expect(try await manager.paths().contains(paths[0]))
+        }
+    }
+
+    @Test func theRoomOnTheDiskCounts() async throws {
+        // So much is never free: everything may go, and still it is not enough.
+        try await run(options: ["minimum-free": "1000TB", "when-full": "oldest"]) { manager, _ in
+            try await eventually("no file") { try await manager.paths().isEmpty }
+            try await eventually("a word about it") {
+                manager.health.reply.reasons.contains { $0.contains("lets nothing more go") }
+            }
+        }
+    }
+
+    @Test func aLogIsRemovedWithItsFilesOnlyWhereThatIsSaid() async throws {
+        try await run { manager, paths in
+            #expect(try await manager.refusal(LogsRemove(name: "phone_gyro"))?.data?.reason == "unknownLog")
+            _ = try await manager.send(LogsAdd(name: "phone_gyro"))
+            _ = try await manager.send(LogsAdd(name: "empty"))
+            let refusal = try #require(try await manager.refusal(LogsRemove(name: "phone_gyro")))
+            #expect(refusal.data?.reason == "wouldDelete")
+            #expect(refusal.message.contains("6 files of 60 bytes, 6 of them not uploaded"))
+            #expect(try await manager.send(LogsRemove(name: "empty")).removed.isEmpty)
+            let reply = try await manager.send(LogsRemove(name: "phone_gyro", deleteFiles: true))
+            #expect(reply.removed == paths)
+            #expect(try await manager.send(LogsNames()).names.isEmpty)
+            #expect(try await manager.send(LogsUsage()).totalBytes == 0)
+            let removed = try RemovedFile.read(in: Directory(manager.data.appending("recordings/s")))
+            #expect(removed.count == 6 && removed.allSatisfy { $0.reason == "logs.remove" && $0.sha256 != nil })
+            // A log that is gone may be added again.
+            _ = try await manager.send(LogsAdd(name: "phone_gyro"))
+        }
+    }
+
+    @Test func listsComeInPieces() async throws {
+        try await run { manager, paths in
+            let first = try await manager.send(LogsList(limit: 4))
+            #expect(first.files.map(\.path) == Array(paths[..<4]) && first.more == true)
+            let rest = try await manager.send(LogsList(after: paths[3]))
+            #expect(rest.files.map(\.path) == Array(paths[4...]) && rest.more == nil)
+            #expect(try await manager.send(LogsList(name: "other")).files.isEmpty)
+            #expect(try await manager.refusal(LogsList(limit: 0))?.data?.reason == "invalidParameter")
+            #expect(try await manager.refusal(LogsList(after: "../x"))?.data?.reason == "invalidParameter")
+        }
+    }
+
+    @Test func filesThatComeGoOrChangeAreNoticed() async throws {
+        try await run(options: ["rescan-interval": "1s"]) { manager, paths in
+            _ = try await manager.send(LogsMarkUploaded(paths: [paths[0], paths[1]]))
+            try FileManager.default.removeItem(atPath: manager.data.appending(paths[5]).string)
+            try Data(repeating: 0, count: 11).write(to: URL(filePath: manager.data.appending(paths[0]).string))
+            // Before it is noticed, it is not what was uploaded.
+            let outcome = try await manager.send(LogsRemoveUploaded(paths: [paths[0]]))
+            #expect(outcome.done.isEmpty || outcome.refused.isEmpty)
+            #expect(outcome.refused.count == 1)
+            let more = try FinishedSession("t", in: manager.data).finish(bytes: 5)
+            try await eventually("the disk's state") {
+                let usage = try await manager.send(LogsUsage())
+                return usage.totalBytes == 56 && usage.pendingUploadBytes == 46
+            }
+            let known = try await manager.paths()
+            #expect(Set(known) == Set(paths[..<5] + [more]))
+            #expect(try await manager.pending().contains(paths[0]))
+        }
+    }
+}

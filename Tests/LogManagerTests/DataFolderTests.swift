@@ -1,0 +1,277 @@
+import Glibc
+import Messages
+import Recording
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import LogManager
+
+@Suite(.timeLimit(.minutes(1)))
+struct DataFolderTests {
+    private static let name = "phone_gyro-20261120235301.json"
+    private static let other = "phone_gyro-20261120235302.json"
+
+    /// A data directory with a session that has two finished files, both in the catalog; and, beside it, a directory with
+    /// a file of the same name that is nobody's business.
+    private func withFiles(
+        _ body: (_ data: FilePath, _ session: StoredSession, _ outside: FilePath, _ files: [CatalogFile]) throws -> Void
+    ) throws {
+        try withTemporaryDirectory { root in
+            let data = root.appending("data")
+            let session = try StoredSession("s", in: data)
+            try session.write(Self.name)
+            try session.write(Self.other)
+            let outside = try StoredSession("s", in: root.appending("outside"))
+            try outside.write(Self.name)
+            let catalog = try Catalog(in: data)
+            let folder = try DataFolder(data)
+            _ = try catalog.reconcile(with: try folder.content(of: session.identifier), in: folder)
+            let files = try catalog.files(limit: 10)
+            #expect(files.map(\.name.description) == [Self.name, Self.other])
+            try body(data, session, outside.directory.directory.path, files)
+            #expect(outside.has(Self.name), "nothing outside is touched")
+        }
+    }
+
+    /// Removes the first file of two, which must be refused, and then looks whether the other one is as it was.
+    private func expectRefusal(
+        _ reason: String, of files: [CatalogFile], in data: FilePath, isWholeSession: Bool = false,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let folder = try DataFolder(data)
+        let look = folder.look(up: files[0].path)
+        let results = folder.remove(
+            isWholeSession ? files : [files[0]], of: files[0].session, reason: .removeUploaded, date: .now)
+        for (file, refusal) in results {
+            #expect(
+                refusal?.contains(reason) == true, "\(file.path): \(refusal ?? "removed")",
+                sourceLocation: sourceLocation)
+        }
+        if isWholeSession {
+            guard case .refused(let refusal) = look else {
+                Issue.record("it can be looked at", sourceLocation: sourceLocation)
+                return
+            }
+            #expect(refusal.contains(reason), sourceLocation: sourceLocation)
+        } else {
+            #expect(folder.look(up: files[1].path) == .found(files[1].identity), sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func aFileThatIsTheOneIsRemovedAndListed() throws {
+        try withFiles { data, session, _, files in
+            let results = try DataFolder(data).remove(
+                [files[0]], of: session.identifier, reason: .removeUploaded, date: .now)
+            #expect(results.map(\.refusal) == [nil])
+            #expect(!session.has(Self.name))
+            #expect(session.has(Self.other))
+            let removed = try RemovedFile.read(in: session.directory.directory)
+            #expect(removed.map(\.name) == [Self.name])
+            #expect(removed.map(\.reason) == ["removeUploaded"])
+        }
+    }
+
+    @Test func aFileThatIsGoneCountsAsRemoved() throws {
+        try withFiles { data, session, _, files in
+            unlink(session.path(of: Self.name).string)
+            let folder = try DataFolder(data)
+            let results = folder.remove(files, of: session.identifier, reason: .whenFull, date: .now)
+            #expect(results.map(\.refusal) == [nil, nil])
+            #expect(!session.has(Self.other))
+            #expect(folder.look(up: files[0].path) == .refused("it is not there"))
+        }
+    }
+
+    @Test(arguments: [
+        "recordings/../recordings/s/\(name)", "recordings/s/../s/\(name)", "/etc/passwd",
+        "../outside/recordings/s/\(name)", "recordings/s/session.json", "recordings/s/\(name)/",
+        "recordings//s/\(name)",
+    ])
+    func aForeignPathIsRefused(path: String) throws {
+        try withFiles { data, _, _, _ in
+            let folder = try DataFolder(data)
+            guard case .refused = folder.look(up: path) else {
+                Issue.record("\(path) is looked at")
+                return
+            }
+            #expect(folder.find(path) == nil)
+        }
+    }
+
+    @Test func aLinkInPlaceOfAFileIsRefused() throws {
+        try withFiles { data, session, outside, files in
+            unlink(session.path(of: Self.name).string)
+            #expect(symlink(outside.appending(Self.name).string, session.path(of: Self.name).string) == 0)
+            try expectRefusal("symbolic link", of: files, in: data)
+            #expect(session.has(Self.name))
+        }
+    }
+
+    @Test func aLinkInPlaceOfASessionIsRefused() throws {
+        try withFiles { data, session, outside, files in
+            let path = session.directory.directory.path
+            #expect(rename(path.string, path.string + ".old") == 0)
+            #expect(symlink(outside.string, path.string) == 0)
+            try expectRefusal("symbolic link", of: files, in: data, isWholeSession: true)
+            let folder = try DataFolder(data)
+            #expect(try folder.sessions().map(\.text) == ["s.old"])
+            #expect(folder.currentBytes(of: [session.identifier]) == 0)
+            #expect(try !folder.content(of: session.identifier).isThere)
+        }
+    }
+
+    @Test func aLinkInPlaceOfAllSessionsIsRefused() throws {
+        try withFiles { data, session, outside, files in
+            let recordings = data.appending("recordings")
+            #expect(rename(recordings.string, recordings.string + ".old") == 0)
+            #expect(symlink(outside.removingLastComponent().string, recordings.string) == 0)
+            try expectRefusal("symbolic link", of: files, in: data, isWholeSession: true)
+            let folder = try DataFolder(data)
+            #expect(throws: RecordingError.self) { try folder.sessions() }
+            // Nor is it forgotten what was known.
+            #expect(throws: RecordingError.self) { try folder.content(of: session.identifier) }
+        }
+    }
+
+    @Test func aFileWithASecondNameIsRefused() throws {
+        try withFiles { data, session, outside, files in
+            #expect(link(session.path(of: Self.name).string, outside.appending("kept").string) == 0)
+            try expectRefusal("2 names", of: files, in: data)
+            #expect(session.has(Self.name))
+        }
+    }
+
+    @Test func aReplacedFileIsRefused() throws {
+        try withFiles { data, session, _, files in
+            try session.write("phone_gyro-20261120235303.json", modified: files[0].identity.modified)
+            #expect(
+                rename(
+                    session.path(of: "phone_gyro-20261120235303.json").string, session.path(of: Self.name).string) == 0)
+            try expectRefusal("changed or replaced", of: files, in: data)
+            #expect(session.has(Self.name))
+        }
+    }
+
+    @Test func aChangedFileIsRefused() throws {
+        try withFiles { data, session, _, files in
+            try session.append(to: Self.name)
+            try expectRefusal("changed or replaced", of: files, in: data)
+            #expect(session.has(Self.name))
+        }
+    }
+
+    @Test func aDirectoryInPlaceOfAFileIsRefused() throws {
+        try withFiles { data, session, _, files in
+            unlink(session.path(of: Self.name).string)
+            #expect(mkdir(session.path(of: Self.name).string, 0o755) == 0)
+            try expectRefusal("not a file", of: files, in: data)
+        }
+    }
+
+    @Test func oneRefusalKeepsNoOtherFile() throws {
+        try withFiles { data, session, _, files in
+            try session.append(to: Self.name)
+            let results = try DataFolder(data).remove(files, of: session.identifier, reason: .whenFull, date: .now)
+            #expect(results.map { $0.refusal == nil } == [false, true])
+            #expect(session.has(Self.name))
+            #expect(!session.has(Self.other))
+            #expect(try RemovedFile.read(in: session.directory.directory).map(\.name) == [Self.other])
+        }
+    }
+
+    // MARK: What counts
+
+    @Test func inASessionThatIsOverEveryFinishedFileOfItsLogsCounts() throws {
+        try withTemporaryDirectory { data in
+            var session = try StoredSession("s", in: data, status: .failed)
+            try session.write(Self.name)
+            try session.write(Self.other)
+            try session.write("stranger-20261120235301.json")
+            try session.write("phone_gyro.json")
+            try session.list(Self.other)
+            let content = try DataFolder(data).content(of: session.identifier)
+            #expect(content.isOver && content.warning == nil)
+            let finished = content.files.filter(\.isFinished)
+            #expect(finished.map(\.name.description) == [Self.name, Self.other])
+            #expect(finished.map(\.sha256) == [nil, String(repeating: "0f", count: 32)])
+        }
+    }
+
+    @Test func inASessionThatIsNotOverOnlyListedFilesCount() throws {
+        try withTemporaryDirectory { data in
+            var session = try StoredSession("s", in: data, status: .running)
+            try session.write(Self.name)
+            try session.write(Self.other)
+            try session.list(Self.name, bytes: 39)
+            let content = try DataFolder(data).content(of: session.identifier)
+            #expect(!content.isOver)
+            #expect(content.files.filter(\.isFinished).map(\.name.description) == [Self.name])
+            // The hash is of a file of another size.
+            #expect(content.files.allSatisfy { $0.sha256 == nil })
+        }
+    }
+
+    @Test func withoutItsRecordNoFileOfASessionIsNew() throws {
+        try withTemporaryDirectory { data in
+            let session = try StoredSession("s", in: data)
+            try session.write(Self.name)
+            let folder = try DataFolder(data)
+            try session.write("session.json", bytes: 10)
+            let content = try folder.content(of: session.identifier)
+            #expect(content.files.map(\.isFinished) == [false])
+            #expect(content.warning?.contains("session.json can't be read") == true)
+            // A link to one that can be read is not followed.
+            let other = try StoredSession("t", in: data)
+            unlink(session.path(of: "session.json").string)
+            #expect(symlink(other.path(of: "session.json").string, session.path(of: "session.json").string) == 0)
+            #expect(try folder.content(of: session.identifier).warning != nil)
+            // No pipe is waited for.
+            unlink(session.path(of: "session.json").string)
+            #expect(mkfifo(session.path(of: "session.json").string, 0o644) == 0)
+            #expect(try folder.content(of: session.identifier).warning != nil)
+        }
+    }
+
+    @Test func currentBytesAreThoseOfFilesBeingWritten() throws {
+        try withTemporaryDirectory { data in
+            let session = try StoredSession("s", in: data, status: .running)
+            let folder = try DataFolder(data)
+            try session.write(Self.name, bytes: 1000)
+            try session.write("report.json", bytes: 1000)
+            #expect(folder.currentBytes(of: [session.identifier]) == 0)
+            try session.write("phone_gyro.json", bytes: 30)
+            try session.write("watch_gyro.csv", bytes: 4)
+            #expect(folder.currentBytes(of: [session.identifier]) == 34)
+            try session.append(to: "phone_gyro.json")
+            #expect(folder.currentBytes(of: [session.identifier]) == 35)
+            #expect(rename(session.path(of: "phone_gyro.json").string, session.path(of: Self.other).string) == 0)
+            #expect(folder.currentBytes(of: [session.identifier]) == 4)
+            #expect(folder.currentBytes(of: [try SessionIdentifier("nobody")]) == 0)
+            #expect(try #require(folder.freeBytes()) > 0)
+        }
+    }
+
+    /// What was listed is used again as long as nothing came or went, however the system's clock ticks.
+    @Test func namesAreListedAgainWhereTheDirectoryMayHaveChanged() throws {
+        try withTemporaryDirectory { data in
+            let session = try StoredSession("s", in: data, status: .running)
+            let folder = try #require(try DataFolder(data).open(session.identifier))
+            try session.write("phone_gyro.json")
+            let changed = try folder.entriesChanged()
+            let early = CurrentFiles(
+                in: folder, known: nil, now: WallTime(nanosecondsSince1970: changed + 1))
+            let late = CurrentFiles(
+                in: folder, known: nil, now: WallTime(nanosecondsSince1970: changed + 1_000_000_000))
+            let names = session.directory.directory.path
+            let time = timespec(tv_sec: Int(changed / 1_000_000_000), tv_nsec: Int(changed % 1_000_000_000))
+            try session.write("watch_gyro.json")
+            // As if it had come in the same tick.
+            #expect(utimensat(AT_FDCWD, names.string, [time, time], 0) == 0)
+            #expect(CurrentFiles(in: folder, known: early, now: .now)?.names.count == 2)
+            #expect(CurrentFiles(in: folder, known: late, now: .now)?.names.count == 1)
+            try session.write("a.json")
+            #expect(CurrentFiles(in: folder, known: late, now: .now)?.names.count == 3)
+        }
+    }
+}

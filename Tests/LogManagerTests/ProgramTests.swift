@@ -1,0 +1,100 @@
+import FoundationEssentials
+import SystemPackage
+import TestSupport
+import Testing
+
+/// The real program, as a person uses it.
+@Suite(.timeLimit(.minutes(2)))
+struct ProgramTests {
+    private func run(
+        _ arguments: [String], _ body: @Sendable (ProgramUnderTest, FilePath, [String]) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { data in
+            let session = try FinishedSession(in: data)
+            let paths = try (1...3).map { try session.finish(bytes: 1_000, at: "2026-11-20T23:53:0\($0)Z") }
+            try await ProgramUnderTest.run(
+                "log-manager", arguments: ["--data", data.string] + ProgramUnderTest.anyPorts + arguments
+            ) { try await body($0, data, paths) }
+        }
+    }
+
+    /// What a subcommand prints.
+    private func output(_ arguments: String...) async throws -> String {
+        try await ProgramUnderTest.run("log-manager", arguments: arguments) { program in
+            let programEnd = try await program.end()
+            #expect(programEnd == .exited(0))
+            return program.standardOutput
+        }
+    }
+
+    @Test func usageAndListArePrinted() async throws {
+        try await run([]) { manager, _, paths in
+            let reply = try await manager.ready().reply
+            let usage = try await output("usage", "--reply", reply)
+            #expect(usage.hasPrefix("log         files  bytes  pending files  pending bytes  oldest\n"))
+            #expect(usage.contains("phone_gyro      3   3000              3           3000  2026-11-20T23:53:01"))
+            #expect(usage.contains("3.0 kB in finished files, 3.0 kB of them not uploaded"))
+            #expect(try await output("usage", "--reply", reply, "--format", "json").contains(#""totalBytes":3000"#))
+            let csv = try await output("list", "--reply", reply, "--format", "csv").split(separator: "\n")
+            #expect(csv.first == "path,bytes,finished,uploaded")
+            #expect(csv.dropFirst().map { String($0.prefix { $0 != "," }) } == paths)
+            let lines = try await output("list", "--pending", "--reply", reply, "--format", "ndjson")
+            #expect(lines.split(separator: "\n").count == 3 && lines.contains(#""uploaded":false"#))
+            try manager.send(.terminate)
+            let managerEnd = try await manager.end()
+            #expect(managerEnd == .exited(0))
+        }
+    }
+
+    @Test func aSecondOneOnTheDataDirectoryIsRefused() async throws {
+        try await run([]) { manager, data, _ in
+            _ = try await manager.ready()
+            try await ProgramUnderTest.run(
+                "log-manager", arguments: ["--data", data.string] + ProgramUnderTest.anyPorts
+            ) { second in
+                let secondEnd = try await second.end()
+                #expect(secondEnd == .exited(78))
+                #expect(second.standardError.contains("a log-manager uses it"))
+            }
+        }
+    }
+
+    @Test func aDryRunRemovesNothing() async throws {
+        try await run(["--dry-run", "--when-full", "oldest", "--total-threshold", "1500B"]) { program, data, paths in
+            let programEnd = try await program.end()
+            #expect(programEnd == .exited(0))
+            let text = program.standardOutput
+            #expect(text.contains(paths[0]) && text.contains(paths[1]) && !text.contains(paths[2]))
+            #expect(text.contains("2 files of 2.0 kB would be removed; nothing was"))
+            for path in paths { #expect(FileManager.default.fileExists(atPath: data.appending(path).string)) }
+        }
+    }
+
+    @Test func aSpoiledCatalogIsFoundByACheck() async throws {
+        try await withTemporaryDirectory { data in
+            for _ in 0..<2 { try FinishedSession("s\(UInt32.random(in: 0...9_999))", in: data).finish() }
+            try await ProgramUnderTest.run(
+                "log-manager", arguments: ["--data", data.string] + ProgramUnderTest.anyPorts
+            ) { manager in
+                _ = try await manager.ready()
+                try manager.send(.terminate)
+                let end = try await manager.end()
+                #expect(end == .exited(0))
+            }
+            #expect(try await check(data).0 == .exited(0))
+            let catalog = data.appending("catalog/catalog.sqlite").string
+            let whole = try Data(contentsOf: URL(filePath: catalog))
+            // All but the header, which says what it is.
+            try (whole.prefix(100) + Data(repeating: 0xA5, count: whole.count - 100)).write(to: URL(filePath: catalog))
+            let (end, text) = try await check(data)
+            #expect(end == .exited(74) && text.contains("Put a backup in its place"))
+        }
+    }
+
+    private func check(_ data: FilePath) async throws -> (ProgramEnd, String) {
+        try await ProgramUnderTest.run("log-manager", arguments: ["--data", data.string, "--check"]) { program in
+            let end = try await program.end()
+            return (end, program.standardOutput + program.standardError)
+        }
+    }
+}
