@@ -68,9 +68,13 @@ final class Catalog {
         // Somebody may look into the database with another program; log-manager is the only one that writes.
         configuration.busyMode = .timeout(2)
         configuration.prepareDatabase { database in
-            // Not by `journalMode`, which makes commits wait for no disk.
+            // Not by `journalMode`, which makes commits wait for no disk. What was committed goes into the database in small
+            // parts, since a commit waits for that.
             try database.execute(
-                sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384")
+                sql: """
+                    PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 150;
+                    PRAGMA cache_size = -16384
+                    """)
         }
         return configuration
     }

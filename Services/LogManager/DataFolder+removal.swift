@@ -11,7 +11,10 @@ extension DataFolder {
     ) -> [(file: CatalogFile, refusal: String?)] {
         let folder: SessionFolder
         do throws(Refusal) {
-            guard let opened = try open(session) else { return files.map { ($0, nil) } }
+            guard let opened = try open(session) else {
+                // The directory is gone, and its files with it; or all is, because a disk is not mounted.
+                return files.map { ($0, hasRecordings ? nil : "there are no recordings: is the disk mounted?") }
+            }
             folder = opened
         } catch {
             return files.map { ($0, error.description) }

@@ -24,7 +24,8 @@ enum DryRun {
             return .done
         } catch {
             StandardStream.error.print("log-manager: \(error)\n")
-            return ExitStatus(error)
+            guard let error = error as? RecordingError else { return ExitStatus(error) }
+            return error.code == .locked ? .badConfiguration : .inputOutput
         }
     }
 }

@@ -31,10 +31,12 @@ actor FileWorker {
     func remove(
         _ files: [CatalogFile], reason: RemovalReason, date: WallTime
     ) -> [(file: CatalogFile, refusal: String?)] {
-        var results: [(file: CatalogFile, refusal: String?)] = []
+        var refusals: [Int64: String] = [:]
         for (session, files) in Dictionary(grouping: files, by: \.session).sorted(by: { $0.key < $1.key }) {
-            results += folder.remove(files, of: session, reason: reason, date: date)
+            for (file, refusal) in folder.remove(files, of: session, reason: reason, date: date) {
+                refusals[file.id] = refusal
+            }
         }
-        return results
+        return files.map { ($0, refusals[$0.id]) }
     }
 }

@@ -38,11 +38,7 @@ extension LogEngine {
             for segment in segments { try add(segment) }
             for (name, event) in sessions {
                 guard let session = try? SessionIdentifier(name) else { continue }
-                if event.mayHaveFinished {
-                    try await rescan(session)
-                } else {
-                    openSessions.insert(session)
-                }
+                if event.mayHaveFinished || !openSessions.contains(session) { try await rescan(session) }
             }
             try evaluate()
         } catch {
@@ -109,7 +105,7 @@ extension LogEngine {
 
     private func rescan(_ session: SessionIdentifier, isStart: Bool = false) async throws {
         let content = try await worker.content(of: session)
-        if content.isOver { openSessions.remove(session) } else { openSessions.insert(session) }
+        if content.isThere, !content.isOver { openSessions.insert(session) } else { openSessions.remove(session) }
         if let warning = content.warning {
             logger.warning("files left alone", metadata: ["session": "\(session)", LogKey.error: "\(warning)"])
         }

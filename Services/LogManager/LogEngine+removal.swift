@@ -8,9 +8,13 @@ import ZeroMQ
 /// state that the next start completes.
 extension LogEngine {
     /// How many files go at once: between pieces others have their turn.
-    private static let pieceSize = 256
+    private static let pieceSize = 128
     /// How long cleaning up rests where nothing more may go.
     private static let cleanUpPause = TimeSpan.seconds(30)
+    /// How long a request may remove files: its asker must hear of it before the time for an answer is over.
+    static let requestLimit = TimeSpan.seconds(20)
+    /// What a file takes up on the disk is a multiple of this.
+    private static let blockSize = 4_096
 
     /// What became of files that were to be removed.
     struct RemovalOutcome {
@@ -25,10 +29,13 @@ extension LogEngine {
         }
         return try await exclusively {
             let plan = RemovalPlan(freeing: self.catalog.usage.totalBytes - request.bytes)
+            let deadline = MonotonicClock.now + Self.requestLimit.nanoseconds
             let removed = try await self.removeAll(
-                isUploaded: WhenFull.oldest.isUploaded, log: nil, plan: plan, reason: .removeOldAndUploaded)
+                isUploaded: WhenFull.oldest.isUploaded, log: nil, plan: plan, reason: .removeOldAndUploaded,
+                until: deadline)
             let totalBytes = self.catalog.usage.totalBytes
             guard totalBytes <= request.bytes else {
+                try Self.checkTime(deadline, removed: removed.count)
                 throw RequestError(
                     .notEnough,
                     "\(removed.count) files were removed, and \(totalBytes) bytes are left, more than \(request.bytes): "
@@ -43,17 +50,23 @@ extension LogEngine {
         var next: Int64 = 0
         for await _ in full {
             guard settings.whenFull != .nothing, isFull, MonotonicClock.now >= next else { continue }
+            var isStuck = true
             do {
                 let removed = try await exclusively {
                     try await self.removeAll(
                         isUploaded: self.settings.whenFull.isUploaded, log: nil,
-                        plan: RemovalPlan(freeing: self.bytesToFree), reason: .whenFull)
+                        plan: RemovalPlan(freeing: self.bytesToFree, unit: self.isTooMuch ? 1 : Self.blockSize),
+                        reason: .whenFull)
                 }
                 if !removed.isEmpty { logger.notice("cleaned up", metadata: ["files": "\(removed.count)"]) }
+                isStuck = removed.isEmpty
             } catch {
                 noteCatalogFailure(error)
             }
-            if isFull {
+            noteRoom()
+            if !isFull {
+                health.clear("full")
+            } else if isStuck {
                 // What could not go now will hardly go a second later.
                 next = MonotonicClock.now + Self.cleanUpPause.nanoseconds
                 health.report(
@@ -61,8 +74,6 @@ extension LogEngine {
                     "\(ByteCount(bytes: bytesToFree)) too much is on the disk, and --when-full \(settings.whenFull) "
                         + "lets nothing more go: free some space, or upload",
                     for: "full")
-            } else {
-                health.clear("full")
             }
         }
         throw CancellationError()
@@ -98,41 +109,69 @@ extension LogEngine {
     }
 
     /// Removes files, oldest first, until a plan says that it is enough; without one, all of them.
-    /// - Parameter isUploaded: whose turn it is, in this order.
+    /// - Parameters:
+    ///   - isUploaded: whose turn it is, in this order.
+    ///   - deadline: when to stop at the latest, on `MonotonicClock`.
     func removeAll(
-        isUploaded order: [Bool], log: LogName?, plan: RemovalPlan = RemovalPlan(freeing: .max), reason: RemovalReason
+        isUploaded order: [Bool], log: LogName?, plan: RemovalPlan = RemovalPlan(freeing: .max), reason: RemovalReason,
+        until deadline: Int64 = .max
     ) async throws -> [String] {
         var plan = plan
         var removed: [String] = []
         var refused: [CatalogFile] = []
         // Those stay in the ledger until the end: they would come up again and again.
         defer { takeBack(refused) }
-        for isUploaded in order {
-            while !plan.isEnough, !Task.isCancelled {
-                let files = try catalog.oldest(isUploaded: isUploaded, log: log, limit: Self.pieceSize)
-                if files.isEmpty { break }
-                let piece = Array(files.prefix(plan.take(from: files.map(\.bytes))))
-                for (file, refusal) in try await removePiece(piece, reason: reason) {
-                    if refusal == nil {
-                        removed.append(file.path)
-                    } else {
-                        plan.putBack(file.bytes)
-                        refused.append(file)
-                    }
+        while !plan.isEnough, !Task.isCancelled, MonotonicClock.now < deadline {
+            // Asked anew for each piece: what is marked in the meantime goes before what is not.
+            var files: [CatalogFile] = []
+            for isUploaded in order where files.isEmpty {
+                files = try catalog.oldest(isUploaded: isUploaded, log: log, limit: Self.pieceSize)
+            }
+            if files.isEmpty { break }
+            let piece = Array(files.prefix(plan.take(from: files.map(\.bytes))))
+            let results = try await removePiece(piece, reason: reason)
+            for (file, refusal) in results {
+                if refusal == nil {
+                    removed.append(file.path)
+                } else {
+                    plan.putBack(file.bytes)
+                    refused.append(file)
                 }
             }
+            // Those that were gone already have freed nothing.
+            let handled = Set(results.map(\.file.id))
+            for file in piece where !handled.contains(file.id) { plan.putBack(file.bytes) }
         }
         return removed
+    }
+
+    /// Refuses where the time for a removal was over before it was done.
+    static func checkTime(_ deadline: Int64, removed count: Int) throws(RequestError) {
+        guard MonotonicClock.now >= deadline else { return }
+        throw RequestError(.timedOut, "\(count) files were removed so far, and there are more; ask again to go on")
     }
 
     /// Removes these files.
     func remove(_ files: [CatalogFile], reason: RemovalReason) async throws -> RemovalOutcome {
         var outcome = RemovalOutcome()
         var rest = files[...]
+        let deadline = MonotonicClock.now + Self.requestLimit.nanoseconds
         while !rest.isEmpty {
+            guard MonotonicClock.now < deadline, !Task.isCancelled else {
+                outcome.refused += rest.map {
+                    LogFileOutcome.Refusal(path: $0.path, reason: "there was no time for it; ask again")
+                }
+                break
+            }
             let piece = Array(rest.prefix(Self.pieceSize))
             rest = rest.dropFirst(piece.count)
-            for (file, refusal) in try await removePiece(piece, reason: reason) {
+            let results = try await removePiece(piece, reason: reason)
+            let handled = Set(results.map(\.file.id))
+            for file in piece where !handled.contains(file.id) {
+                outcome.refused.append(
+                    LogFileOutcome.Refusal(path: file.path, reason: "it was unmarked or removed in the meantime"))
+            }
+            for (file, refusal) in results {
                 if let refusal {
                     outcome.refused.append(LogFileOutcome.Refusal(path: file.path, reason: refusal))
                     takeBack([file])

@@ -1,6 +1,7 @@
 import Messages
 import Recording
 import ServiceKit
+import ZeroMQ
 
 /// What is asked.
 extension LogEngine {
@@ -50,7 +51,11 @@ extension LogEngine {
         var removed: [String] = []
         if usage.files > 0 {
             removed = try await exclusively {
-                try await self.removeAll(isUploaded: [true, false], log: log, reason: .logRemoved)
+                let deadline = MonotonicClock.now + Self.requestLimit.nanoseconds
+                let removed = try await self.removeAll(
+                    isUploaded: [true, false], log: log, reason: .logRemoved, until: deadline)
+                try Self.checkTime(deadline, removed: removed.count)
+                return removed
             }
         }
         try catalog.remove(log)
@@ -91,12 +96,17 @@ extension LogEngine {
 
     func mark(_ request: LogsMarkUploaded) async throws -> LogFileOutcome {
         try await change(request.paths, .marked) { files in
-            try self.catalog.mark(files, receipt: request.receipt, date: .now)
+            let now = WallTime.now
+            return try self.usingReserve { () throws(RecordingError) in
+                try self.catalog.mark(files, receipt: request.receipt, date: now)
+            }
         }
     }
 
     func unmark(_ request: LogsUnmarkUploaded) async throws -> LogFileOutcome {
-        try await change(request.paths, .unmarked) { try self.catalog.unmark($0) }
+        try await change(request.paths, .unmarked) { files in
+            try self.usingReserve { () throws(RecordingError) in try self.catalog.unmark(files) }
+        }
     }
 
     private func change(
@@ -173,7 +183,7 @@ extension LogEngine {
     func usage(_ request: LogsUsage) async throws -> LogsUsage.Reply {
         let usage = catalog.usage
         let logs = try request.logs == true ? catalog.usagePerLog() : nil
-        let (currentBytes, freeBytes) = await worker.look(at: openSessions.sorted())
+        let (currentBytes, freeBytes) = await looker.look(at: openSessions.sorted())
         return LogsUsage.Reply(
             pendingUploadBytes: usage.pendingBytes, totalBytes: usage.totalBytes, currentBytes: currentBytes,
             freeBytes: freeBytes ?? 0, logs: logs)

@@ -37,12 +37,17 @@ extension LogEngine {
                     .threshold, of: LogFileEvent.allLogs, bytes: value, threshold: threshold.kind, limit: limit)
             }
         }
-        if isFull { becomesFull.yield() }
+        if isFull { becomesFull.yield() } else { health.clear("full") }
         noteHealth()
     }
 
     /// Whether there is more than the user's policy leaves.
     var isFull: Bool { bytesToFree > 0 }
+
+    /// Whether the files are too much by their own sizes, and not only for the disk.
+    var isTooMuch: Bool {
+        catalog.thresholds.totalBytes > 0 && catalog.usage.totalBytes > catalog.thresholds.totalBytes
+    }
 
     /// How many bytes have to go so that no threshold of all files or of room is crossed.
     var bytesToFree: Int { bytesToFree(by: catalog.thresholds) }

@@ -28,7 +28,10 @@ actor LogEngine {
     let health: Health
     let logger: Logger
     let thread: SocketThread
+    /// Lists directories and removes files.
     let worker: FileWorker
+    /// Looks at what is being written, and does not wait for a removal.
+    let looker: FileWorker
 
     /// Sessions that are not over.
     var openSessions: Set<SessionIdentifier> = []
@@ -54,13 +57,26 @@ actor LogEngine {
         lock = try DataLock.acquire(in: data, directory: Catalog.directoryName, for: Program.logManager.rawValue)
         reserve = DiskReserve(in: Directory(data.appending(Catalog.directoryName)))
         folder = try DataFolder(data)
-        catalog = try Catalog(in: data)
+        catalog = try Self.catalog(in: data, reserve)
         self.events = events
         self.health = health
         self.logger = logger
         thread = try SocketThread(name: "catalog")
         worker = try FileWorker(folder: folder)
+        looker = try FileWorker(folder: folder)
         (full, becomesFull) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Opens the catalog, with the room that was kept for it where the disk is full.
+    private static func catalog(in data: FilePath, _ reserve: DiskReserve) throws(RecordingError) -> Catalog {
+        do {
+            return try Catalog(in: data)
+        } catch {
+            // SQLite calls a full disk an I/O error where it can't make the files beside its database.
+            guard error.code == .noSpace || error.code == .inputOutput, reserve.isThere else { throw error }
+            try reserve.release()
+            return try Catalog(in: data)
+        }
     }
 
     /// Completes what an end in the middle left, and compares the catalog with the disk.

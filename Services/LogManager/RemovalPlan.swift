@@ -2,10 +2,14 @@
 struct RemovalPlan: Hashable, Sendable {
     /// Bytes that are still to be freed; negative where more was freed.
     private(set) var bytesLeft: Int
+    /// A file frees a multiple of so many bytes.
+    private let unit: Int
 
     /// Nothing was freed yet.
-    init(freeing bytes: Int) {
+    /// - Parameter unit: the size of the disk's blocks, where it is about room on the disk; 1 where sizes count.
+    init(freeing bytes: Int, unit: Int = 1) {
         bytesLeft = bytes
+        self.unit = unit
     }
 
     /// Whether nothing more has to go.
@@ -16,7 +20,7 @@ struct RemovalPlan: Hashable, Sendable {
         var count = 0
         for size in sizes {
             if isEnough { break }
-            bytesLeft -= size
+            bytesLeft -= freed(by: size)
             count += 1
         }
         return count
@@ -24,6 +28,8 @@ struct RemovalPlan: Hashable, Sendable {
 
     /// Notes that a file which was taken could not be removed after all.
     mutating func putBack(_ bytes: Int) {
-        bytesLeft += bytes
+        bytesLeft += freed(by: bytes)
     }
+
+    private func freed(by bytes: Int) -> Int { (bytes + unit - 1) / unit * unit }
 }
