@@ -43,7 +43,7 @@ struct CrashLabCommand: AsyncParsableCommand {
             thread: try SocketThread(name: "lab"))
         Console.say("seed \(seed), sessions in \(directory)")
 
-        let all: [any Experiment] = selfTest ? [SelfTest()] : Self.experiments
+        let all: [any Experiment] = selfTest ? [SelfTest(), CustodySelfTest()] : Self.experiments
         let unknown = only.filter { name in !all.contains { $0.name == name } }
         guard unknown.isEmpty else {
             throw ValidationError("there is no \(unknown.joined(separator: ", ")): \(all.map(\.name))")
@@ -71,6 +71,7 @@ struct CrashLabCommand: AsyncParsableCommand {
         LostBatches(part: 0.05),
         PowerCuts(part: 1.5),
         FailingCalls(part: 0.5),
+        Custody(),
         CutLogs(part: 1.5),
         BitFlips(part: 1.5),
         FullDisk(),

@@ -103,6 +103,17 @@ static void set_up(void) {
 // MARK: Paths
 
 static bool make_absolute(int directory, const char *path, char *to) {
+    static const char open_files[] = "/proc/self/fd/";
+    if (strncmp(path, open_files, sizeof open_files - 1) == 0) {
+        // What lies in a directory that is held open: its number, and the path from there on.
+        char *rest;
+        long number = strtol(path + sizeof open_files - 1, &rest, 10);
+        if (rest != path + sizeof open_files - 1 && rest[0] == '/' && rest[1] && number >= 0 &&
+            number < MAXIMUM_DESCRIPTORS) {
+            directory = (int)number;
+            path = rest + 1;
+        }
+    }
     if (path[0] == '/') return snprintf(to, MAXIMUM_PATH, "%s", path) < MAXIMUM_PATH;
     char base[MAXIMUM_PATH];
     if (directory == AT_FDCWD) {

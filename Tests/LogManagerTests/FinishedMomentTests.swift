@@ -23,7 +23,7 @@ struct FinishedMomentTests {
     }
 
     @Test func aStampThatIsNoDateOfOursSaysNothing() throws {
-        #expect(try moment("99991231235959", modified: "2026-11-20T22:53:01.5Z") == "2026-11-20T22:53:01.500000Z")
-        #expect(try moment("00000000000000", modified: "2026-11-20T22:53:01.5Z") == "2026-11-20T22:53:01.500000Z")
+        #expect(try moment("99991231235959", modified: "2026-11-20T22:53:01.5Z") == "1970-01-01T00:00:00.000000Z")
+        #expect(try moment("00000000000000", modified: "2026-11-20T22:53:01.5Z") == "1970-01-01T00:00:00.000000Z")
     }
 }

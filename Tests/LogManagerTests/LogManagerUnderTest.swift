@@ -76,7 +76,7 @@ final class LogManagerUnderTest: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { service in
                 service.addTask { try await group.run() }
                 try await manager.join { try host.publisher.publish($0) }
-                try await withTimeLimit(.seconds(30), "the test") { try await body(manager) }
+                try await withTimeLimit(.seconds(55), "the test") { try await body(manager) }
                 await group.triggerGracefulShutdown()
                 try await service.waitForAll()
             }

@@ -81,7 +81,7 @@ final class RecorderUnderTest: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { service in
                 service.addTask { try await group.run() }
                 try await recorder.events.join { try host.publisher.publish($0) }
-                try await withTimeLimit(.seconds(30), "the test") { try await body(recorder) }
+                try await withTimeLimit(.seconds(55), "the test") { try await body(recorder) }
                 await group.triggerGracefulShutdown()
                 try await service.waitForAll()
             }

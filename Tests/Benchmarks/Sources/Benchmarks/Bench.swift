@@ -142,6 +142,129 @@ struct Bench {
         }
     }
 
+    /// The size of the files that are removed: an empty JSON array.
+    private static let fileSize = 3
+
+    /// How long log-manager takes to answer while it removes many files.
+    struct Removal {
+        /// From the program's start to its ready line: it has looked at every file by then.
+        var start: Double
+        /// From the request to its answer, in seconds.
+        var removal: Double
+        var megabytes: Double
+        /// The answers to what was asked meanwhile, in seconds.
+        var answers: [(method: String, seconds: [Double])]
+    }
+
+    /// Removes finished files of a few bytes, while others ask one thing after the other. A fifth of what there is stays.
+    func removal(files: Int) async throws -> Removal {
+        try await withDirectory { directory in
+            let sessions = 5
+            // The last one's files stay, but for those of them that are marked meanwhile and so go first.
+            for session in 0..<sessions {
+                try finish(session, files: files / (sessions - 1), in: directory)
+            }
+            let left = files / (sessions - 1)
+            let start = MonotonicClock.now
+            let (child, client) = try logManager(in: directory)
+            defer { child.end() }
+            let ready = Double(MonotonicClock.now - start) / 1e9
+            let clock = MonotonicClock.now
+            var removal = Removal(start: ready, removal: 0, megabytes: 0, answers: [])
+            removal.answers = try await withThrowingTaskGroup(of: (String, [Double])?.self) { tasks in
+                addAsker(of: client.endpoint, to: &tasks) { _ in LogsUsage() }
+                addAsker(of: client.endpoint, to: &tasks) { _ in ServiceHealth() }
+                addAsker(of: client.endpoint, to: &tasks) { _ in LogsNeedingUpload(limit: 100) }
+                addAsker(of: client.endpoint, to: &tasks) { number in
+                    let name = Self.finishedName(left - 1 - number % left)
+                    return LogsMarkUploaded(paths: ["recordings/bench-\(sessions - 1)/\(name)"])
+                }
+                tasks.addTask {
+                    // A request is cut off after half a minute, and what is left may be asked for again.
+                    while true {
+                        do {
+                            _ = try await client.send(
+                                LogsRemoveOldAndUploaded(bytes: left * Self.fileSize), timeout: .seconds(60))
+                            return nil
+                        } catch let error as RequestError where error.data?.reason == "timedOut" {}
+                    }
+                }
+                var answers: [(String, [Double])] = []
+                while let answer = try await tasks.next() {
+                    if let answer {
+                        answers.append(answer)
+                    } else {
+                        removal.removal = Double(MonotonicClock.now - clock) / 1e9
+                        tasks.cancelAll()
+                    }
+                }
+                return answers.sorted { $0.0 < $1.0 }
+            }
+            removal.megabytes = try child.usage().peakMegabytes
+            return removal
+        }
+    }
+
+    /// Asks again and again on a socket of its own until it is cancelled.
+    private func addAsker<Question: Request>(
+        of endpoint: String, to tasks: inout ThrowingTaskGroup<(String, [Double])?, any Error>,
+        _ request: @escaping @Sendable (Int) -> Question
+    ) {
+        tasks.addTask {
+            let client = try RequestClient(context: context, thread: thread, endpoint: endpoint)
+            var answers: [Double] = []
+            while !Task.isCancelled {
+                let start = MonotonicClock.now
+                do {
+                    _ = try await client.send(request(answers.count), timeout: .seconds(30))
+                } catch is CancellationError {
+                    break
+                }
+                answers.append(Double(MonotonicClock.now - start) / 1e9)
+            }
+            return (Question.method, answers)
+        }
+    }
+
+    /// Makes a session that is over, with finished files.
+    private func finish(_ session: Int, files: Int, in directory: String) throws {
+        let path = "\(directory)/recordings/bench-\(session)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let record = """
+            {"schema":"session.v1","session":"bench-\(session)","task":"","step":"","streams":["bench/"],"format":"json",\
+            "root":"array","status":"finished","startDate":"2026-11-01T00:00:00Z","steps":[],"pauses":[],"limits":{},\
+            "restarts":[],"failures":[],"clocks":[],"logs":[{"name":"bench_signal","device":"bench","stream":"signal",\
+            "fields":["uptime","x"],"epochs":[],"files":[],"gaps":[],"isEndKnown":true,\
+            "counts":{"written":0,"paused":0,"recovered":0,"duplicates":0}}]}
+            """
+        try Data(record.utf8).write(to: URL(filePath: "\(path)/session.json"))
+        for file in 0..<files {
+            let descriptor = open("\(path)/\(Self.finishedName(file))", O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+            guard descriptor >= 0, write(descriptor, "[]\n", Self.fileSize) == Self.fileSize else {
+                throw Child.Failure(description: "a file can't be made in \(path)")
+            }
+            close(descriptor)
+        }
+    }
+
+    /// The n-th finished file of a day: one in each second.
+    private static func finishedName(_ number: Int) -> String {
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let time = two(number / 3_600 % 24) + two(number / 60 % 60) + two(number % 60)
+        return "bench_signal-202611\(two(1 + number / 86_400))\(time).json"
+    }
+
+    private func logManager(in directory: String) throws -> (Child, RequestClient) {
+        let child = try Child(
+            "\(programs)/log-manager",
+            [
+                "--data", directory, "--subscribe", "tcp://127.0.0.1:9", "--publish", "tcp://127.0.0.1:*", "--reply",
+                "tcp://127.0.0.1:*", "--log-level", "error",
+            ])
+        let ready = try WireCoding.decode(Ready.self, from: child.line().utf8)
+        return (child, try RequestClient(context: context, thread: thread, endpoint: ready.reply))
+    }
+
     private func sending(_ wire: Wire, _ samples: Int) -> [String] {
         ["send", "--wire", wire.kind.rawValue, "--batch", "\(wire.batch)", "--samples", "\(samples)"]
     }

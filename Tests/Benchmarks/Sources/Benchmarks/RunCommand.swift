@@ -26,8 +26,12 @@ struct RunCommand: AsyncParsableCommand {
     @Option(parsing: .upToNextOption, help: "Samples a message for throughput: 100, 1.")
     var batches: [Int] = [100, 1]
 
-    @Option(parsing: .upToNextOption, help: "Measure these alone: throughput, latency, idle, recovery, memory.")
+    @Option(
+        parsing: .upToNextOption, help: "Measure these alone: throughput, latency, idle, recovery, memory, removal.")
     var only: [String] = ["throughput", "latency", "idle", "recovery"]
+
+    @Option(help: "How many files are removed.")
+    var files = 100_000
 
     func run() async throws {
         let bench = try Bench(programs: programs, directory: directory)
@@ -36,6 +40,7 @@ struct RunCommand: AsyncParsableCommand {
         if only.contains("latency") { try await latency(bench) }
         if only.contains("idle") { try await idle(bench) }
         if only.contains("recovery") { try await recovery(bench) }
+        if only.contains("removal") { try await removal(bench) }
     }
 
     private func throughput(_ bench: Bench) async throws {
@@ -96,6 +101,26 @@ struct RunCommand: AsyncParsableCommand {
             Standard.print(
                 "| \(round) | \(result.samples) | \(result.bytes / 1_000_000) | \(Text.decimal(result.answer)) "
                     + "| \(Text.decimal(result.caughtUp)) |")
+        }
+    }
+
+    private func removal(_ bench: Bench) async throws {
+        for _ in 0..<rounds {
+            let result = try await bench.removal(files: files)
+            Standard.print(
+                "\n\(files) files: log-manager is ready after \(Text.decimal(result.start)) s, and has removed them after "
+                    + "\(Text.decimal(result.removal)) s; peak \(Text.decimal(result.megabytes)) MB")
+            Standard.print("| asked meanwhile | answers | median, ms | 99 %, ms | longest, ms |")
+            Standard.print("| --- | --- | --- | --- | --- |")
+            for (method, seconds) in result.answers where !seconds.isEmpty {
+                let sorted = seconds.sorted()
+                func milliseconds(_ part: Double) -> String {
+                    Text.decimal(sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))] * 1e3)
+                }
+                Standard.print(
+                    "| \(method) | \(sorted.count) | \(milliseconds(0.5)) | \(milliseconds(0.99)) | \(milliseconds(1)) |"
+                )
+            }
         }
     }
 }

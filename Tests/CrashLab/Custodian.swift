@@ -1,0 +1,178 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+
+/// A log-manager that is asked, killed and started again, and the inventory that it is held against.
+///
+/// Confined to the task of one experiment.
+final class Custodian {
+    let data: FilePath
+    var inventory: Inventory
+    private let lab: Laboratory
+    private let victim: Victim
+    private let endpoints: (publish: String, reply: String, recorder: String)
+    private(set) var program: ProgramUnderTest?
+    private var client: RequestClient?
+
+    private init(
+        _ lab: Laboratory, data: FilePath, victim: Victim, endpoints: (publish: String, reply: String, recorder: String)
+    ) throws {
+        self.lab = lab
+        self.data = data
+        self.victim = victim
+        self.endpoints = endpoints
+        inventory = Inventory(try CustodyFile.all(in: data))
+    }
+
+    /// Lends a log-manager that is not started yet, with a copy of sessions of its own. The copy stays where an error is
+    /// thrown or something is found.
+    static func run(
+        on template: FilePath, at data: FilePath, in lab: Laboratory, _ body: (Custodian) async throws -> Void
+    ) async throws {
+        try copySessions(from: template, to: data)
+        let victim = Victim(lab.programs.appending("log-manager"))
+        let ports = (0..<3).compactMap { _ in try? lab.freePort() }.map { "tcp://127.0.0.1:\($0)" }
+        guard Set(ports).count == 3 else { throw Violation("there are no free ports") }
+        let custodian = try Custodian(lab, data: data, victim: victim, endpoints: (ports[0], ports[1], ports[2]))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await victim.run() }
+            defer { tasks.cancelAll() }
+            try await body(custodian)
+        }
+        if custodian.inventory.findings.violations.isEmpty {
+            try? FileManager.default.removeItem(atPath: data.string)
+        }
+    }
+
+    /// Copies files with their times. Hard links would be somebody else's files too, which log-manager does not touch.
+    private static func copySessions(from template: FilePath, to data: FilePath) throws {
+        for session in try SessionFiles.sessions(in: template) {
+            let part = FilePath(CustodyFile.recordings).appending(session)
+            let (from, to) = (template.pushing(part), data.pushing(part))
+            try FileManager.default.createDirectory(atPath: to.string, withIntermediateDirectories: true)
+            for name in try FileManager.default.contentsOfDirectory(atPath: from.string) {
+                let path = from.appending(name).string
+                try Data(contentsOf: URL(filePath: path)).write(to: URL(filePath: to.appending(name).string))
+                if let date = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] {
+                    try FileManager.default.setAttributes(
+                        [.modificationDate: date], ofItemAtPath: to.appending(name).string)
+                }
+            }
+        }
+    }
+
+    // MARK: The program
+
+    /// Starts it, which need not be ready when this returns.
+    @discardableResult
+    func start(_ layer: FaultLayer? = nil, options: [String] = []) async throws -> ProgramUnderTest {
+        let program = try await victim.start(
+            ["--data", data.string, "--publish", endpoints.publish, "--reply", endpoints.reply, "--subscribe"]
+                + [endpoints.recorder, "--log-level", "warning"] + options,
+            environment: layer?.environment ?? [:])
+        self.program = program
+        return program
+    }
+
+    /// Waits until it answers.
+    /// - Throws: `Rig.Died` where it was killed before.
+    func ready() async throws {
+        guard let program else { throw Violation("no log-manager was started") }
+        do {
+            _ = try await program.ready()
+        } catch {
+            guard try await program.end() == .killed(by: 9) else { throw Violation("\(error)") }
+            throw Rig.Died()
+        }
+        // Not before: one that finds nobody takes its time until it tries again.
+        client = try RequestClient(context: lab.context, thread: lab.thread, endpoint: endpoints.reply)
+    }
+
+    /// Ends it at once. It may have been killed before.
+    func kill() async throws {
+        guard let program else { return }
+        try? program.send(.kill)
+        let end = try await program.end()
+        guard end == .killed(by: 9) else {
+            throw Violation("log-manager \(end) by itself before it was killed:\n\(program.standardError)")
+        }
+    }
+
+    // MARK: Requests
+
+    /// Asks, and notes in the inventory what was answered, or that nothing was.
+    /// - Throws: `Rig.Died` where it was killed before it answered.
+    func ask(_ request: CustodyRequest) async throws {
+        do {
+            let answer = try await answer(to: request)
+            inventory.take(request, answer)
+        } catch is Rig.Died {
+            inventory.take(request, nil)
+            throw Rig.Died()
+        }
+    }
+
+    private func answer(to request: CustodyRequest) async throws -> CustodyRequest.Answer {
+        func outcome(_ outcome: LogFileOutcome) -> CustodyRequest.Answer {
+            .outcome(done: outcome.done, refused: outcome.refused.map(\.path))
+        }
+        do {
+            switch request {
+            case .mark(let paths, let receipt):
+                return outcome(
+                    try await send(LogsMarkUploaded(paths: paths, receipt: CustodyRequest.receipt(receipt))))
+            case .unmark(let paths): return outcome(try await send(LogsUnmarkUploaded(paths: paths)))
+            case .removeUploaded(let paths): return outcome(try await send(LogsRemoveUploaded(paths: paths)))
+            case .removeTo(let bytes): return .removed(try await send(LogsRemoveOldAndUploaded(bytes: bytes)).removed)
+            case .add(let log):
+                _ = try await send(LogsAdd(name: log))
+                return .done
+            case .remove(let log):
+                return .removed(try await send(LogsRemove(name: log, deleteFiles: true)).removed)
+            }
+        } catch let error as RequestError {
+            return .refused("\(error)")
+        }
+    }
+
+    private func send<Question: Request>(_ question: Question) async throws -> Question.Reply {
+        guard let program, let client else { throw Violation("no log-manager was started") }
+        return try await Rig.ask(question, of: program, through: client)
+    }
+
+    /// Waits until it has removed by itself what it should.
+    func settled() async throws {
+        var totals: [Int] = []
+        try await eventually("the end of a clean-up") {
+            totals.append(try await send(LogsUsage()).totalBytes)
+            return totals.count > 5 && Set(totals.suffix(5)).count == 1
+        }
+    }
+
+    /// What the program says, beside what the disk has. The usage first: it is right as soon as there are answers.
+    func view() async throws -> CustodyView {
+        let usage = try await send(LogsUsage())
+        let files = try await send(LogsList()).files
+        var view = try CustodyView(disk: data)
+        view.totalBytes = usage.totalBytes
+        view.pendingBytes = usage.pendingUploadBytes
+        view.listed = files.map {
+            CustodyView.Listed(path: $0.path, bytes: $0.bytes, isUploaded: $0.uploaded, receipt: $0.receipt)
+        }
+        view.names = try await send(LogsNames()).names
+        return view
+    }
+
+    /// Has `recorder verify` look at every session: what was removed is no damage, and nothing else is missing.
+    func verify() async throws {
+        for session in try SessionFiles.sessions(in: data) {
+            let directory = data.appending(CustodyFile.recordings).appending(session)
+            let (end, text) = try await lab.output(of: "recorder", ["verify", directory.string])
+            if end != .exited(0) {
+                inventory.note(unreadable: "recorder verify \(directory) \(end):\n\(text.suffix(2_000))")
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import Messages
+
+/// What the laboratory asks of a log-manager.
+enum CustodyRequest: Hashable, Sendable {
+    case mark([String], receipt: Int)
+    case unmark([String])
+    case removeUploaded([String])
+    /// Removes until so many bytes are left.
+    case removeTo(bytes: Int)
+    case add(log: String)
+    case remove(log: String)
+
+    /// What was answered.
+    enum Answer: Hashable, Sendable {
+        case outcome(done: [String], refused: [String])
+        case removed([String])
+        case done
+        case refused(String)
+    }
+
+    /// A receipt, as the receiver of an upload might write it.
+    static func receipt(_ number: Int) -> JSONValue { .object(["id": .integer(number)]) }
+}

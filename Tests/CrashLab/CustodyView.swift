@@ -1,0 +1,61 @@
+import FoundationEssentials
+import Messages
+import SystemPackage
+
+/// What there is at a moment at which nothing happens: on the disk, and as log-manager says it.
+struct CustodyView: Sendable {
+    /// A file as `logs.list` has it.
+    struct Listed: Hashable, Sendable {
+        var path: String
+        var bytes: Int
+        var isUploaded: Bool
+        var receipt: JSONValue?
+    }
+
+    /// A line of `removed.ndjson`.
+    struct Removed: Hashable, Sendable {
+        var bytes: Int
+        var sha256: String?
+        var isUploaded: Bool
+        var receipt: Int?
+    }
+
+    /// The sizes of the finished files that are there, by path.
+    var disk: [String: Int]
+    /// What says that a file was removed, by path.
+    var removed: [String: [Removed]]
+    /// Oldest first.
+    var listed: [Listed] = []
+    var totalBytes = 0
+    var pendingBytes = 0
+    /// The logs that were added.
+    var names: [String] = []
+
+    /// Looks at the disk.
+    init(disk data: FilePath) throws {
+        disk = [:]
+        removed = [:]
+        for session in try SessionFiles.sessions(in: data) {
+            let files = try SessionFiles(data.appending(CustodyFile.recordings).appending(session))
+            func path(_ name: String) -> String { "\(CustodyFile.recordings)/\(session)/\(name)" }
+            for file in files.logs.values.joined() where file.finished != nil {
+                disk[path(file.name)] = try CustodyFile.status(of: files.directory.appending(file.name)).bytes
+            }
+            guard files.names.contains("removed.ndjson") else { continue }
+            // A torn line at the end says nothing.
+            for line in try files.bytes("removed.ndjson").split(separator: UInt8(ascii: "\n")) {
+                guard let value = try? StrictJSON(line), let name = value["name"]?.string else { continue }
+                removed[path(name), default: []].append(
+                    Removed(
+                        bytes: value["bytes"]?.integer ?? -1, sha256: value["sha256"]?.string,
+                        isUploaded: value["uploaded"] != nil, receipt: value["receipt"]?["id"]?.integer))
+            }
+        }
+    }
+
+    /// A view made up.
+    init(disk: [String: Int], removed: [String: [Removed]] = [:]) {
+        self.disk = disk
+        self.removed = removed
+    }
+}

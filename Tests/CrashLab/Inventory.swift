@@ -1,0 +1,328 @@
+import Messages
+
+/// The oracle of custody: what may have become of every finished file, by all that was asked and answered.
+///
+/// A pure value. A request that was answered leaves one state of each of its files; one that was cut off leaves two:
+/// as if it had not been, and as if it had been done. What a look at disk and catalog then finds must be one of them.
+struct Inventory: Sendable {
+    /// What a file may be.
+    struct State: Hashable, Sendable {
+        var isThere = true
+        /// The receipt that it is marked with.
+        var receipt: Int?
+    }
+
+    private struct Entry {
+        let file: CustodyFile
+        var possible: Set<State> = [State()]
+    }
+
+    /// Oldest first.
+    private var entries: [Entry]
+    private let places: [String: Int]
+    /// Whether each log that was named may have been added.
+    private var logs: [String: Set<Bool>] = [:]
+    /// What is removed by itself while the program runs.
+    private var policy: CustodyPolicy?
+    /// What would go by removals of which nobody knows how far they came, in order.
+    private var plans: [[Int]] = []
+    /// Bytes that such removals may leave where marks changed meanwhile, so that there is no plan.
+    private var floors: [Int] = []
+    /// What answers were wrong.
+    private(set) var findings = Findings()
+
+    /// Files that nobody has asked anything of.
+    init(_ files: [CustodyFile]) {
+        entries = files.map { Entry(file: $0) }
+        places = Dictionary(uniqueKeysWithValues: files.enumerated().map { ($1.path, $0) })
+    }
+
+    /// The files that are certainly there, oldest first.
+    var paths: [String] { entries.filter { $0.possible.allSatisfy(\.isThere) }.map(\.file.path) }
+    /// Those of them that are certainly marked, or certainly not.
+    func paths(marked isMarked: Bool) -> [String] {
+        entries.filter { $0.possible.allSatisfy { $0.isThere && ($0.receipt != nil) == isMarked } }.map(\.file.path)
+    }
+    /// Bytes of the files that may be there.
+    var totalBytes: Int { entries.filter { $0.possible.contains(where: \.isThere) }.reduce(0) { $0 + $1.file.bytes } }
+    /// The logs that files are of.
+    var logNames: [String] { Set(entries.map(\.file.log)).sorted() }
+    /// The logs that were certainly added.
+    var addedLogs: [String] { logs.filter { $0.value == [true] }.keys.sorted() }
+
+    // MARK: What was asked
+
+    /// A program starts that removes files by itself, or one that does not.
+    mutating func begin(_ policy: CustodyPolicy?) {
+        self.policy = policy
+        guard let policy else { return }
+        if let plan = plan(
+            freeing: totalBytes - policy.total, marked: policy.takesPending ? [true, false] : [true])
+        {
+            plans.append(plan)
+            for place in plan { mayGo(place) }
+        } else {
+            loosen(policy)
+        }
+    }
+
+    /// Takes a request, and what was answered; `nil` where the program ended before.
+    mutating func take(_ request: CustodyRequest, _ answer: CustodyRequest.Answer?) {
+        switch request {
+        case .mark(let paths, let receipt): change(paths, to: receipt, answer)
+        case .unmark(let paths): change(paths, to: nil, answer)
+        case .removeUploaded(let paths): removeUploaded(paths, answer)
+        case .removeTo(let bytes):
+            remove(plan(freeing: totalBytes - bytes, marked: [true, false]), floor: bytes, answer, request)
+        case .remove(let log):
+            remove(plan(freeing: .max, marked: [true, false], log: log), floor: nil, answer, request)
+            logs[log] = answer == nil ? logs[log, default: [true]].union([false]) : [false]
+        case .add(let log):
+            logs[log] = answer == nil ? logs[log, default: [false]].union([true]) : [true]
+        }
+    }
+
+    private mutating func change(_ paths: [String], to receipt: Int?, _ answer: CustodyRequest.Answer?) {
+        // Marks decide what goes first, so from now on nobody knows what a removal meanwhile will take.
+        if let policy { loosen(policy) }
+        for place in paths.compactMap({ places[$0] }) {
+            let before = entries[place].possible
+            let path = entries[place].file.path
+            let after = Set(before.filter(\.isThere).map { _ in State(receipt: receipt) })
+            switch answer {
+            case .outcome(let done, _) where done.contains(path):
+                if after.isEmpty { violate(\.lost, "\(path) is gone, and was marked or unmarked") }
+                entries[place].possible = after
+                if policy.map({ $0.takesPending || receipt != nil }) ?? false { mayGo(place) }
+            case .outcome(_, let refused) where refused.contains(path):
+                expect(place, "was refused, and is there") { !$0.isThere }
+            case nil:
+                entries[place].possible.formUnion(after)
+                if policy.map({ $0.takesPending || receipt != nil }) ?? false { mayGo(place) }
+            default: violate(\.unexplained, "nothing was answered of \(path): \(answer as Any)")
+            }
+        }
+    }
+
+    private mutating func removeUploaded(_ paths: [String], _ answer: CustodyRequest.Answer?) {
+        for place in paths.compactMap({ places[$0] }) {
+            let path = entries[place].file.path
+            let removable = entries[place].possible.filter { $0.isThere && $0.receipt != nil }
+            let gone = Set(removable.map { State(isThere: false, receipt: $0.receipt) })
+            switch answer {
+            case .outcome(let done, _) where done.contains(path):
+                if gone.isEmpty { violate(\.lost, "\(path) was removed, and was not marked") }
+                entries[place].possible = gone
+            case .outcome(_, let refused) where refused.contains(path):
+                expect(place, "was refused, and is marked") { !$0.isThere || $0.receipt == nil }
+            case nil: entries[place].possible.formUnion(gone)
+            default: violate(\.unexplained, "nothing was answered of \(path): \(answer as Any)")
+            }
+        }
+    }
+
+    private mutating func remove(
+        _ plan: [Int]?, floor: Int?, _ answer: CustodyRequest.Answer?, _ request: CustodyRequest
+    ) {
+        switch answer {
+        case .removed(let paths):
+            if let plan {
+                let wanted = Set(plan.map { entries[$0].file.path })
+                let strange = wanted.symmetricDifference(paths).sorted()
+                if !strange.isEmpty || wanted.count != paths.count {
+                    violate(\.lost, "\(request) removed \(paths.count) files instead of \(wanted.count): \(strange)")
+                }
+            }
+            for place in paths.compactMap({ places[$0] }) {
+                entries[place].possible = Set(
+                    entries[place].possible.map { State(isThere: false, receipt: $0.receipt) })
+            }
+        case nil:
+            if let plan {
+                plans.append(plan)
+                for place in plan { mayGo(place) }
+            } else {
+                if let floor { floors.append(floor) }
+                for place in entries.indices { mayGo(place) }
+            }
+        default: violate(\.unexplained, "\(request) was answered by \(answer as Any)")
+        }
+    }
+
+    /// What goes so that so many bytes are free; `nil` where nobody knows what there is.
+    private func plan(freeing bytes: Int, marked order: [Bool], log: String? = nil) -> [Int]? {
+        guard entries.allSatisfy({ $0.possible.count == 1 }) else { return nil }
+        var left = bytes
+        var plan: [Int] = []
+        for isMarked in order {
+            for (place, entry) in entries.enumerated() where left > 0 {
+                guard let state = entry.possible.first, state.isThere, (state.receipt != nil) == isMarked,
+                    log == nil || log == entry.file.log
+                else { continue }
+                plan.append(place)
+                left -= entry.file.bytes
+            }
+        }
+        return plan
+    }
+
+    private mutating func mayGo(_ place: Int) {
+        entries[place].possible.formUnion(
+            entries[place].possible.map { State(isThere: false, receipt: $0.receipt) })
+    }
+
+    /// There is no plan any more for what goes by itself.
+    private mutating func loosen(_ policy: CustodyPolicy) {
+        plans = []
+        floors.append(policy.total)
+        for place in entries.indices
+        where policy.takesPending || entries[place].possible.contains(where: { $0.receipt != nil }) {
+            mayGo(place)
+        }
+    }
+
+    // MARK: What is there
+
+    /// Looks at the disk while no program runs: what is gone may be, and its session says so already.
+    mutating func glance(_ disk: CustodyView) {
+        for entry in entries where disk.disk[entry.file.path] == nil {
+            if entry.possible.allSatisfy(\.isThere) {
+                violate(\.lost, "\(entry.file.path) is gone, and nobody asked for that")
+            }
+            if disk.removed[entry.file.path] == nil {
+                violate(\.unexplained, "\(entry.file.path) is gone, and its session does not say so")
+            }
+        }
+    }
+
+    /// Holds what is there against what may be, and takes it for certain from then on.
+    mutating func settle(_ view: CustodyView) {
+        findings.samples += entries.count
+        let listed = Dictionary(view.listed.map { ($0.path, $0) }) { first, _ in first }
+        let before = entries
+        var gone: Set<Int> = []
+        for place in entries.indices {
+            let file = entries[place].file
+            var state = State(isThere: view.disk[file.path] != nil)
+            if (listed[file.path] != nil) != state.isThere {
+                violate(
+                    \.unexplained,
+                    "\(file.path) is \(state.isThere ? "" : "not ")there, and is \(state.isThere ? "not " : "")listed")
+            }
+            if state.isThere {
+                settle(file, listed[file.path], &state, view)
+            } else {
+                gone.insert(place)
+                settleGone(file, before[place].possible, &state, view.removed[file.path] ?? [])
+            }
+            entries[place].possible = [state]
+        }
+        settleOrder(view)
+        settleSums(view)
+        settlePlans(before.map { $0.possible.allSatisfy { !$0.isThere } }, gone)
+        for (log, possible) in logs where !possible.contains(view.names.contains(log)) {
+            violate(\.unexplained, "log \(log) is \(view.names.contains(log) ? "" : "not ")there")
+        }
+        logs = logs.mapValues { _ in [] }
+        for log in view.names { logs[log] = [true] }
+        for (log, possible) in logs where possible.isEmpty { logs[log] = [false] }
+    }
+
+    private mutating func settle(
+        _ file: CustodyFile, _ listed: CustodyView.Listed?, _ state: inout State, _ view: CustodyView
+    ) {
+        if view.disk[file.path] != file.bytes { violate(\.unexplained, "\(file.path) has another size") }
+        if view.removed[file.path] != nil { violate(\.unexplained, "\(file.path) is there, and said to be removed") }
+        guard let listed, let place = places[file.path] else { return }
+        if listed.bytes != file.bytes { violate(\.unexplained, "\(file.path) is listed with another size") }
+        if case .object(let members) = listed.receipt, case .integer(let number) = members["id"] {
+            state.receipt = number
+        }
+        let possible = entries[place].possible
+        if listed.isUploaded != (state.receipt != nil) || !possible.contains(state) {
+            violate(
+                \.duplicated,
+                "\(file.path) is \(listed.isUploaded ? "" : "not ")marked, receipt \(listed.receipt as Any), and may be "
+                    + "\(possible.map { "\($0.isThere ? "there" : "gone") \($0.receipt.map(String.init) ?? "-")" })")
+        }
+    }
+
+    private mutating func settleGone(
+        _ file: CustodyFile, _ possible: Set<State>, _ state: inout State, _ lines: [CustodyView.Removed]
+    ) {
+        let possible = possible.filter { !$0.isThere }
+        if possible.isEmpty { violate(\.lost, "\(file.path) is gone, and nobody asked for that") }
+        guard let line = lines.last else {
+            return violate(\.unexplained, "\(file.path) is gone, and its session does not say so")
+        }
+        state.receipt = line.receipt
+        if line.bytes != file.bytes || (line.sha256 ?? file.sha256) != file.sha256 {
+            violate(\.unexplained, "\(file.path) is said to be removed with other bytes: \(line)")
+        }
+        if line.isUploaded != (line.receipt != nil) || (!possible.isEmpty && !possible.contains(state)) {
+            violate(\.duplicated, "\(file.path) is said to be removed with another mark: \(line), \(possible)")
+        }
+    }
+
+    private mutating func settleOrder(_ view: CustodyView) {
+        var last = -1
+        for file in view.listed {
+            guard let place = places[file.path] else {
+                violate(\.unexplained, "\(file.path) is listed, and there was never such a file")
+                continue
+            }
+            if place <= last { violate(\.unexplained, "\(file.path) is listed in the wrong place") }
+            last = place
+        }
+        for path in view.disk.keys where places[path] == nil {
+            violate(\.unexplained, "\(path) is there, and was not")
+        }
+    }
+
+    private mutating func settleSums(_ view: CustodyView) {
+        let total = view.disk.values.reduce(0, +)
+        let pending = entries.filter { $0.possible == [State()] }.reduce(0) { $0 + $1.file.bytes }
+        if view.totalBytes != total || view.pendingBytes != pending {
+            violate(
+                \.unexplained,
+                "usage says \(view.totalBytes) bytes, \(view.pendingBytes) of them pending, and there are \(total), "
+                    + "\(pending) of them pending")
+        }
+    }
+
+    /// What was cut off took the first ones of its plan, and no more than it should.
+    private mutating func settlePlans(_ wasGone: [Bool], _ gone: Set<Int>) {
+        for plan in plans {
+            let kept = plan.prefix { gone.contains($0) }.count
+            if let late = plan[kept...].first(where: gone.contains) {
+                violate(
+                    \.lost,
+                    "\(entries[late].file.path) was removed before \(entries[plan[kept]].file.path), whose turn it was")
+            }
+        }
+        if let floor = floors.min() {
+            let sizes = entries.indices.filter { gone.contains($0) && !wasGone[$0] }.map { entries[$0].file.bytes }
+            if let largest = sizes.max(), totalBytes + largest <= floor {
+                violate(\.lost, "\(totalBytes) bytes are left, and \(floor) might have been")
+            }
+        }
+        plans = []
+        floors = []
+    }
+
+    // MARK: -
+
+    /// Notes what somebody else found in a session.
+    mutating func note(unreadable sentence: String) { violate(\.unreadable, sentence) }
+
+    private mutating func expect(_ place: Int, _ what: String, _ condition: (State) -> Bool) {
+        let possible = entries[place].possible.filter(condition)
+        if possible.isEmpty { return violate(\.unexplained, "\(entries[place].file.path) \(what)") }
+        entries[place].possible = possible
+    }
+
+    private mutating func violate(_ count: WritableKeyPath<Findings, Int>, _ sentence: String) {
+        findings[keyPath: count] += 1
+        findings.violate(sentence)
+    }
+}

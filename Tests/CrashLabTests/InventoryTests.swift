@@ -1,0 +1,158 @@
+import Messages
+import Testing
+
+@testable import CrashLab
+
+/// What the oracle of custody says of what is left of four files, `a` the oldest, of 10 bytes each.
+@Suite(.timeLimit(.minutes(1)))
+struct InventoryTests {
+    private static let names = ["a", "b", "c", "d"]
+
+    private static func inventory() -> Inventory {
+        Inventory(
+            names.enumerated().map { number, name in
+                CustodyFile(
+                    path: name, session: "s", log: name == "d" ? "gyro" : "accelerometer", bytes: 10,
+                    sha256: "0\(name)",
+                    finished: Int64(number))
+            })
+    }
+
+    /// What is there, where all is well: some files, with the receipts of the marked ones, and lines for the others.
+    private static func view(
+        _ files: [String], marked: [String: Int] = [:], removedMarks: [String: Int] = [:]
+    ) -> CustodyView {
+        let gone = names.filter { !files.contains($0) }
+        var view = CustodyView(
+            disk: Dictionary(uniqueKeysWithValues: files.map { ($0, 10) }),
+            removed: Dictionary(
+                uniqueKeysWithValues: gone.map { name in
+                    let mark = removedMarks[name]
+                    return (
+                        name,
+                        [CustodyView.Removed(bytes: 10, sha256: "0\(name)", isUploaded: mark != nil, receipt: mark)]
+                    )
+                }))
+        view.listed = files.map { name in
+            CustodyView.Listed(
+                path: name, bytes: 10, isUploaded: marked[name] != nil,
+                receipt: marked[name].map(CustodyRequest.receipt))
+        }
+        view.totalBytes = 10 * files.count
+        view.pendingBytes = 10 * files.count { marked[$0] == nil }
+        return view
+    }
+
+    /// A request, and what was answered.
+    private typealias Exchange = (CustodyRequest, CustodyRequest.Answer?)
+
+    private static func findings(
+        _ view: CustodyView, after requests: [Exchange] = [],
+        policy: CustodyPolicy? = nil
+    ) -> Findings {
+        var inventory = inventory()
+        inventory.begin(nil)
+        for (request, answer) in requests { inventory.take(request, answer) }
+        if let policy { inventory.begin(policy) }
+        inventory.settle(view)
+        return inventory.findings
+    }
+
+    private static let marked: Exchange = (
+        .mark(["a", "c"], receipt: 7), .outcome(done: ["a", "c"], refused: [])
+    )
+
+    @Test func whatWasAnsweredIsThere() {
+        let view = Self.view(Self.names, marked: ["a": 7, "c": 7])
+        #expect(Self.findings(view, after: [Self.marked]).violations.isEmpty)
+        #expect(Self.findings(Self.view(Self.names), after: [Self.marked]).duplicated == 2)
+        #expect(Self.findings(Self.view(Self.names, marked: ["a": 7, "c": 8]), after: [Self.marked]).duplicated == 1)
+        #expect(Self.findings(view).duplicated == 2)
+    }
+
+    @Test func whatWasCutOffMayBeThereOrNot() {
+        let request: [Exchange] = [(Self.marked.0, nil)]
+        for marked in [[:], ["a": 7], ["a": 7, "c": 7]] {
+            #expect(Self.findings(Self.view(Self.names, marked: marked), after: request).violations.isEmpty)
+        }
+        #expect(Self.findings(Self.view(Self.names, marked: ["b": 7]), after: request).duplicated == 1)
+    }
+
+    @Test func aMarkThatWasTakenBackStaysSo() {
+        let requests: [Exchange] = [
+            Self.marked, (.unmark(["a"]), .outcome(done: ["a"], refused: [])),
+        ]
+        #expect(Self.findings(Self.view(Self.names, marked: ["c": 7]), after: requests).violations.isEmpty)
+        #expect(Self.findings(Self.view(Self.names, marked: ["a": 7, "c": 7]), after: requests).duplicated == 1)
+    }
+
+    @Test func aFileGoesOnlyWhenSomebodyAsked() {
+        #expect(Self.findings(Self.view(["a", "b", "d"])).lost == 1)
+        // What is not marked can't have been removed as uploaded, also by a request that was cut off.
+        let cutOff: [Exchange] = [Self.marked, (.removeUploaded(["a", "b"]), nil)]
+        let left = Self.view(["b", "c", "d"], marked: ["c": 7], removedMarks: ["a": 7])
+        #expect(Self.findings(left, after: cutOff).violations.isEmpty)
+        #expect(
+            Self.findings(Self.view(["c", "d"], marked: ["c": 7], removedMarks: ["a": 7]), after: cutOff).lost == 1)
+        // And what was answered stays gone.
+        let done: [Exchange] = [Self.marked, (.removeUploaded(["a"]), .outcome(done: ["a"], refused: []))]
+        #expect(Self.findings(Self.view(Self.names, marked: ["a": 7, "c": 7]), after: done).duplicated == 1)
+    }
+
+    @Test func removalsKeepTheirOrder() {
+        // To 10 bytes: the marked one first, then the oldest two.
+        let mark: Exchange = (.mark(["c"], receipt: 7), .outcome(done: ["c"], refused: []))
+        let cutOff: [Exchange] = [mark, (.removeTo(bytes: 10), nil)]
+        for left in [["a", "b", "d"], ["b", "d"], ["d"]] {
+            #expect(Self.findings(Self.view(left, removedMarks: ["c": 7]), after: cutOff).violations.isEmpty, "\(left)")
+        }
+        #expect(Self.findings(Self.view(["a", "d"], removedMarks: ["c": 7]), after: cutOff).lost == 1)
+        #expect(Self.findings(Self.view(["b", "c", "d"], marked: ["c": 7]), after: cutOff).lost == 1)
+        #expect(Self.findings(Self.view([], removedMarks: ["c": 7]), after: cutOff).lost == 1)
+        let answered: [Exchange] = [mark, (.removeTo(bytes: 10), .removed(["c", "a"]))]
+        #expect(Self.findings(Self.view(["b", "d"], removedMarks: ["c": 7]), after: answered).lost == 1)
+    }
+
+    @Test func aPolicyTakesNoMoreThanItMay() {
+        let policy = CustodyPolicy(takesPending: false, total: 5)
+        let view = Self.view(["b", "d"], removedMarks: ["a": 7, "c": 7])
+        #expect(Self.findings(view, after: [Self.marked], policy: policy).violations.isEmpty)
+        let tooMany = Self.view(["d"], removedMarks: ["a": 7, "c": 7])
+        #expect(Self.findings(tooMany, after: [Self.marked], policy: policy).lost == 1)
+        // With marks in between nobody knows which, but how much is known.
+        var inventory = Self.inventory()
+        inventory.begin(CustodyPolicy(takesPending: true, total: 25))
+        inventory.take(.mark(["d"], receipt: 1), .outcome(done: ["d"], refused: []))
+        var other = inventory
+        inventory.settle(Self.view(["a", "b"], removedMarks: ["d": 1]))
+        #expect(inventory.findings.violations.isEmpty)
+        other.settle(Self.view(["a"], removedMarks: ["d": 1]))
+        #expect(other.findings.lost == 1)
+    }
+
+    @Test func logsAreThereOrNot() {
+        let added: [Exchange] = [(.add(log: "gyro"), .done)]
+        var view = Self.view(Self.names)
+        #expect(Self.findings(view, after: added).unexplained == 1)
+        view.names = ["gyro"]
+        #expect(Self.findings(view, after: added).violations.isEmpty)
+        let removal: [Exchange] = added + [(.remove(log: "gyro"), nil)]
+        #expect(Self.findings(Self.view(["a", "b", "c"]), after: removal).violations.isEmpty)
+    }
+
+    @Test func countsAndListsAreThoseOfTheDisk() {
+        var view = Self.view(Self.names)
+        view.pendingBytes = 0
+        #expect(Self.findings(view).unexplained == 1)
+        view = Self.view(Self.names)
+        view.listed.removeLast()
+        #expect(Self.findings(view).unexplained == 1)
+        view = Self.view(Self.names)
+        view.listed.swapAt(1, 2)
+        #expect(Self.findings(view).unexplained == 1)
+        // Gone, and its session does not say so.
+        view = Self.view(["b", "c", "d"])
+        view.removed = [:]
+        #expect(Self.findings(view, after: [(.removeTo(bytes: 30), .removed(["a"]))]).unexplained == 1)
+    }
+}

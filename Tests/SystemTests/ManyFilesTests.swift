@@ -1,0 +1,76 @@
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// log-manager removes many files, and everybody else is answered meanwhile.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ManyFilesTests {
+    /// Ten times fewer than the benchmark `removal` has, and a bound that also a debug build on a busy machine keeps:
+    /// there it is 100 ms. A removal that is done at once would take a second and more.
+    private static let files = 10_000
+    private static let bound = Duration.milliseconds(500)
+
+    /// Asks again and again until the task is cancelled.
+    /// - Returns: how often, and the longest time that an answer took.
+    private static func ask(
+        _ request: some Request, through client: RequestClient
+    ) async throws -> (count: Int, longest: Duration) {
+        var count = 0
+        var longest = Duration.zero
+        while !Task.isCancelled {
+            let start = ContinuousClock.now
+            do {
+                _ = try await client.send(request, timeout: .seconds(30))
+            } catch is CancellationError {
+                break
+            }
+            longest = max(longest, .now - start)
+            count += 1
+        }
+        return (count, longest)
+    }
+
+    @Test func removingManyFilesKeepsNobodyWaiting() async throws {
+        try await withTemporaryDirectory { data in
+            var newest = ""
+            for session in ["a", "b"] {
+                newest = try LogKeeper.finish(session, files: Self.files / 2, in: data).last ?? ""
+            }
+            let marked = newest
+            try await LogKeeper.run(in: data) { keeper in
+                #expect(try await keeper.send(LogsUsage()).totalBytes == 3 * Self.files)
+                try await withThrowingTaskGroup(of: (String, Int, Duration)?.self) { tasks in
+                    func add(_ request: some Request & Sendable) throws {
+                        let client = try keeper.another()
+                        tasks.addTask {
+                            let (count, longest) = try await Self.ask(request, through: client)
+                            return (type(of: request).method, count, longest)
+                        }
+                    }
+                    try add(LogsUsage())
+                    try add(ServiceHealth())
+                    try add(LogsNeedingUpload(limit: 100))
+                    try add(LogsMarkUploaded(paths: [marked]))
+                    tasks.addTask {
+                        let reply = try await keeper.send(LogsRemoveOldAndUploaded(bytes: 0))
+                        #expect(reply.removed.count == Self.files && reply.totalBytes == 0)
+                        return nil
+                    }
+                    for try await result in tasks {
+                        guard let (method, count, longest) = result else {
+                            tasks.cancelAll()
+                            continue
+                        }
+                        #expect(count > 3, "\(method) was hardly answered")
+                        #expect(longest < Self.bound, "\(method) was answered after \(longest)")
+                    }
+                }
+                #expect(try await keeper.send(LogsUsage()).totalBytes == 0)
+                #expect(try await keeper.terminate() == .exited(0))
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// Two recorders and a log-manager on one data directory, under load: what is finished goes while more comes.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct SharedDirectoryTests {
+    /// Of two parts, `left-wrist` is in the first and `phone` in the second.
+    private static let streams = ["left-wrist", "phone"].flatMap { device in
+        ["accelerometer", "gyro"].map { stream in
+            #"{"device":"\#(device)","stream":"\#(stream)","rate":500,"batch":5,"signal":"noise:seed=1"}"#
+        }
+    }
+
+    private static let limit = 200_000
+
+    /// How late the publisher was so far.
+    private struct Lateness {
+        let median: Double
+        let late: Double
+    }
+
+    /// One recorder and its session.
+    private struct Part {
+        let session: String
+        let device: String
+        let recorder: ProgramReady
+        let client: RequestClient
+    }
+
+    private static func withPublisher(
+        in directory: FilePath, at endpoints: ProgramReady?, _ body: (ProgramReady) async throws -> Void
+    ) async throws {
+        let sockets = endpoints.map { ["--publish", $0.publish, "--reply", $0.reply] } ?? ProgramUnderTest.anyPorts
+        try await ProgramUnderTest.run(
+            "sensor-publisher", arguments: ["--config", directory.appending("streams.json").string] + sockets,
+            in: directory
+        ) { publisher in
+            try await body(try await publisher.ready())
+            try publisher.send(.terminate)
+            #expect(try await publisher.end() == .exited(0))
+        }
+    }
+
+    private static func withRecorder(
+        _ shard: String, session: String, device: String, in data: FilePath, listeningTo publisher: String,
+        _ body: (Part) async throws -> Void
+    ) async throws {
+        try await ProgramUnderTest.run(
+            "recorder",
+            arguments: ["--data", data.string, "--subscribe", publisher, "--shard", shard] + ProgramUnderTest.anyPorts,
+            in: data
+        ) { recorder in
+            let ready = try await recorder.ready()
+            let client = try RequestClient(
+                context: Context(), thread: SocketThread(name: session), endpoint: ready.reply)
+            let request = RecordingStart(
+                session: session, streams: ["\(device)/"], format: "csv", maximumFileSize: 4_000)
+            _ = try await client.send(request, timeout: .seconds(10))
+            try await body(Part(session: session, device: device, recorder: ready, client: client))
+            try recorder.send(.terminate)
+            #expect(try await recorder.end() == .exited(0))
+        }
+    }
+
+    private static func lateness(of publisher: ProgramReady) async throws -> Lateness {
+        let client = try RequestClient(
+            context: Context(), thread: SocketThread(name: "lateness"), endpoint: publisher.reply)
+        return try await eventualValue("the publisher's lateness") {
+            let measures = try await client.send(ServiceHealth(), timeout: .seconds(10)).measures
+            guard let median = measures?["latenessMedianSeconds"], let late = measures?["lateness99PercentSeconds"]
+            else { return nil }
+            return Lateness(median: median, late: late)
+        }
+    }
+
+    /// Waits until a session has so many samples.
+    private static func samples(_ count: Int, in part: Part) async throws {
+        try await eventually("\(count) samples in session \(part.session)") {
+            let state = try await part.client.send(RecordingStatus(session: part.session), timeout: .seconds(10))
+            return state.logs.reduce(0) { $0 + $1.samples } >= count
+        }
+    }
+
+    @Test func twoRecordersAndACleanUpShareADirectory() async throws {
+        try await withTemporaryDirectory { data in
+            try #"{"sensor-publisher":{"streams":[\#(Self.streams.joined(separator: ","))]}}"#
+                .write(toFile: data.appending("streams.json").string, atomically: true, encoding: .utf8)
+            var endpoints: ProgramReady?
+            try await Self.withPublisher(in: data, at: nil) { endpoints = $0 }
+            // Ended before anybody listened: its sockets are those of the two that follow.
+            let publisher = try #require(endpoints)
+            try await Self.withRecorder(
+                "1/2", session: "wrist", device: "left-wrist", in: data, listeningTo: publisher.publish
+            ) { wrist in
+                try await Self.withRecorder(
+                    "2/2", session: "pocket", device: "phone", in: data, listeningTo: publisher.publish
+                ) { pocket in
+                    var before: Lateness?
+                    try await Self.withPublisher(in: data, at: publisher) { publisher in
+                        for part in [wrist, pocket] { try await Self.samples(3_000, in: part) }
+                        before = try await Self.lateness(of: publisher)
+                    }
+                    try await Self.withPublisher(in: data, at: publisher) { publisher in
+                        try await cleanUp(while: [wrist, pocket], in: data)
+                        let during = try await Self.lateness(of: publisher)
+                        let undisturbed = try #require(before)
+                        // Generous: other tests run on the same machine. Sampling is disturbed where a clean-up of a few
+                        // hundred files would show in the median.
+                        #expect(
+                            during.median < undisturbed.median + 0.02 && during.late < undisturbed.late + 0.25,
+                            "late by \(during.median) s, 99 % \(during.late), before \(undisturbed.median), \(undisturbed.late)"
+                        )
+                        for part in [wrist, pocket] { try await stop(part, in: data) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func cleanUp(while parts: [Part], in data: FilePath) async throws {
+        let options = ["--when-full", "oldest", "--total-threshold", "\(Self.limit)", "--rescan-interval", "1s"]
+        let recorders = parts.flatMap { ["--subscribe", $0.recorder.publish] }
+        try await LogKeeper.run(
+            in: data, options + ["--pending-threshold", "\(Self.limit / 2)"] + recorders
+        ) { keeper in
+            try await LogEvents.listening(to: keeper) { events in
+                // What there was before, and then what comes.
+                try await eventually("the first clean-up", within: .seconds(60)) {
+                    try await keeper.send(LogsUsage()).totalBytes <= Self.limit
+                }
+                let first = events.removedCount
+                try await eventually("200 more files", within: .seconds(60)) { events.removedCount >= first + 200 }
+                #expect(try await keeper.send(LogsUsage()).currentBytes > 0)
+                try await eventually("less than the threshold") {
+                    try await keeper.send(LogsUsage()).totalBytes <= Self.limit
+                }
+                let heard = events.all
+                expectOnceEach(heard)
+                let removed = heard.filter { $0.change == .removed }
+                #expect(removed.allSatisfy { $0.reason == "whenFull" })
+                #expect(Set(removed.compactMap(\.path)).count == removed.count)
+                // Of both recorders.
+                #expect(Set(removed.map(\.name)).count == Self.streams.count)
+            }
+            #expect(try await keeper.terminate() == .exited(0))
+        }
+    }
+
+    /// A threshold that is crossed is said again only after something was removed. A file counts no more once it is in the
+    /// ledger, and its event comes when it is gone, so the count at the end tells.
+    private func expectOnceEach(_ events: [LogFileEvent]) {
+        let crossings = events.filter { $0.change == .threshold && $0.threshold == "totalBytes" }
+        #expect(crossings.allSatisfy { $0.limit == Self.limit && $0.bytes ?? 0 > Self.limit })
+        #expect(crossings.count >= 3 && crossings.count <= events.count { $0.change == .removed } + 1)
+        // Clean-ups leave more than that: it is crossed once and stays so, before anybody listened or after.
+        #expect(events.count { $0.threshold == "pendingUploadBytes" } <= 1)
+    }
+
+    private func stop(_ part: Part, in data: FilePath) async throws {
+        let result = try await part.client.send(RecordingStop(session: part.session), timeout: .seconds(30))
+        #expect(result.report.isWhole, "\(result.report)")
+        let directory = data.appending("recordings").appending(part.session).string
+        let (end, text) = try await ProgramUnderTest.run("recorder", arguments: ["verify", directory]) { program in
+            let end = try await program.end()
+            return (end, program.standardOutput)
+        }
+        #expect(end == .exited(0) && text.contains(" files removed by policy, with "), "\(text)")
+    }
+}
