@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run test test-sanitized build lint format bench crash-lab docs clean setup
+.PHONY: run test test-sanitized build lint format bench crash-lab step-accuracy docs clean setup
 
 SWIFT = swift
 SOURCES = Package.swift Services Shared Tests
@@ -17,9 +17,10 @@ run: setup
 # What computes comes first and the real programs last: each would keep the others from their processor.
 test: setup
 	$(SWIFT) build --build-tests $(CHECKS)
-	$(SWIFT) test --skip-build --filter '^(RecordingTests|MessagesTests|CrashLabTests)\.'
+	$(SWIFT) test --skip-build --filter '^(RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests)\.'
 	$(SWIFT) test --skip-build --filter '^LogManagerTests\.'
-	$(SWIFT) test --skip-build --skip '^(RecordingTests|MessagesTests|CrashLabTests|LogManagerTests|SystemTests)\.'
+	$(SWIFT) test --skip-build \
+	    --skip '^(RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|LogManagerTests|SystemTests)\.'
 	$(SWIFT) test --skip-build --filter '^SystemTests\.'
 
 # Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.
@@ -51,6 +52,12 @@ crash-lab: setup
 	for product in sensor-publisher recorder log-manager crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
 	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
 	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
+
+# How well steps are detected in labelled recordings, which do not belong to this repository: see Tests/StepAccuracy/README.md.
+STEPS = ../shared/steps
+step-accuracy: setup
+	$(RELEASE) --product step-accuracy
+	"$$($(SWIFT) build -c release --show-bin-path)/step-accuracy" $(STEPS)
 
 # The reference of the libraries, as static pages in ./docs.
 docs: setup

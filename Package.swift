@@ -30,6 +30,7 @@ let package = Package(
         .executable(name: "recorder", targets: ["Recorder"]),
         .executable(name: "log-manager", targets: ["LogManager"]),
         .executable(name: "crash-lab", targets: ["CrashLab"]),
+        .executable(name: "step-accuracy", targets: ["StepAccuracy"]),
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         .library(name: "Messages", targets: ["Messages"]),
@@ -65,6 +66,9 @@ let package = Package(
                 signals, system,
             ],
             path: "Shared/ServiceKit", swiftSettings: strict),
+        .target(
+            name: "StepDetection", dependencies: ["CZlib", "Messages"], path: "Shared/StepDetection",
+            swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: [subprocess, system], path: "Shared/TestSupport", swiftSettings: strict),
         .executableTarget(
@@ -130,6 +134,12 @@ let package = Package(
                 "LogManager", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ", database,
                 lifecycle, logging, system,
             ], swiftSettings: strict),
+        .testTarget(
+            name: "StepDetectionTests", dependencies: ["CZlib", "StepDetection", "TestSupport", system],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "StepAccuracy", dependencies: ["StepDetection", argumentParser], path: "Tests/StepAccuracy",
+            exclude: ["README.md"], swiftSettings: strict),
         .testTarget(
             name: "SystemTests", dependencies: ["Messages", "MessageBus", "TestSupport", "ZeroMQ", subprocess, system],
             swiftSettings: strict),

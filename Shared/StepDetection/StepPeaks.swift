@@ -1,0 +1,197 @@
+/// Finds the single steps of a bout: the maxima of the magnitude, smoothed as the cadence asks for.
+///
+/// Four low-pass filters run all the time, and the one is used whose edge is the first above 1.15 times the cadence: what is
+/// faster than a step is gone, and each step has one maximum. A maximum is a step if it rises enough above the lowest point
+/// since the last step, compared with the deviation and with the steps before, and is not too close to the last one. Where two
+/// are two or more steps of the cadence apart, the ones between are filled in: at the wrist and in a trouser pocket every
+/// other step can be too weak to be seen (without this, half the steps of some wrists are lost).
+struct StepPeaks: Sendable {
+    private static let cutoffs = SIMD4<Double>(1.7, 2.3, 3.0, 4.0)
+    private static let margin = 1.15
+    /// Ten seconds: how far back a bout's first steps are looked for.
+    private static let longestHistory = 256
+    /// More steps than a body makes in that time.
+    private static let mostPeaks = 64
+    /// The delay of each filter at low frequencies: √2 / (2π f) for the second-order Butterworth low pass.
+    private static let delays = 0.225079 / cutoffs
+
+    /// A maximum that is taken for a step.
+    private struct Peak: Hashable, Sendable {
+        /// In seconds, filter's delay included.
+        var place: Double
+        var swing: Double
+    }
+
+    private let thresholds: WalkingThresholds
+    private var filter = Filter(
+        .lowPass(cutoffs[0], rate: GaitRhythm.rate), .lowPass(cutoffs[1], rate: GaitRhythm.rate),
+        .lowPass(cutoffs[2], rate: GaitRhythm.rate), .lowPass(cutoffs[3], rate: GaitRhythm.rate))
+    private var history = History(capacity: longestHistory)
+    private var swings = RecentMedian(capacity: 8)
+    private var band = 0
+    private var trough = Float.greatestFiniteMagnitude
+    private var lastPlace = -Double.infinity
+    private var run: [Peak] = []
+    /// Steps made in doubt, credited when the rhythm is back, or never.
+    private var held: [Double] = []
+    /// Whether the bout's first steps have been credited.
+    private var isCounting = false
+    /// The time of the last step that was credited.
+    private var lastStep = -Double.infinity
+
+    init(_ thresholds: WalkingThresholds) {
+        self.thresholds = thresholds
+        run.reserveCapacity(Self.mostPeaks)
+        held.reserveCapacity(Self.mostPeaks)
+    }
+
+    /// Begins anew: what was before is not connected with what comes.
+    mutating func restart(at value: SIMD4<Float>) {
+        filter.settle(at: SIMD4(repeating: value.x))
+        history.removeAll()
+        lastPlace = -.infinity
+    }
+
+    @inline(__always)
+    mutating func append(_ cell: SIMD4<Float>) {
+        history.append(filter(SIMD4(repeating: cell.x)))
+    }
+
+    /// The bout is over: what was held is dropped.
+    mutating func end(_ event: (WalkingEvent) -> Void) {
+        if isCounting {
+            event(.ended(at: lastStep))
+            // What was held may yet be the beginning of the next bout.
+            if !held.isEmpty { lastPlace = lastStep + Self.delays[band] }
+        }
+        held.removeAll(keepingCapacity: true)
+        swings.removeAll()
+        isCounting = false
+    }
+
+    /// Looks through the last `cells` cells of a bout, the newest of which is at `now`.
+    mutating func follow(
+        _ evidence: WalkingEvidence, deviation: Double, cells: Int, now: Double, _ event: (WalkingEvent) -> Void
+    ) {
+        let cadence = evidence.cadence
+        let edge = Self.margin * cadence
+        var newBand = 3
+        for lane in (0..<3).reversed() where Self.cutoffs[lane] > edge { newBand = lane }
+        if newBand != band { trough = .greatestFiniteMagnitude }
+        band = newBand
+
+        guard isCounting else {
+            begin(evidence, deviation: deviation, now: now, event)
+            return
+        }
+        if !evidence.isInDoubt, !held.isEmpty {
+            for time in held { credit(time, cadence: cadence, now: now, event) }
+            held.removeAll(keepingCapacity: true)
+        }
+        let least = thresholds.swingByDeviation * deviation
+        for age in stride(from: min(cells, history.count - 2), through: 1, by: -1) {
+            guard let swing = maximum(age: age), swing > least else { continue }
+            if swings.count > 2, swing < thresholds.swingByMedian * swings.value { continue }
+            let peak = Peak(place: now - Double(age) / GaitRhythm.rate, swing: swing)
+            guard peak.place - lastPlace > thresholds.refractory / cadence else { continue }
+            take(peak, cadence: cadence, isHeld: evidence.isInDoubt, now: now, event)
+        }
+    }
+
+    /// Credits a bout's first steps: the run of peaks that lasts until now.
+    private mutating func begin(
+        _ evidence: WalkingEvidence, deviation: Double, now: Double, _ event: (WalkingEvent) -> Void
+    ) {
+        let cadence = evidence.cadence
+        let seconds = now - evidence.since + thresholds.lookBack
+        let cells = min(history.count, Int(seconds * GaitRhythm.rate))
+        let least = thresholds.swingByDeviation * deviation
+        let apart = thresholds.refractory / cadence
+        run.removeAll(keepingCapacity: true)
+        trough = .greatestFiniteMagnitude
+        for age in stride(from: cells - 2, through: 1, by: -1) {
+            guard let swing = maximum(age: age), swing > least else { continue }
+            let peak = Peak(place: now - Double(age) / GaitRhythm.rate, swing: swing)
+            guard peak.place - (run.last?.place ?? lastPlace) > apart else { continue }
+            if let last = run.last, peak.place - last.place > (thresholds.longestGap + 0.5) / cadence {
+                run.removeAll(keepingCapacity: true)
+            }
+            guard run.count < Self.mostPeaks else { break }
+            run.append(peak)
+            trough = .greatestFiniteMagnitude
+        }
+        guard let first = run.first, let last = run.last, now - last.place < 2 / cadence else { return }
+        let steps = (last.place - first.place) * cadence + 1
+        let fewest = thresholds.shortestRun - min(1, max(0, thresholds.shortestRun - 1 - 3 * cadence))
+        guard steps >= fewest - 0.5, Double(run.count) >= thresholds.seenShare * steps else { return }
+        isCounting = true
+        lastPlace = -.infinity
+        event(.began(at: first.place - Self.delays[band]))
+        for peak in run { take(peak, cadence: cadence, isHeld: false, now: now, event) }
+    }
+
+    /// How far the maximum at `age` rises above the lowest point since the last step; nil if there is none.
+    private mutating func maximum(age: Int) -> Double? {
+        let here = history[age: age][band]
+        trough = min(trough, here)
+        guard here > history[age: age + 1][band], here >= history[age: age - 1][band] else { return nil }
+        return Double(here - trough)
+    }
+
+    private mutating func take(
+        _ peak: Peak, cadence: Double, isHeld: Bool, now: Double, _ event: (WalkingEvent) -> Void
+    ) {
+        let gap = peak.place - lastPlace
+        let steps = (gap * cadence).rounded()
+        if steps >= 2, steps <= thresholds.longestGap {
+            for step in 1..<Int(steps) {
+                give(lastPlace + gap * Double(step) / steps, cadence: cadence, isHeld: isHeld, now: now, event)
+            }
+        }
+        give(peak.place, cadence: cadence, isHeld: isHeld, now: now, event)
+        lastPlace = peak.place
+        swings.append(peak.swing)
+        trough = .greatestFiniteMagnitude
+    }
+
+    private mutating func give(
+        _ place: Double, cadence: Double, isHeld: Bool, now: Double, _ event: (WalkingEvent) -> Void
+    ) {
+        let time = place - Self.delays[band]
+        if !isHeld {
+            credit(time, cadence: cadence, now: now, event)
+        } else if held.count < Self.mostPeaks {
+            held.append(time)
+        }
+    }
+
+    private mutating func credit(_ time: Double, cadence: Double, now: Double, _ event: (WalkingEvent) -> Void) {
+        lastStep = time
+        event(.step(Step(time: time, creditedAt: now, cadence: cadence)))
+    }
+
+    mutating func read(from state: inout DetectorStateReader) {
+        filter.read(from: &state)
+        history.read(from: &state)
+        swings.read(from: &state)
+        band = max(0, min(3, Int(exactly: state.next() as Double) ?? 0))
+        trough = Float(state.next() as Double)
+        lastPlace = state.next()
+        lastStep = state.next()
+        isCounting = (state.next() as Double) != 0
+        for _ in 0..<min(Self.mostPeaks, Int(exactly: state.next() as Double) ?? 0) { held.append(state.next()) }
+    }
+
+    func write(to state: inout DetectorStateWriter) {
+        filter.write(to: &state)
+        history.write(to: &state)
+        swings.write(to: &state)
+        state.append(Double(band))
+        state.append(Double(trough))
+        state.append(lastPlace)
+        state.append(lastStep)
+        state.append(isCounting ? 1.0 : 0)
+        state.append(Double(held.count))
+        for time in held { state.append(time) }
+    }
+}

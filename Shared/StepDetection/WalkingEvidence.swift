@@ -1,0 +1,115 @@
+/// Weighs what speaks for walking and against it, estimate by estimate, and says when a bout begins and ends.
+///
+/// A sequential test (Wald, 1945): what each estimate says is added up, and the sum decides, not any single one. A plain
+/// rhythm is believed within 1.5 s, a middling one in 3 s, and what comes and goes never.
+struct WalkingEvidence: Hashable, Sendable {
+    private let thresholds: WalkingThresholds
+    private(set) var isWalking = false
+    /// The last estimate said nothing for walking: what looks like a step now may be none.
+    private(set) var isInDoubt = false
+    /// The time of the last estimate before the sum began to grow.
+    private(set) var since = 0.0
+    private(set) var cadences = RecentMedian(capacity: 9)
+    private var sum = 0.0
+    private var lastGain = 0.0
+    /// The cadence that was better than the bout's, and for how many hops on end.
+    private var rival = 0.0
+    private var rivalHops = 0.0
+
+    init(_ thresholds: WalkingThresholds) {
+        self.thresholds = thresholds
+    }
+
+    /// Steps a second: the median of 2 s.
+    var cadence: Double { cadences.value }
+
+    mutating func reset(at time: Double) {
+        isWalking = false
+        sum = 0
+        rivalHops = 0
+        since = time
+        cadences.removeAll()
+    }
+
+    /// Takes the estimate of a hop.
+    ///
+    /// - Parameters:
+    ///   - deviation: the standard deviation of the magnitude, in g.
+    ///   - above: that of what is above 6 Hz.
+    mutating func weigh(_ estimate: GaitEstimate?, deviation: Double, above: Double, at time: Double) {
+        let gain = gain(estimate, deviation: deviation, above: above, at: time)
+        sum = min(sum + gain, thresholds.most)
+        isInDoubt = gain < -thresholds.doubt
+        if !isInDoubt { lastGain = time }
+        if sum <= 0 || isWalking && time - lastGain > thresholds.longestDoubt {
+            reset(at: time)
+        } else if sum >= thresholds.enough {
+            isWalking = true
+        }
+    }
+
+    private mutating func gain(_ estimate: GaitEstimate?, deviation: Double, above: Double, at time: Double) -> Double {
+        let loss = -thresholds.mostLoss
+        guard let estimate else { return loss }
+        let least = isWalking ? thresholds.leastDeviationInBout : thresholds.leastDeviation
+        let quickest = max(estimate.cadence, thresholds.strongestShare * estimate.strongest)
+        let leastByCadence = thresholds.leastDeviationByCadence * quickest * quickest
+        guard deviation > max(least, leastByCadence), above <= thresholds.mostAboveSixHertz * deviation else {
+            return loss
+        }
+        if isWalking {
+            if isRivalBetter(estimate) {
+                cadences.removeAll()
+                cadences.append(estimate.bestCadence)
+                return 0
+            }
+            if estimate.rivalry > thresholds.rivalry { return -thresholds.strayLoss }
+        } else if cadences.count > 0, abs(estimate.cadence / cadence - 1) > thresholds.agreement {
+            reset(at: time)
+        }
+        let weight = thresholds.axesWeight
+        let regularity =
+            estimate.regularity * (1 - weight) + estimate.axesRegularity * weight
+            - (isWalking ? thresholds.leastRegularityInBout : thresholds.leastRegularity)
+            - (estimate.cadence < thresholds.slowCadence ? thresholds.slowPenalty : 0)
+        guard regularity > 0 else { return max(loss, regularity) }
+        cadences.append(estimate.cadence)
+        return regularity + thresholds.symmetryWeight * max(0, estimate.symmetry - thresholds.symmetry)
+    }
+
+    /// Whether one other cadence has been the best for so long that it is the true one.
+    private mutating func isRivalBetter(_ estimate: GaitEstimate) -> Bool {
+        guard estimate.rivalry > thresholds.leastRivalry else {
+            rivalHops = 0
+            return false
+        }
+        let isSame = rivalHops > 0 && abs(estimate.bestCadence / rival - 1) < thresholds.agreement
+        rivalHops = isSame ? rivalHops + 1 : 1
+        rival = estimate.bestCadence
+        guard rivalHops >= thresholds.rivalHops else { return false }
+        rivalHops = 0
+        return true
+    }
+
+    mutating func read(from state: inout DetectorStateReader) {
+        isWalking = (state.next() as Double) != 0
+        isInDoubt = (state.next() as Double) != 0
+        since = state.next()
+        sum = state.next()
+        lastGain = state.next()
+        rival = state.next()
+        rivalHops = state.next()
+        cadences.read(from: &state)
+    }
+
+    func write(to state: inout DetectorStateWriter) {
+        state.append(isWalking ? 1.0 : 0)
+        state.append(isInDoubt ? 1.0 : 0)
+        state.append(since)
+        state.append(sum)
+        state.append(lastGain)
+        state.append(rival)
+        state.append(rivalHops)
+        cadences.write(to: &state)
+    }
+}

@@ -1,0 +1,97 @@
+import Glibc
+
+/// What may happen to a recording on its way to a step counter.
+struct Degradation: Sendable {
+    let name: String
+    /// Samples a second, by straight lines between the recording's; nil keeps its own.
+    var rate: Double?
+    /// How far a time may be wrong, as a share of a sample's.
+    var jitter = 0.0
+    /// The share of the samples that is missing.
+    var missing = 0.0
+    /// Added to each axis, in g.
+    var bias = SIMD3<Double>()
+    /// Axis, and angle in radians, by which the device is turned.
+    var turn: (axis: SIMD3<Double>, angle: Double)?
+    /// Axes change places: x to y to z.
+    var isSwapped = false
+
+    static let all: [Self] = {
+        let rates = [200.0, 100, 50, 30, 25, 15]
+        var all = [Self(name: "as it is")]
+        all += rates.map { Self(name: "\(Int($0)) Hz", rate: $0) }
+        all += [100.0, 50, 25, 15].map {
+            Self(name: "\(Int($0)) Hz, jitter 30 %, 2 % missing", rate: $0, jitter: 0.3, missing: 0.02)
+        }
+        all += [SIMD3(0.1, 0, 0), SIMD3(0, -0.1, 0), SIMD3(0.06, 0.06, -0.05)].map {
+            Self(name: "bias \($0.x), \($0.y), \($0.z) g", bias: $0)
+        }
+        let third = 1 / 3.0.squareRoot()
+        all += [
+            Self(name: "axes swapped", isSwapped: true),
+            Self(name: "turned 1 rad about x", turn: (SIMD3(1, 0, 0), 1)),
+            Self(name: "turned 2 rad about all", turn: (SIMD3(repeating: third), 2)),
+        ]
+        return all
+    }()
+
+    func callAsFunction(_ samples: [SIMD4<Double>], perG: Double) -> [SIMD4<Double>] {
+        var result = resampled(samples)
+        // A fixed sequence: the table is the same each time (Marsaglia, "Xorshift RNGs", 2003).
+        var seed: UInt64 = 88_172_645_463_325_252
+        func random() -> Double {
+            seed ^= seed << 13
+            seed ^= seed >> 7
+            seed ^= seed << 17
+            return Double(seed >> 11) / Double(1 << 53)
+        }
+        if jitter > 0 || missing > 0, result.count > 1 {
+            let step = rate.map { 1 / $0 } ?? (result[result.count - 1].x - result[0].x) / Double(result.count - 1)
+            // The signal is read at the wrong time: the stamp stays, the value is of a moment before or after.
+            let truth = result
+            var index = 0
+            for place in result.indices {
+                let time = truth[place].x + (2 * random() - 1) * jitter * step
+                while index + 2 < truth.count, truth[index + 1].x < time { index += 1 }
+                while index > 0, truth[index].x > time { index -= 1 }
+                result[place] = Self.between(truth[index], truth[index + 1], at: time)
+            }
+            result = result.filter { _ in random() >= missing }
+        }
+        for place in result.indices {
+            var axes = SIMD3(result[place].y, result[place].z, result[place].w)
+            if let turn { axes = Self.turned(axes, turn.axis, turn.angle) }
+            if isSwapped { axes = SIMD3(axes.z, axes.x, axes.y) }
+            axes += bias * perG
+            result[place] = SIMD4(result[place].x, axes.x, axes.y, axes.z)
+        }
+        return result
+    }
+
+    private func resampled(_ samples: [SIMD4<Double>]) -> [SIMD4<Double>] {
+        guard let rate, let first = samples.first, let last = samples.last, samples.count > 1 else { return samples }
+        var (index, result) = (0, [SIMD4<Double>]())
+        for place in 0...Int((last.x - first.x) * rate) {
+            let time = first.x + Double(place) / rate
+            while index + 2 < samples.count, samples[index + 1].x < time { index += 1 }
+            // A gap stays a gap.
+            if samples[index + 1].x - samples[index].x > 1 { continue }
+            result.append(Self.between(samples[index], samples[index + 1], at: time))
+        }
+        return result
+    }
+
+    private static func between(_ one: SIMD4<Double>, _ other: SIMD4<Double>, at time: Double) -> SIMD4<Double> {
+        guard other.x > one.x else { return one }
+        var value = one + (other - one) * ((time - one.x) / (other.x - one.x))
+        value.x = time
+        return value
+    }
+
+    /// Rodrigues' formula.
+    private static func turned(_ v: SIMD3<Double>, _ axis: SIMD3<Double>, _ angle: Double) -> SIMD3<Double> {
+        let cross = SIMD3(
+            axis.y * v.z - axis.z * v.y, axis.z * v.x - axis.x * v.z, axis.x * v.y - axis.y * v.x)
+        return v * cos(angle) + cross * sin(angle) + axis * ((axis * v).sum() * (1 - cos(angle)))
+    }
+}

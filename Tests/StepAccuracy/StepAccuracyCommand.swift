@@ -1,0 +1,155 @@
+import ArgumentParser
+import FoundationEssentials
+import StepDetection
+
+/// Runs the step detector over labelled recordings and prints how well it counts, beside the peers.
+@main
+struct StepAccuracyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "step-accuracy",
+        abstract: "Counts the steps of labelled recordings, and prints the errors beside those of other counters.")
+
+    @Argument(help: "The directory with open/ (recordings and truth.csv tables) and peers/ (their counts).")
+    var directory: String
+
+    @Option(help: "Where the counts are written, as JSON: {recording: count}.")
+    var output: String?
+
+    @Option(help: "unknown, phone or wrist.")
+    var placement: SensorPlacement = .unknown
+
+    @Option(help: "lenient, normal or strict.")
+    var strictness: StepStrictness = .normal
+
+    @Flag(help: "Also what resampling, jitter, missing samples, bias and turning change.")
+    var robustness = false
+
+    @Flag(help: "Also the delay of credit, against the times of the detected steps.")
+    var delays = false
+
+    @Flag(help: "Also samples a second, by rate, on one thread.")
+    var speed = false
+
+    mutating func run() throws {
+        let recordings = try LabelledRecording.all(in: directory + "/open")
+        guard !recordings.isEmpty else {
+            throw ValidationError("no truth.csv tables in \(directory)/open")
+        }
+        var counts: [String: Double] = [:]
+        var first: [Double] = []
+        var later: [Double] = []
+        for recording in recordings {
+            let count = try StepCount(
+                ofFile: recording.path, placement: placement, strictness: strictness)
+            counts[recording.name] = Double(count.steps.count)
+            collectDelays(count, &first, &later)
+        }
+        if let output {
+            try JSONEncoder().encode(counts).write(to: URL(filePath: output))
+        }
+        let own = (name: "step-counter", counts: counts)
+        for part in LabelledRecording.Part.allCases {
+            print("\n\(part.rawValue) half of the people")
+            print(AccuracyTable(recordings.filter { $0.part == part }).text([own]))
+        }
+        print("\nall, MAPE % / bias %")
+        print(AccuracyTable(recordings).text([own] + (try peers())))
+        if delays {
+            print("\ndelay of credit in seconds: median, 95 %, most")
+            for (name, delays) in [("first steps of a bout", first.sorted()), ("later steps", later.sorted())] {
+                guard let most = delays.last else { continue }
+                print(name, delays.count, delays[delays.count / 2], delays[delays.count * 95 / 100], most)
+                let limit = name.hasPrefix("first") ? 4.0 : 0.5
+                print("  within \(limit) s:", Double(delays.filter { $0 <= limit }.count) / Double(delays.count))
+            }
+        }
+        if robustness { try printRobustness(recordings) }
+        if speed { try printSpeed(recordings) }
+    }
+
+    /// A step that is credited alone with its like within a second is a later one.
+    private func collectDelays(_ count: StepCount, _ first: inout [Double], _ later: inout [Double]) {
+        let beginnings = Set(count.bouts.map(\.start))
+        var begin = -Double.infinity
+        for step in count.steps {
+            if beginnings.contains(step.time) {
+                first.append(step.creditedAt - step.time)
+                begin = step.creditedAt
+            } else if step.creditedAt > begin {
+                later.append(step.creditedAt - step.time)
+            }
+        }
+    }
+
+    private func peers() throws -> [(name: String, counts: [String: Double])] {
+        let directory = directory + "/peers"
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: directory).sorted()) ?? []
+        return try files.filter { $0.hasSuffix(".json") }.map { file in
+            let data = try Data(contentsOf: URL(filePath: "\(directory)/\(file)"))
+            return (String(file.dropLast(5)), try JSONDecoder().decode([String: Double].self, from: data))
+        }
+    }
+
+    private func printRobustness(_ recordings: [LabelledRecording]) throws {
+        var samples: [(LabelledRecording, [SIMD4<Double>])] = []
+        for recording in recordings where recording.kind != .unlabelled {
+            var all: [SIMD4<Double>] = []
+            _ = try AccelerationFile.read(recording.path) { all.append($0) }
+            samples.append((recording, all))
+        }
+        let columns = Degradation.all.map { degradation in
+            var counts: [String: Double] = [:]
+            for (recording, samples) in samples {
+                var count = StepCount()
+                var detector = StepDetector(StepDetectorSettings(placement: placement, strictness: strictness))
+                for sample in degradation(samples, perG: StepDetectorSettings.standardGravity) {
+                    count.add(sample, to: &detector)
+                }
+                counts[recording.name] = Double(count.steps.count)
+            }
+            return (degradation.name, counts)
+        }
+        print("\nrobustness: MAPE % / bias %")
+        let table = AccuracyTable(recordings)
+        for (name, counts) in columns {
+            let cells = table.rows.map { row in
+                AccuracyTable.figure(row, counts).map {
+                    row.isFalseSteps ? "\(Int($0.size.rounded()))" : "\(($0.size * 100).rounded() / 100)"
+                } ?? "–"
+            }
+            print(name + ": " + zip(table.rows, cells).map { "\($0.name) \($1)" }.joined(separator: ", "))
+        }
+    }
+
+    private func printSpeed(_ recordings: [LabelledRecording]) throws {
+        print("\nmillions of samples a second, walking in a pocket and in a hand, all of it at each rate")
+        var walks: [[SIMD4<Double>]] = []
+        for recording in recordings where recording.kind == .walk && recording.placementClass != .wrist {
+            var all: [SIMD4<Double>] = []
+            _ = try AccelerationFile.read(recording.path) { all.append($0) }
+            walks.append(all)
+        }
+        for rate in [12.5, 25, 50, 100, 200, 400] {
+            let resampled = walks.map { Degradation(name: "", rate: rate)($0, perG: 1) }
+            var (steps, samples) = (0, 0)
+            let clock = ContinuousClock()
+            let start = clock.now
+            repeat {
+                for walk in resampled {
+                    var detector = StepDetector()
+                    for sample in walk {
+                        detector.add(time: sample.x, x: sample.y, y: sample.z, z: sample.w) {
+                            if case .step = $0 { steps += 1 }
+                        }
+                    }
+                    samples += walk.count
+                }
+            } while clock.now - start < .seconds(1)
+            let seconds = (clock.now - start) / .seconds(1)
+            print("\(rate) Hz: \((Double(samples) / seconds / 1e5).rounded() / 10) (\(steps) steps)")
+        }
+    }
+}
+
+extension SensorPlacement: ExpressibleByArgument {}
+extension StepStrictness: ExpressibleByArgument {}

@@ -1,0 +1,87 @@
+import CZlib
+import Glibc
+import StepDetection
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct StepCountTests {
+    /// A file of its own that is gone afterwards.
+    private func withFile<Result>(
+        _ text: String, compressed: Bool = false, cutTo length: Int? = nil, _ body: (String) throws -> Result
+    ) throws -> Result {
+        try withTemporaryDirectory { directory in
+            let path = directory.appending("samples").string
+            // Mode T writes plainly.
+            let file = try #require(gzopen(path, compressed ? "wb" : "wbT"))
+            _ = text.withCString { gzwrite(file, $0, UInt32(strlen($0))) }
+            gzclose(file)
+            if let length { truncate(path, length) }
+            return try body(path)
+        }
+    }
+
+    private func rows(_ walk: MadeWalk, perG: Double = 1, _ row: (SIMD4<Double>) -> String) -> String {
+        walk.samples(rate: 25).map { row(SIMD4($0.x, $0.y * perG, $0.z * perG, $0.w * perG)) }.joined(separator: "\n")
+    }
+
+    private let walk = MadeWalk(bouts: 2)
+
+    @Test func columnsMayComeInAnyOrder() throws {
+        let plain = "t,x,y,z\n" + rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)" } + "\n"
+        let expected = try withFile(plain) { try StepCount(ofFile: $0) }
+        #expect(abs(expected.steps.count - walk.steps.count) <= 2)
+        #expect(expected.bouts.count == 2)
+        #expect(expected.leftOut == 0)
+        #expect(expected.samples == walk.samples(rate: 25).count)
+        #expect(expected.cadence.map { abs($0 - walk.cadence) < 0.05 } ?? false)
+
+        let others = [
+            "Z,label,\"Y\",Time,X\r\n" + rows(walk) { "\($0.w),walk,\($0.z),\($0.x),\($0.y)\r" },
+            "x\ty\tz\tt\n" + rows(walk) { "\($0.y)\t\($0.z)\t\($0.w)\t\($0.x)" },
+            "timestamp; x; y; z\n" + rows(walk) { "\($0.x); \($0.y); \($0.z); \($0.w)" },
+            rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)" },
+            "\u{FEFF}t,x,y,z\n\n" + rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)\n" },
+        ]
+        for text in others {
+            #expect(try withFile(text) { try StepCount(ofFile: $0) } == expected)
+            #expect(try withFile(text, compressed: true) { try StepCount(ofFile: $0) } == expected)
+        }
+    }
+
+    @Test func theUnitIsToldByGravity() throws {
+        let metric = "t,x,y,z\n" + rows(walk, perG: 9.80665) { "\($0.x),\($0.y),\($0.z),\($0.w)" }
+        #expect(try withFile(metric) { abs(try StepCount(ofFile: $0).steps.count - walk.steps.count) <= 2 })
+        // Taken for g, a hand's noise would be a walk: what is said goes first.
+        let said = try withFile(metric) { try StepCount(ofFile: $0, perG: 9.80665) }
+        #expect(try withFile(metric) { try StepCount(ofFile: $0) } == said)
+    }
+
+    @Test func rowsWithoutNumbersAreLeftOut() throws {
+        let text = "t,x,y,z,marker\n0,,,,start\n" + rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)," } + "\n99,,,,stop\n"
+        let count = try withFile(text) { try StepCount(ofFile: $0) }
+        #expect(count.leftOut == 2)
+        #expect(abs(count.steps.count - walk.steps.count) <= 2)
+    }
+
+    @Test func anEmptyFileHasNoSteps() throws {
+        for text in ["", "t,x,y,z\n", "t,x,y,z\n0,0,0,1\n"] {
+            let count = try withFile(text) { try StepCount(ofFile: $0) }
+            #expect(count.steps.isEmpty && count.bouts.isEmpty && count.cadence == nil)
+        }
+    }
+
+    @Test func whatCannotBeReadIsSaid() throws {
+        #expect { try StepCount(ofFile: "/nowhere/at/all.csv") } throws: {
+            ($0 as? StepDetectionError)?.code == .unreadable
+        }
+        #expect { try withFile("a,b,c\n1,2,3\n") { try StepCount(ofFile: $0) } } throws: {
+            ($0 as? StepDetectionError)?.code == .invalidInput
+        }
+        let text = "t,x,y,z\n" + rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)" }
+        #expect { try withFile(text, compressed: true, cutTo: 20_000) { try StepCount(ofFile: $0) } } throws: {
+            ($0 as? StepDetectionError)?.code == .unreadable
+        }
+    }
+}
