@@ -38,7 +38,7 @@ final class RecorderUnderTest: Sendable {
     /// Runs a recorder, and the publishers that it listens to, as long as a closure does.
     static func run(
         listeningTo publishers: [FakePublisher] = [], data: FilePath? = nil, syncInterval: String = "10ms",
-        recoveryLimit: String = "300ms", holdLimit: String = "64MB", shard: String? = nil,
+        recoveryLimit: String = "4s", holdLimit: String = "64MB", shard: String? = nil,
         logManager: String = "inproc://nobody", logManagerLimit: String = "300ms",
         _ body: @escaping @Sendable (RecorderUnderTest) async throws -> Void
     ) async throws {
@@ -93,7 +93,7 @@ final class RecorderUnderTest: Sendable {
     /// Runs a recorder with a session `s` of one stream that is primed: from then on nothing is lost that the test does
     /// not lose.
     static func record(
-        isPacked: Bool = false, recoveryLimit: String = "300ms", holdLimit: String = "64MB",
+        isPacked: Bool = false, recoveryLimit: String = "4s", holdLimit: String = "64MB",
         _ body: @escaping @Sendable (RecorderUnderTest, FakePublisher) async throws -> Void
     ) async throws {
         let publisher = try await FakePublisher(isPacked: isPacked)
@@ -206,8 +206,12 @@ final class RecorderUnderTest: Sendable {
 
     /// Waits until so many samples are in a publisher's log.
     func has(_ count: Int, of publisher: FakePublisher, session: String = "s") async throws {
-        try await eventually("\(count) samples of \(publisher.name)") {
-            try await self.log(of: publisher, session: session)?.samples == count
+        do {
+            try await eventually("\(count) samples of \(publisher.name)") {
+                try await self.log(of: publisher, session: session)?.samples == count
+            }
+        } catch let failure as TestFailure {
+            throw TestFailure("\(failure), but \(try await status(session))")
         }
     }
 
