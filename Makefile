@@ -19,8 +19,9 @@ test: setup
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(SWIFT) test --skip-build --filter '^(RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests)\.'
 	$(SWIFT) test --skip-build --filter '^LogManagerTests\.'
-	$(SWIFT) test --skip-build \
-	    --skip '^(RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|LogManagerTests|SystemTests)\.'
+	$(SWIFT) test --skip-build --filter '^RecorderTests\.'
+	$(SWIFT) test --skip-build --skip \
+	    '^(RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|LogManagerTests|RecorderTests|SystemTests)\.'
 	$(SWIFT) test --skip-build --filter '^SystemTests\.'
 
 # Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.
