@@ -15,13 +15,13 @@ run: setup
 	@Scripts/run "$$($(SWIFT) build -c release --show-bin-path)"
 
 # What computes comes first and the real programs last: each would keep the others from their processor.
+COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextInputTests
 test: setup
 	$(SWIFT) build --build-tests $(CHECKS)
-	$(SWIFT) test --skip-build --filter '^(RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests)\.'
+	$(SWIFT) test --skip-build --filter '^($(COMPUTING))\.'
 	$(SWIFT) test --skip-build --filter '^LogManagerTests\.'
 	$(SWIFT) test --skip-build --filter '^RecorderTests\.'
-	$(SWIFT) test --skip-build --skip \
-	    '^(RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|LogManagerTests|RecorderTests|SystemTests)\.'
+	$(SWIFT) test --skip-build --skip '^($(COMPUTING)|LogManagerTests|RecorderTests|SystemTests)\.'
 	$(SWIFT) test --skip-build --filter '^SystemTests\.'
 
 # Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.

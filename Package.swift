@@ -51,6 +51,8 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
+        .target(
+            name: "TextInput", dependencies: ["CZlib", system], path: "Shared/TextInput", swiftSettings: strict),
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], path: "Shared/ZeroMQ", swiftSettings: strict),
         .target(name: "Messages", path: "Shared/Messages", swiftSettings: strict),
         .target(
@@ -67,15 +69,15 @@ let package = Package(
             ],
             path: "Shared/ServiceKit", swiftSettings: strict),
         .target(
-            name: "StepDetection", dependencies: ["CZlib", "Messages"], path: "Shared/StepDetection",
+            name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",
             swiftSettings: strict),
         .target(
             name: "TestSupport", dependencies: [subprocess, system], path: "Shared/TestSupport", swiftSettings: strict),
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [
-                "CZlib", "Messages", "MessageBus", "ServiceKit", "ZeroMQ", argumentParser, deque, lifecycle, logging,
-                system,
+                "Messages", "MessageBus", "ServiceKit", "TextInput", "ZeroMQ", argumentParser, deque, lifecycle,
+                logging, system,
             ],
             path: "Services/SensorPublisher", swiftSettings: strict),
         .executableTarget(
@@ -101,6 +103,7 @@ let package = Package(
             path: "Tests/CrashLab", exclude: ["README.md"], swiftSettings: strict),
         .testTarget(
             name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(
             name: "MessagesTests", dependencies: ["Messages", "TestSupport"], exclude: ["Golden"],
@@ -135,11 +138,11 @@ let package = Package(
                 lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
-            name: "StepDetectionTests", dependencies: ["CZlib", "StepDetection", "TestSupport", system],
+            name: "StepDetectionTests", dependencies: ["StepDetection", "TestSupport", "TextInput"],
             swiftSettings: strict),
         .executableTarget(
-            name: "StepAccuracy", dependencies: ["StepDetection", argumentParser], path: "Tests/StepAccuracy",
-            exclude: ["README.md"], swiftSettings: strict),
+            name: "StepAccuracy", dependencies: ["StepDetection", "TextInput", argumentParser],
+            path: "Tests/StepAccuracy", exclude: ["README.md"], swiftSettings: strict),
         .testTarget(
             name: "SystemTests", dependencies: ["Messages", "MessageBus", "TestSupport", "ZeroMQ", subprocess, system],
             swiftSettings: strict),

@@ -1,4 +1,5 @@
 package import Messages
+import TextInput
 
 /// The samples that a program writes to our standard input, line by line: bytes in, batches out.
 ///
@@ -17,7 +18,7 @@ package final class LiveInput: Sampler {
 
     private let isMotion: Bool
     private var layout: DeviceMotionLayout?
-    private var lines = LineSplitter()
+    private var lines = LineSplitter<PublisherError>()
     private var parser: LineParser
     private var sampler: LiveSampler
     private var row: [Double] = []

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import TextInput
 
 /// Fires a predefined array of points: in the array's order, never sorted, none left out.
 ///
@@ -78,7 +79,7 @@ package struct PointsSource: SampleSource {
     ///
     /// - Throws: `unreadable`, or what `init(json:)` throws with the file in front.
     package init(path: String, unit: String? = nil, rate: Double? = nil) throws(PublisherError) {
-        let json = try GzipFile(path: path).readAll()
+        let json = try GzipFile<PublisherError>(path: path).readAll()
         do throws(PublisherError) {
             try self.init(
                 json: json, unit: unit, rate: rate, description: "points:\(path.split(separator: "/").last ?? "")")

@@ -1,3 +1,5 @@
+package import TextInput
+
 /// What went wrong in a source, a specification or a sampler, in words for the person who has to mend it.
 ///
 /// `code` is for programs (its raw value is the `reason` word of an error reply), `message` says what failed, with what, and what to do.
@@ -32,10 +34,15 @@ package struct PublisherError: Error, Hashable, CustomStringConvertible {
         self.message = message
     }
 
-    /// The same failure with the place where it happened in front: `walk.csv, line 7: …`.
+    package var description: String { message }
+}
+
+extension PublisherError: TextInputFailure {
+    package init(_ error: TextInputError) {
+        self.init(Code(rawValue: error.code.rawValue), error.message)
+    }
+
     package func at(_ place: String) -> Self {
         Self(code, "\(place): \(message)")
     }
-
-    package var description: String { message }
 }

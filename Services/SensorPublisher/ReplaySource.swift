@@ -1,3 +1,5 @@
+import TextInput
+
 /// Plays a recorded file again: CSV or NDJSON, plain or compressed with gzip, a chunk at a time however long it is.
 ///
 /// A file named *.ndjson or *.jsonl (also with .gz) has objects, any other is CSV; see `LineParser` for what either may hold. The
@@ -64,7 +66,7 @@ package final class ReplaySource: SampleSource {
     private let schedule: SampleSchedule?
     private let factor: Double
     private var convertedColumns: [Int] = []
-    private let reader: LineReader
+    private let reader: LineReader<PublisherError>
     private var parser: LineParser
 
     private var index: Int64 = 0

@@ -1,4 +1,5 @@
 import Messages
+import TextInput
 
 /// Reads lines of a table as accelerations: which columns are the time and the axes, and then their numbers.
 ///
@@ -17,7 +18,7 @@ struct AccelerationTable {
     ///
     /// - Returns: seconds, and the axes.
     /// - Throws: `invalidInput` where the first line names no such columns, or has too few numbers.
-    mutating func sample(_ line: Span<UInt8>) throws(StepDetectionError) -> SIMD4<Double>? {
+    mutating func sample(_ line: Span<UInt8>) throws(TextInputError) -> SIMD4<Double>? {
         guard let columns else {
             let columns = try decide(line)
             self.columns = columns.columns
@@ -28,7 +29,7 @@ struct AccelerationTable {
 
     private mutating func decide(
         _ line: Span<UInt8>
-    ) throws(StepDetectionError) -> (columns: SIMD4<Int>, isHeader: Bool) {
+    ) throws(TextInputError) -> (columns: SIMD4<Int>, isHeader: Bool) {
         let text = line.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
         for candidate in [",", "\t", ";"] as [Character] where text.contains(candidate) {
             separator = candidate.asciiValue ?? separator
@@ -43,7 +44,7 @@ struct AccelerationTable {
         guard let time = Self.timeNames.compactMap({ names.firstIndex(of: $0) }).first,
             let x = names.firstIndex(of: "x")
         else {
-            throw StepDetectionError(
+            throw TextInputError(
                 .invalidInput,
                 "no columns t, x, y and z: the first line should name them, or have a time in seconds and three numbers"
             )

@@ -1,3 +1,5 @@
+package import TextInput
+
 /// The steps in a recording.
 package struct StepCount: Codable, Hashable, Sendable {
     /// A bout of walking.
@@ -35,7 +37,7 @@ package struct StepCount: Codable, Hashable, Sendable {
     package init(
         ofFile path: String, perG: Double? = nil, placement: SensorPlacement = .unknown,
         strictness: StepStrictness = .normal
-    ) throws(StepDetectionError) {
+    ) throws(TextInputError) {
         var count = StepCount()
         var first: [SIMD4<Double>] = []
         var isBegun = false

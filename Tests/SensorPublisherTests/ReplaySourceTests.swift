@@ -1,5 +1,6 @@
 import FoundationEssentials
 import SensorPublisher
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -41,8 +41,3 @@ extension SampleSource {
         return samples
     }
 }
-
-/// A line's bytes as text.
-func lineText(_ line: Span<UInt8>) -> String {
-    line.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
-}

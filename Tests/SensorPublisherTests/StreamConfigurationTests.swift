@@ -1,6 +1,7 @@
 import Messages
 import SensorPublisher
 import ServiceKit
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import StepDetection
+import TextInput
 
 /// A recording whose steps are known, from one of the `truth.csv` tables.
 struct LabelledRecording: Sendable {
@@ -65,7 +66,7 @@ struct LabelledRecording: Sendable {
                 func cell(_ name: String) -> String { header.firstIndex(of: name).map { row[$0] } ?? "" }
                 guard row.count == header.count, let kind = Kind(rawValue: cell("kind")),
                     let steps = Double(cell("true_steps")), let seconds = Double(cell("duration_s"))
-                else { throw StepDetectionError(.invalidInput, "\(dataset)/truth.csv: cannot be understood: \(row)") }
+                else { throw TextInputError(.invalidInput, "\(dataset)/truth.csv: cannot be understood: \(row)") }
                 let name = cell("recording")
                 all.append(
                     Self(

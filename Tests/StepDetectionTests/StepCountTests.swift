@@ -1,9 +1,7 @@
-import CZlib
-import Glibc
 import StepDetection
-import SystemPackage
 import TestSupport
 import Testing
+import TextInput
 
 @Suite(.timeLimit(.minutes(1)))
 struct StepCountTests {
@@ -11,15 +9,8 @@ struct StepCountTests {
     private func withFile<Result>(
         _ text: String, compressed: Bool = false, cutTo length: Int? = nil, _ body: (String) throws -> Result
     ) throws -> Result {
-        try withTemporaryDirectory { directory in
-            let path = directory.appending("samples").string
-            // Mode T writes plainly.
-            let file = try #require(gzopen(path, compressed ? "wb" : "wbT"))
-            _ = text.withCString { gzwrite(file, $0, UInt32(strlen($0))) }
-            gzclose(file)
-            if let length { truncate(path, length) }
-            return try body(path)
-        }
+        let bytes = compressed ? gzipStored(Array(text.utf8)) : Array(text.utf8)
+        return try TestSupport.withFile("samples", Array(bytes.prefix(length ?? bytes.count)), body)
     }
 
     private func rows(_ walk: MadeWalk, perG: Double = 1, _ row: (SIMD4<Double>) -> String) -> String {
@@ -74,14 +65,14 @@ struct StepCountTests {
 
     @Test func whatCannotBeReadIsSaid() throws {
         #expect { try StepCount(ofFile: "/nowhere/at/all.csv") } throws: {
-            ($0 as? StepDetectionError)?.code == .unreadable
+            ($0 as? TextInputError)?.code == .unreadable
         }
         #expect { try withFile("a,b,c\n1,2,3\n") { try StepCount(ofFile: $0) } } throws: {
-            ($0 as? StepDetectionError)?.code == .invalidInput
+            ($0 as? TextInputError)?.code == .invalidInput
         }
         let text = "t,x,y,z\n" + rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)" }
         #expect { try withFile(text, compressed: true, cutTo: 20_000) { try StepCount(ofFile: $0) } } throws: {
-            ($0 as? StepDetectionError)?.code == .unreadable
+            ($0 as? TextInputError)?.code == .unreadable
         }
     }
 }

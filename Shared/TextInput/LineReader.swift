@@ -1,22 +1,23 @@
 /// Reads a file, plain or compressed with gzip, line by line.
-final class LineReader {
+package final class LineReader<Failure: TextInputFailure> {
     private let path: String
-    private let file: GzipFile
-    private var lines = LineSplitter()
+    private let file: GzipFile<Failure>
+    private var lines = LineSplitter<Failure>()
     private var isAtEnd = false
 
     /// - Throws: `unreadable` if the file cannot be opened.
-    init(path: String) throws(PublisherError) {
+    package init(path: String) throws(Failure) {
         self.path = path
         file = try GzipFile(path: path)
     }
 
-    /// Lends the next line to `body`; nil at the end.
+    /// Lends the next line, without its end (LF or CR LF), to `body`; nil at the end.
     ///
-    /// - Throws: `unreadable` if reading fails; what `body` throws, with the file and line in front.
-    func next<Result>(_ body: (Span<UInt8>) throws(PublisherError) -> Result) throws(PublisherError) -> Result? {
+    /// - Throws: `unreadable` if reading fails; `invalidInput` for a line that is too long and what `body` throws, with the
+    ///   file and line in front. That line is taken all the same.
+    package func next<Result>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure) -> Result? {
         while true {
-            do throws(PublisherError) {
+            do throws(Failure) {
                 if let result = try lines.next(body) { return result }
             } catch {
                 throw error.at("\(path), line \(lines.lineNumber)")
@@ -30,7 +31,7 @@ final class LineReader {
     }
 
     /// Goes back to the first line.
-    func rewind() throws(PublisherError) {
+    package func rewind() throws(Failure) {
         try file.rewind()
         lines = LineSplitter()
         isAtEnd = false

@@ -5,25 +5,25 @@ import SystemPackage
 /// A file that is read from its beginning, plain or compressed with gzip: zlib tells which.
 ///
 /// Not for use by two threads at once: it has one position.
-package final class GzipFile {
+package final class GzipFile<Failure: TextInputFailure> {
     /// Bytes read at once.
-    private static let chunkSize = 1 << 16
+    private static var chunkSize: Int { 1 << 16 }
 
     private let path: String
     private let file: gzFile
     private var chunk = [UInt8](repeating: 0, count: chunkSize)
 
     /// - Throws: `unreadable` if the file cannot be opened.
-    package init(path: String) throws(PublisherError) {
+    package init(path: String) throws(Failure) {
         let descriptor: FileDescriptor
         do {
             descriptor = try FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec)
         } catch {
-            throw PublisherError(.unreadable, "\(path): cannot be opened: \(error)")
+            throw Failure(TextInputError(.unreadable, "\(path): cannot be opened: \(error)"))
         }
         guard let file = gzdopen(descriptor.rawValue, "rb") else {
             try? descriptor.close()
-            throw PublisherError(.unreadable, "\(path): cannot be opened: out of memory")
+            throw Failure(TextInputError(.unreadable, "\(path): cannot be opened: out of memory"))
         }
         self.path = path
         self.file = file
@@ -36,7 +36,7 @@ package final class GzipFile {
     /// Lends the next chunk to `body`; false, without a call, at the end.
     ///
     /// - Throws: `unreadable` if reading fails or a compressed file was cut off.
-    package func read(_ body: (Span<UInt8>) -> Void) throws(PublisherError) -> Bool {
+    package func read(_ body: (Span<UInt8>) -> Void) throws(Failure) -> Bool {
         let count = Int(gzread(file, &chunk, UInt32(Self.chunkSize)))
         guard count >= 0 else { throw failure() }
         if count < Self.chunkSize {
@@ -52,22 +52,22 @@ package final class GzipFile {
     }
 
     /// Reads what is left.
-    package func readAll() throws(PublisherError) -> Data {
+    package func readAll() throws(Failure) -> Data {
         var all = Data()
         while try read({ chunk in chunk.withUnsafeBufferPointer { all.append($0) } }) {}
         return all
     }
 
     /// Goes back to the beginning.
-    package func rewind() throws(PublisherError) {
+    package func rewind() throws(Failure) {
         guard gzrewind(file) == 0 else { throw failure() }
     }
 
-    private func failure() -> PublisherError {
+    private func failure() -> Failure {
         var code: Int32 = 0
         let text = gzerror(file, &code).map { String(cString: $0) } ?? ""
         let problem =
             code == Z_BUF_ERROR ? "the compressed file was cut off: it ends too early" : "cannot be read: \(text)"
-        return PublisherError(.unreadable, "\(path): \(problem)")
+        return Failure(TextInputError(.unreadable, "\(path): \(problem)"))
     }
 }

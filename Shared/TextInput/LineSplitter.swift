@@ -1,9 +1,9 @@
 /// Cuts bytes that come in chunks into lines, for files and for live input alike.
 ///
 /// Holds at most one chunk and one unfinished line; a line longer than `maximumLength` is an error, and skipped.
-package struct LineSplitter {
+package struct LineSplitter<Failure: TextInputFailure> {
     /// The longest line that is taken, in bytes.
-    package static let maximumLength = 1 << 20
+    package static var maximumLength: Int { 1 << 20 }
 
     /// The number of the line that `next` gave last, from 1.
     package private(set) var lineNumber = 0
@@ -34,9 +34,7 @@ package struct LineSplitter {
     /// Lends the next line, without its end (LF or CR LF), to `body`; nil if there is no complete one.
     ///
     /// - Throws: `invalidInput` for a line that is too long, else what `body` throws. The line is taken all the same.
-    package mutating func next<Result>(_ body: (Span<UInt8>) throws(PublisherError) -> Result) throws(PublisherError)
-        -> Result?
-    {
+    package mutating func next<Result>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure) -> Result? {
         while true {
             let end = endOfLine()
             guard let end else {
@@ -45,7 +43,7 @@ package struct LineSplitter {
                 if isSkipping { return nil }
                 isSkipping = true
                 lineNumber += 1
-                throw PublisherError(.invalidInput, "the line is longer than \(Self.maximumLength) bytes")
+                throw tooLong()
             }
             var line = start..<end
             start = min(end + 1, bytes.count)
@@ -56,11 +54,15 @@ package struct LineSplitter {
             }
             lineNumber += 1
             guard line.count <= Self.maximumLength else {
-                throw PublisherError(.invalidInput, "the line is longer than \(Self.maximumLength) bytes")
+                throw tooLong()
             }
             if line.last.map({ bytes[$0] }) == UInt8(ascii: "\r") { line.removeLast() }
             return try body(bytes.span.extracting(line))
         }
+    }
+
+    private func tooLong() -> Failure {
+        Failure(TextInputError(.invalidInput, "the line is longer than \(Self.maximumLength) bytes"))
     }
 
     private mutating func endOfLine() -> Int? {

@@ -1,5 +1,5 @@
-/// What went wrong with a file or a setting, in words for the person who has to mend it.
-package struct StepDetectionError: Error, Hashable, CustomStringConvertible {
+/// What went wrong with text that is read from a file or a pipe, in words for the person who has to mend it.
+package struct TextInputError: Error, Hashable, CustomStringConvertible {
     /// The kind of failure. An open set: more may be added.
     package struct Code: Hashable, Sendable, RawRepresentable {
         package let rawValue: String
@@ -10,7 +10,7 @@ package struct StepDetectionError: Error, Hashable, CustomStringConvertible {
 
         /// A file could not be opened or read.
         package static let unreadable = Self(rawValue: "unreadable")
-        /// A file does not hold what it should.
+        /// A file or a line does not hold what it should.
         package static let invalidInput = Self(rawValue: "invalidInput")
     }
 
@@ -25,4 +25,14 @@ package struct StepDetectionError: Error, Hashable, CustomStringConvertible {
     }
 
     package var description: String { message }
+}
+
+extension TextInputError: TextInputFailure {
+    package init(_ error: TextInputError) {
+        self = error
+    }
+
+    package func at(_ place: String) -> Self {
+        Self(code, "\(place): \(message)")
+    }
 }

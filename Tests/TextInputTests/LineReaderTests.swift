@@ -1,0 +1,61 @@
+import TestSupport
+import Testing
+import TextInput
+
+@Suite(.timeLimit(.minutes(1)))
+struct LineReaderTests {
+    /// An error of who reads.
+    private enum Mistake: TextInputFailure, Equatable {
+        case text(TextInputError)
+        case number(String)
+
+        init(_ error: TextInputError) {
+            self = .text(error)
+        }
+
+        func at(_ place: String) -> Self {
+            switch self {
+            case .text(let error): .text(error.at(place))
+            case .number(let problem): .number("\(place): \(problem)")
+            }
+        }
+    }
+
+    private func number(_ line: Span<UInt8>) throws(Mistake) -> Int {
+        let text = line.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+        guard let number = Int(text) else { throw .number("\"\(text)\" is no number") }
+        return number
+    }
+
+    @Test func whatTheReaderCannotUseIsItsOwnErrorWithThePlace() throws {
+        try withFile("numbers", "1\r\ntwo\n3") { path in
+            let reader = try LineReader<Mistake>(path: path)
+            for _ in 1...2 {
+                #expect(try reader.next(number) == 1)
+                #expect(throws: Mistake.number("\(path), line 2: \"two\" is no number")) { try reader.next(number) }
+                #expect(try reader.next(number) == 3)
+                #expect(try reader.next(number) == nil)
+                try reader.rewind()
+            }
+        }
+    }
+
+    @Test func theTextsOwnFailureIsToldInTheSameType() throws {
+        let missing = TextInputError(.unreadable, "no/such.csv: cannot be opened: No such file or directory")
+        #expect(throws: Mistake.text(missing)) { try LineReader<Mistake>(path: "no/such.csv") }
+    }
+
+    @Test func aCompressedFileThatIsCutOffAnywhereIsUnreadable() throws {
+        let whole = gzipStored(Array("1\n2\n".utf8))
+        for length in 2..<whole.count {
+            try withFile("numbers.gz", Array(whole[..<length])) { path in
+                let error = #expect(throws: TextInputError.self) {
+                    let reader = try LineReader<TextInputError>(path: path)
+                    while try reader.next({ $0.count }) != nil {}
+                }
+                #expect(error?.code == .unreadable)
+                #expect(error?.message == "\(path): the compressed file was cut off: it ends too early")
+            }
+        }
+    }
+}
