@@ -106,6 +106,9 @@ extension Catalog {
     /// Sessions that were not over when they were looked at last, by name.
     var openSessions: [SessionIdentifier] { names.sessions.filter { !$0.value.isOver }.keys.sorted() }
 
+    /// Whether a session is known, and was not over when it was looked at last.
+    func isOpen(_ session: SessionIdentifier) -> Bool { names.sessions[session]?.isOver == false }
+
     /// Where a listing begins: from a moment on, and with a path after that one of the files of just that moment.
     private func start(after path: String) throws(RecordingError) -> (time: WallTime, path: String?) {
         if let file = try file(at: path) { return (file.finished, file.path) }

@@ -34,12 +34,14 @@ extension LogEngine {
                 }
             }
         }
+        // Before files are added: a session that is known by one of them may have others of which nobody was told.
+        let unseen = sessions.compactMap { name, event -> SessionIdentifier? in
+            guard let session = try? SessionIdentifier(name) else { return nil }
+            return event.mayHaveFinished || !catalog.isOpen(session) ? session : nil
+        }
         do {
             for segment in segments { try add(segment) }
-            for (name, event) in sessions {
-                guard let session = try? SessionIdentifier(name) else { continue }
-                if event.mayHaveFinished || !openSessions.contains(session) { try await rescan(session) }
-            }
+            for session in unseen { try await rescan(session) }
             try evaluate()
         } catch {
             noteCatalogFailure(error)
@@ -105,7 +107,6 @@ extension LogEngine {
 
     private func rescan(_ session: SessionIdentifier, isStart: Bool = false) async throws {
         let content = try await worker.content(of: session)
-        if content.isThere, !content.isOver { openSessions.insert(session) } else { openSessions.remove(session) }
         if let warning = content.warning {
             logger.warning("files left alone", metadata: ["session": "\(session)", LogKey.error: "\(warning)"])
         }

@@ -33,8 +33,6 @@ actor LogEngine {
     /// Looks at what is being written, and does not wait for a removal.
     let looker: FileWorker
 
-    /// Sessions that are not over.
-    var openSessions: Set<SessionIdentifier> = []
     /// How many events each log had so far.
     private var sequences: [String: Int] = [:]
     /// Whether a removal is under way; the next one waits.
