@@ -154,18 +154,15 @@ extension LogEngine {
     /// Removes these files.
     func remove(_ files: [CatalogFile], reason: RemovalReason) async throws -> RemovalOutcome {
         var outcome = RemovalOutcome()
-        var rest = files[...]
         let deadline = MonotonicClock.now + Self.requestLimit.nanoseconds
-        while !rest.isEmpty {
+        for piece in files.batches(of: Self.pieceSize) {
             guard MonotonicClock.now < deadline, !Task.isCancelled else {
-                outcome.refused += rest.map {
+                outcome.refused += files[piece.startIndex...].map {
                     LogFileOutcome.Refusal(path: $0.path, reason: "there was no time for it; ask again")
                 }
                 break
             }
-            let piece = Array(rest.prefix(Self.pieceSize))
-            rest = rest.dropFirst(piece.count)
-            let results = try await removePiece(piece, reason: reason)
+            let results = try await removePiece(Array(piece), reason: reason)
             let handled = Set(results.map(\.file.id))
             for file in piece where !handled.contains(file.id) {
                 outcome.refused.append(

@@ -113,10 +113,8 @@ extension LogEngine {
         _ paths: [String], _ change: LogFileEvent.Change, _ body: ([CatalogFile]) throws -> [CatalogFile]
     ) async throws -> LogFileOutcome {
         var outcome = LogFileOutcome(done: [], refused: [])
-        var rest = paths[...]
-        while !rest.isEmpty {
-            let (files, refused) = try look(up: rest.prefix(Self.pieceSize))
-            rest = rest.dropFirst(Self.pieceSize)
+        for piece in paths.batches(of: Self.pieceSize) {
+            let (files, refused) = try look(up: piece)
             let changed = try body(files)
             for file in changed { publish(change, of: file.log.text, path: file.path, bytes: file.bytes) }
             outcome.done += changed.map(\.path)
@@ -131,10 +129,8 @@ extension LogEngine {
         try await exclusively {
             var files: [CatalogFile] = []
             var refused: [LogFileOutcome.Refusal] = []
-            var rest = request.paths[...]
-            while !rest.isEmpty {
-                let looked = try self.look(up: rest.prefix(Self.pieceSize))
-                rest = rest.dropFirst(Self.pieceSize)
+            for piece in request.paths.batches(of: Self.pieceSize) {
+                let looked = try self.look(up: piece)
                 files += looked.files
                 refused += looked.refused
                 await Task.yield()
