@@ -35,8 +35,7 @@ extension Catalog {
             let rows = try Row.fetchCursor(database, sql: "SELECT \(CatalogSchema.columns) FROM removal")
             var reader = CatalogFileReader(names: names)
             while let row = try rows.next() {
-                let file = try reader.file(row, database)
-                removing.insert(LogFilePath(session: file.session, name: file.name))
+                removing.insert(try reader.file(row, database).place)
             }
         }
 

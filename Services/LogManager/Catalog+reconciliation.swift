@@ -9,7 +9,7 @@ extension Catalog {
     /// is being removed is left alone.
     @discardableResult
     func add(_ file: FoundFile) throws(RecordingError) -> CatalogChanges {
-        guard !removing.contains(LogFilePath(session: file.session, name: file.name)) else { return CatalogChanges() }
+        guard !removing.contains(file.place) else { return CatalogChanges() }
         let order = SegmentOrder(file.name)
         // With the ones after it: each is later than the one before.
         let (last, known) = try span(

@@ -111,8 +111,7 @@ final class Catalog {
     /// Notes files that are being removed, or are not any more.
     func setRemoving(_ isRemoving: Bool, _ files: [CatalogFile]) {
         for file in files {
-            let path = LogFilePath(session: file.session, name: file.name)
-            if isRemoving { removing.insert(path) } else { removing.remove(path) }
+            if isRemoving { removing.insert(file.place) } else { removing.remove(file.place) }
         }
     }
 

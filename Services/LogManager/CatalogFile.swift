@@ -20,8 +20,11 @@ struct CatalogFile: Hashable, Sendable {
     var log: LogName { name.log }
     var bytes: Int { identity.bytes }
 
-    /// Its path under the data directory.
-    var path: String { LogFilePath(session: session, name: name).description }
+    /// Where it is under the data directory.
+    var place: LogFilePath { LogFilePath(session: session, name: name) }
+
+    /// That as text.
+    var path: String { place.description }
 
     /// As replies have it.
     var entry: LogFileEntry {

@@ -15,6 +15,9 @@ struct FoundFile: Hashable, Sendable {
 
     var log: LogName { name.log }
 
-    /// Its path under the data directory.
-    var path: String { LogFilePath(session: session, name: name).description }
+    /// Where it is under the data directory.
+    var place: LogFilePath { LogFilePath(session: session, name: name) }
+
+    /// That as text.
+    var path: String { place.description }
 }
