@@ -93,7 +93,7 @@ final class DataFolder: Sendable {
     func openIfThere(_ session: SessionIdentifier) throws(RecordingError) -> SessionFolder? {
         let recordings: FolderDescriptor
         do {
-            recordings = try FolderDescriptor(LogFilePath.recordings, in: root)
+            recordings = try FolderDescriptor(SessionDirectory.recordingsName, in: root)
         } catch {
             throw recordingsError(error)
         }
@@ -212,7 +212,7 @@ final class DataFolder: Sendable {
     /// The directory of all sessions; `nil` where there is none.
     private func recordings() throws(Errno) -> FolderDescriptor? {
         do throws(Errno) {
-            return try FolderDescriptor(LogFilePath.recordings, in: root)
+            return try FolderDescriptor(SessionDirectory.recordingsName, in: root)
         } catch {
             if error == .noSuchFileOrDirectory { return nil }
             throw error
@@ -220,11 +220,11 @@ final class DataFolder: Sendable {
     }
 
     private func path(of session: SessionIdentifier) -> FilePath {
-        path.appending(LogFilePath.recordings).appending(session.text)
+        path.appending(SessionDirectory.recordingsName).appending(session.text)
     }
 
     private func recordingsError(_ errno: Errno) -> RecordingError {
-        let recordings = path.appending(LogFilePath.recordings)
+        let recordings = path.appending(SessionDirectory.recordingsName)
         return switch errno {
         case .notDirectory, .tooManySymbolicLinkLevels:
             RecordingError(

@@ -4,9 +4,6 @@ import Recording
 ///
 /// Nothing else is one: no absolute path, no `.` or `..`, no empty part, no file that has not the name of a finished one.
 struct LogFilePath: Hashable, Sendable, CustomStringConvertible {
-    /// The directory of all sessions.
-    static let recordings = "recordings"
-
     let session: SessionIdentifier
     let name: FinishedName
 
@@ -23,7 +20,7 @@ struct LogFilePath: Hashable, Sendable, CustomStringConvertible {
         if parts.first?.isEmpty ?? true {
             throw Refusal("it is not a path under the data directory; write \(Self.form)")
         }
-        guard parts.count == 3, parts[0] == Array(Self.recordings.utf8) else {
+        guard parts.count == 3, parts[0] == Array(SessionDirectory.recordingsName.utf8) else {
             throw Refusal("it is not the path of a log file; write \(Self.form)")
         }
         guard let session = try? SessionIdentifier(String(decoding: parts[1], as: UTF8.self)) else {
@@ -35,8 +32,8 @@ struct LogFilePath: Hashable, Sendable, CustomStringConvertible {
         self.init(session: session, name: name)
     }
 
-    private static let form = "recordings/<session>/<file>, as logs.list has it"
+    private static let form = "\(SessionDirectory.recordingsName)/<session>/<file>, as logs.list has it"
 
     /// The path, as it was read.
-    var description: String { "\(Self.recordings)/\(session)/\(name)" }
+    var description: String { "\(SessionDirectory.recordingsName)/\(session)/\(name)" }
 }

@@ -8,8 +8,6 @@ final class SessionFolder {
     let session: SessionIdentifier
     private let descriptor: FolderDescriptor
 
-    private static let recordName = "session.json"
-
     init(session: SessionIdentifier, descriptor: FolderDescriptor) {
         self.session = session
         self.descriptor = descriptor
@@ -133,9 +131,9 @@ final class SessionFolder {
     /// - Throws: `Refusal` where it can't be read.
     func record() throws(Refusal) -> SessionRecord {
         do {
-            return try WireCoding.decode(SessionRecord.self, from: try descriptor.read(Self.recordName))
+            return try WireCoding.decode(SessionRecord.self, from: try descriptor.read(SessionDirectory.recordName))
         } catch {
-            throw Refusal("\(Self.recordName) can't be read: \(error)")
+            throw Refusal("\(SessionDirectory.recordName) can't be read: \(error)")
         }
     }
 }

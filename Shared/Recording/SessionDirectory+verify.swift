@@ -16,9 +16,9 @@ extension SessionDirectory {
             try verifyChecksums(of: record, hashes: hashes, removed: removed, into: &verification)
             try verifyLogs(of: record, hashes: hashes, removed: removed, into: &verification)
             verifyReport(of: record, into: &verification)
-            for failure in record.failures { verification.loss("session.json", "failure: \(failure)") }
+            for failure in record.failures { verification.loss(Self.recordName, "failure: \(failure)") }
         } catch {
-            verification.damage(error.path?.lastComponent?.string ?? "session.json", "\(error)")
+            verification.damage(error.path?.lastComponent?.string ?? Self.recordName, "\(error)")
         }
         return verification
     }

@@ -10,8 +10,10 @@ package struct SessionDirectory: Hashable, Sendable {
     package let session: SessionIdentifier
     package let directory: Directory
 
-    private static let recordingsName = "recordings"
-    static let recordName = "session.json"
+    /// The directory of all sessions, in the data directory.
+    package static let recordingsName = "recordings"
+    /// What was asked of a session and how far it came.
+    package static let recordName = "session.json"
     static let reportName = "report.json"
     static let checksumsName = "SHA256SUMS"
 

@@ -1,20 +1,7 @@
 import FoundationEssentials
+import Recording
 
-/// Hashes as text: lower-case hexadecimal digits.
-enum HexDigits {
-    private static let digits = Array("0123456789abcdef".utf8)
-
-    /// Two digits per byte.
-    static func text(_ bytes: Data) -> String {
-        String(unsafeUninitializedCapacity: bytes.count * 2) { text in
-            for (index, byte) in bytes.enumerated() {
-                text[index * 2] = digits[Int(byte >> 4)]
-                text[index * 2 + 1] = digits[Int(byte & 15)]
-            }
-            return bytes.count * 2
-        }
-    }
-
+extension HexText {
     /// The bytes of the digits of a SHA-256; `nil` where they are none.
     static func bytes(_ text: String) -> Data? {
         guard text.utf8.count == 64 else { return nil }
