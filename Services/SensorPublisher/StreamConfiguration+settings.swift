@@ -37,3 +37,6 @@ extension StreamConfiguration {
             speed: speed, isLooping: isLooping, isRebased: isRebased, conversion: conversion)
     }
 }
+
+extension LineParser.Format: ConfigurationValue {}
+extension AccelerationUnit: ConfigurationValue {}

@@ -17,6 +17,13 @@ extension ConfigurationValue {
     }
 }
 
+/// Where ArgumentParser would read the raw value too.
+extension ConfigurationValue where Self: ExpressibleByArgument & RawRepresentable & CaseIterable, RawValue == String {
+    package init?(argument: String) {
+        self.init(rawValue: argument)
+    }
+}
+
 /// Options whose mistakes are explained in the value's own words. ArgumentParser finds these by itself wherever an
 /// option's type has both protocols, because they are the more special initialisers.
 extension Option {

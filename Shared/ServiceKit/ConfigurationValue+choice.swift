@@ -1,5 +1,3 @@
-package import ServiceKit
-
 /// Settings that are one of a few words.
 extension ConfigurationValue where Self: RawRepresentable & CaseIterable, RawValue == String {
     package init(typed text: String) throws(InvalidValue) {
@@ -11,6 +9,3 @@ extension ConfigurationValue where Self: RawRepresentable & CaseIterable, RawVal
 
     package var description: String { rawValue }
 }
-
-extension LineParser.Format: ConfigurationValue {}
-extension AccelerationUnit: ConfigurationValue {}
