@@ -71,7 +71,7 @@ final class RecorderUnderTest: Sendable {
             listeningOn: "tcp://127.0.0.1:*", router: running.router, context: host.context, thread: host.thread)
         let endpoints = ServiceEndpoints(publish: host.publishEndpoint, reply: server.endpoint)
         let group = ServiceGroup(
-            services: [Server(server: server)] + (try running.parts(endpoints)), logger: host.logger)
+            services: [ReplyService(server: server)] + (try running.parts(endpoints)), logger: host.logger)
 
         let recorder = try await RecorderUnderTest(
             data: data, endpoints: endpoints, group: group, outcome: running.outcome)
@@ -234,12 +234,5 @@ final class RecorderUnderTest: Sendable {
         let record = try directory(session).record()
         let files = record.logs[log].files.map(\.name) + (record.logs[log].file.map { [$0] } ?? [])
         return try files.flatMap { try LogItem.read(path($0, session: session)) }
-    }
-
-    /// The server as a part that stops last.
-    private struct Server: Service {
-        let server: ReplyServer
-
-        func run() async throws { try await cancelWhenGracefulShutdown { try await server.run() } }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// A walk that is made, so that its steps are known: bouts of steps with pauses between them, felt by a device that hangs
 /// somewhere on the body.
@@ -33,7 +34,7 @@ struct MadeWalk {
 
     /// Seconds and three axes in g, `rate` times a second until `end`.
     func samples(rate: Double, seed: UInt64 = 1) -> [SIMD4<Double>] {
-        var random = Random(seed: seed)
+        var random = SplitMix(seed: seed)
         return (0..<Int(end * rate)).map { index in
             let time = Double(index) / rate
             let axes = axes(at: time) + noise * SIMD3(random.normal(), random.normal(), random.normal())

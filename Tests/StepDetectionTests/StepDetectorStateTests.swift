@@ -1,4 +1,5 @@
 import StepDetection
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -47,7 +48,7 @@ struct StepDetectorStateTests {
         var heard = Heard()
         heard.hear(MadeWalk().samples(rate: 50).prefix(700), by: &detector)
         let state = detector.state
-        var random = Random(seed: 9)
+        var random = SplitMix(seed: 9)
         for _ in 0..<500 {
             var damaged = state
             for _ in 0..<3 {

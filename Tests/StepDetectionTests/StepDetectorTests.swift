@@ -1,4 +1,5 @@
 import StepDetection
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -77,7 +78,7 @@ struct StepDetectorTests {
     // MARK: - What is no walking
 
     @Test(arguments: [0.0, 0.01, 0.05, 0.3]) func noiseIsNoWalking(size: Double) {
-        var random = Random(seed: 7)
+        var random = SplitMix(seed: 7)
         let samples = (0..<60_000).map { index in
             SIMD4(Double(index) / 50, size * random.normal(), size * random.normal(), 1 + size * random.normal())
         }
@@ -103,7 +104,7 @@ struct StepDetectorTests {
 
     /// Blows of 0.1 s at random times, in 10 minutes.
     private func blows(apart: ClosedRange<Double>) -> [SIMD4<Double>] {
-        var random = Random(seed: 3)
+        var random = SplitMix(seed: 3)
         var next = 1.0
         return (0..<30_000).map { index in
             let time = Double(index) / 50
@@ -125,7 +126,7 @@ struct StepDetectorTests {
         let samples = MadeWalk(bouts: 2).samples(rate: 50)
         let whole = Heard(samples)
         #expect(whole.steps.count > 90)
-        var random = Random(seed: 11)
+        var random = SplitMix(seed: 11)
         for _ in 0..<5 {
             var detector = StepDetector(StepDetectorSettings(perG: 1))
             var heard = Heard()
@@ -180,7 +181,7 @@ struct StepDetectorTests {
     @Test func jitterAndMissingSamplesMakeNoDifference() {
         let walk = MadeWalk(bouts: 3)
         for rate in [15.0, 50, 100] {
-            var random = Random(seed: 5)
+            var random = SplitMix(seed: 5)
             let samples = walk.samples(rate: rate).compactMap { sample -> SIMD4<Double>? in
                 let axes = walk.axes(at: sample.x + 0.3 * (2 * random.unit() - 1) / rate)
                 return random.unit() < 0.02 ? nil : SIMD4(sample.x, axes.x, axes.y, axes.z)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import StepDetection
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test func jitterIsSeenAndUndone() {
-        var random = Random(seed: 4)
+        var random = SplitMix(seed: 4)
         let times = (0...200).map { Double($0) / 50 + 0.006 * (2 * random.unit() - 1) }
         for cell in means(times.map { ($0, Float($0)) }) {
             #expect(abs(Double(cell.mean) - (cell.end - 0.02)) < 1e-4)
