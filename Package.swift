@@ -23,6 +23,8 @@ let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-ser
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
+let collections = Package.Dependency.package(url: "https://github.com/apple/swift-collections", from: "1.6.0")
+
 let package = Package(
     name: "holdfast",
     products: [
@@ -38,7 +40,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        collections,
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -56,7 +58,7 @@ let package = Package(
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], path: "Shared/ZeroMQ", swiftSettings: strict),
         .target(name: "Messages", path: "Shared/Messages", swiftSettings: strict),
         .target(
-            name: "MessageBus", dependencies: ["ZeroMQ", "Messages"], path: "Shared/MessageBus",
+            name: "MessageBus", dependencies: ["ZeroMQ", "Messages", deque], path: "Shared/MessageBus",
             swiftSettings: strict),
         .target(
             name: "Recording", dependencies: ["Messages", sha2, system], path: "Shared/Recording",
@@ -83,8 +85,7 @@ let package = Package(
         .executableTarget(
             name: "Recorder",
             dependencies: [
-                "Messages", "MessageBus", "Recording", "ServiceKit", "ZeroMQ", argumentParser, deque, lifecycle,
-                logging,
+                "Messages", "MessageBus", "Recording", "ServiceKit", "ZeroMQ", argumentParser, lifecycle, logging,
                 signals, system,
             ],
             path: "Services/Recorder", swiftSettings: strict),
@@ -155,7 +156,7 @@ if Context.environment["HOLDFAST_SANITIZED"] != nil {
     let checked = ["CZeroMQ", "ZeroMQ", "Messages", "MessageBus", "ZeroMQTests", "MessageBusTests"]
     package.targets.removeAll { !checked.contains($0.name) }
     package.products.removeAll { !checked.contains($0.name) }
-    package.dependencies = []
+    package.dependencies = [collections]
 }
 
 // `make docs` alone needs the documentation plugin.

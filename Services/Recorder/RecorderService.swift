@@ -7,11 +7,6 @@ import ZeroMQ
 
 /// Runs a recorder: pulls from the bus into the engine, commits, and carries out what the engine orders.
 struct RecorderService: Service {
-    /// How long one answer to a request for missing samples may take.
-    private static let replayTimeout = Duration.seconds(2)
-    /// The pause before a publisher that did not answer is asked again.
-    private static let retryPause = Duration.milliseconds(100)
-
     let engine: RecordingEngine
     let subscriber: Subscriber
     let settings: RecorderSettings
@@ -59,44 +54,16 @@ struct RecorderService: Service {
             for await order in engine.orders {
                 group.addTask {
                     switch order {
-                    case .recover(let session, let stream): try await recover(stream, in: session)
+                    case .recover(let session, let stream):
+                        try await engine.publishers.recover(
+                            SessionStream(engine: engine, session: session, stream: stream),
+                            limit: settings.recoveryLimit.duration)
                     case .stop(let session): await engine.stop(session)
                     case .configure: await engine.configureDescribed()
                     }
                 }
             }
             throw CancellationError()
-        }
-    }
-
-    /// Asks for a stream's missing samples until none is missing, or its publisher did not answer for too long.
-    private func recover(_ stream: StreamName, in session: SessionIdentifier) async throws {
-        var deadline = MonotonicClock.now + settings.recoveryLimit.nanoseconds
-        var client: RequestClient?
-        while let missing = await engine.missing(stream, in: session) {
-            let request = missing.request
-            do {
-                if client?.endpoint != missing.endpoint { client = nil }
-                let publisher = try client ?? engine.publishers.client(for: missing.endpoint)
-                client = publisher
-                let limit = min(Self.replayTimeout, .nanoseconds(max(1_000_000, deadline - MonotonicClock.now)))
-                let (reply, frames) = try await publisher.sendForFrames(request, timeout: limit)
-                await engine.take(reply, frames, for: request, in: session)
-                deadline = MonotonicClock.now + settings.recoveryLimit.nanoseconds
-            } catch let error as RequestError {
-                let isGone = error.data?.reason == RequestError.Reason.unknownEpoch.word
-                await engine.giveUp(request, reason: isGone ? .epochEnded : .notRetained, in: session)
-            } catch is MessageError {
-                await engine.giveUp(request, reason: .malformed, in: session)
-            } catch is ZeroMQError {
-                guard MonotonicClock.now < deadline else {
-                    await engine.giveUp(request, reason: .publisherUnreachable, in: session)
-                    // What is missing next gets its own time.
-                    deadline = MonotonicClock.now + settings.recoveryLimit.nanoseconds
-                    continue
-                }
-                try await Task.sleep(for: Self.retryPause)
-            }
         }
     }
 }

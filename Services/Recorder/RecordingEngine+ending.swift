@@ -1,4 +1,5 @@
 import Logging
+import MessageBus
 import Messages
 import Recording
 import ServiceKit

@@ -9,13 +9,6 @@ import ZeroMQ
 /// While an answer is awaited everything may change: samples are given up because too many wait behind them, or the
 /// session ends. So an answer counts only if what it answers is still what is missing next.
 extension RecordingEngine {
-    /// A request for missing samples, with where to send it.
-    struct Missing: Sendable {
-        let request: SamplesReplay
-        /// The publisher's REP endpoint.
-        let endpoint: String
-    }
-
     /// Has a stream's missing samples asked for, unless that is under way.
     func recover(_ stream: StreamRecording, of session: Session) {
         guard !stream.isRecovering else { return }
@@ -24,7 +17,7 @@ extension RecordingEngine {
     }
 
     /// What is to be asked next for a stream; nil when nothing is missing, which ends the recovery.
-    func missing(_ name: StreamName, in identifier: SessionIdentifier) -> Missing? {
+    func missing(_ name: StreamName, in identifier: SessionIdentifier) -> MissingSamples? {
         guard let session = sessions[identifier], let stream = session.streams[name] else { return nil }
         // The end of the session may have left nothing of it.
         if stream.intake.recovery?.missing.isEmpty == true { goOn(stream, of: session) }
@@ -32,11 +25,7 @@ extension RecordingEngine {
             stream.isRecovering = false
             return nil
         }
-        return Missing(
-            request: SamplesReplay(
-                device: name.device, stream: name.stream, epoch: recovery.epoch, from: recovery.missing.lowerBound,
-                count: recovery.missing.count),
-            endpoint: stream.replayEndpoint(of: recovery.epoch))
+        return MissingSamples(recovery, of: name, at: stream.replayEndpoint(of: recovery.epoch))
     }
 
     /// Takes the answer to a request for missing samples.

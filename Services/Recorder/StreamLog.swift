@@ -1,3 +1,4 @@
+import MessageBus
 import Messages
 import Recording
 import ZeroMQ

@@ -225,9 +225,7 @@ final class StreamRecording {
         case .late:
             return .nothing
         case .wait, .gap:
-            let held = StreamIntake.HeldBatch(
-                epoch: epochs[epoch].name, sequence: body.sequence, count: body.count,
-                frames: [Array(batch.frame)] + (batch.packed.map { [Array($0)] } ?? []))
+            let held = StreamIntake.HeldBatch(batch, epoch: epochs[epoch].name)
             if intake.hold(held) { return try giveUp(.heldTooMuch, timeline: timeline) }
             return admission == .gap ? .recover : .nothing
         }
@@ -239,28 +237,12 @@ final class StreamRecording {
     func takeReplayed(_ frames: ArraySlice<[UInt8]>, missingBefore reason: Gap.Reason, timeline: SessionTimeline) throws
     {
         var reason: Gap.Reason? = reason
-        var index = frames.startIndex
-        while index < frames.endIndex {
-            do {
-                let frame = frames[index]
-                index += 1
-                try frame.withUnsafeBytes { frame in
-                    let body = try SampleBody(frame)
-                    var packed: [UInt8]?
-                    if body.values == nil, index < frames.endIndex {
-                        packed = frames[index]
-                        index += 1
-                    }
-                    try packed.withOptionalBytes { packed in
-                        try takeReplayed(
-                            ReceivedBatch(body, frame, packed: packed), missingBefore: reason, timeline: timeline)
-                    }
-                    reason = nil
-                }
-            } catch let error as MessageError {
-                lastFault = error
-                reason = .malformed
-            }
+        try ReceivedBatch.forEach(inReplay: frames) { batch in
+            try takeReplayed(batch, missingBefore: reason, timeline: timeline)
+            reason = nil
+        } unreadable: { error in
+            lastFault = error
+            reason = .malformed
         }
     }
 
@@ -294,12 +276,8 @@ final class StreamRecording {
             switch intake.admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
             case .take(let rows):
                 log.counts.duplicates += rows.lowerBound
-                try batch.frames[0].withUnsafeBytes { frame in
-                    let body = try SampleBody(frame)
-                    try batch.frames.dropFirst().first.withOptionalBytes { packed in
-                        let batch = ReceivedBatch(body, frame, packed: packed)
-                        try write(rows, of: batch, epoch: try epoch(of: batch), timeline: timeline)
-                    }
+                try batch.withBatch { batch in
+                    try write(rows, of: batch, epoch: try epoch(of: batch), timeline: timeline)
                 }
                 outcome = .written
             case .duplicate:
@@ -517,16 +495,6 @@ final class StreamRecording {
     func takeNewGaps() -> ArraySlice<Gap> {
         defer { announcedGaps = gaps.count }
         return gaps[announcedGaps...]
-    }
-}
-
-extension [UInt8]? {
-    /// Lends the bytes, if there are any.
-    fileprivate func withOptionalBytes<Result>(_ body: (UnsafeRawBufferPointer?) throws -> Result) rethrows -> Result {
-        switch self {
-        case .some(let bytes): try bytes.withUnsafeBytes { try body($0) }
-        case nil: try body(nil)
-        }
     }
 }
 

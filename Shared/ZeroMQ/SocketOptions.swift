@@ -34,7 +34,7 @@ extension Duration {
     }
 
     /// Whole nanoseconds.
-    var inNanoseconds: Int64 {
+    package var inNanoseconds: Int64 {
         components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }
 }

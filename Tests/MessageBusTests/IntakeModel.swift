@@ -1,5 +1,5 @@
+import MessageBus
 import Messages
-import Recorder
 
 /// Does with an intake what a recording does, and remembers what became of each sample.
 final class IntakeModel {

@@ -1,34 +1,34 @@
-import Messages
+package import Messages
 
 /// A batch of samples where it lies in memory: its body, and its matrix where it is packed.
 ///
 /// Lent by the socket for the time of one call: not to be kept.
-struct ReceivedBatch {
-    let body: SampleBody
-    let frame: UnsafeRawBufferPointer
+package struct ReceivedBatch {
+    package let body: SampleBody
+    package let frame: UnsafeRawBufferPointer
     /// The matrix; nil where the body has the values.
-    let packed: UnsafeRawBufferPointer?
+    package let packed: UnsafeRawBufferPointer?
 
     /// A body with the frame behind it, if there is one.
-    init(_ body: SampleBody, _ frame: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?) {
+    package init(_ body: SampleBody, _ frame: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?) {
         self.body = body
         self.frame = frame
         self.packed = body.values == nil ? packed : nil
     }
 
     /// The names of its columns.
-    var fields: [String] {
+    package var fields: [String] {
         get throws(MessageError) { try SampleBody.fieldNames(at: body.fields, in: frame) }
     }
 
     /// Whether its columns are written like these.
-    func hasFields(_ token: [UInt8]) -> Bool {
+    package func hasFields(_ token: [UInt8]) -> Bool {
         UnsafeRawBufferPointer(rebasing: frame[body.fields]).isSame(as: token)
     }
 
     /// Refuses a batch that is not as long as it says, before anything is counted by what it says.
     /// - Parameter columns: how many values a row has.
-    func check(columns: () throws(MessageError) -> Int) throws(MessageError) {
+    package func check(columns: () throws(MessageError) -> Int) throws(MessageError) {
         guard StreamIntake.isPossible(sequence: body.sequence, count: body.count) else {
             throw MessageError(.outOfRange, "there can't be \(body.count) samples from \(body.sequence) on")
         }
@@ -48,7 +48,7 @@ struct ReceivedBatch {
     }
 
     /// The uptimes in nanoseconds. Only where a stream was met late, or the publisher's machine slept.
-    var uptimes: [Int64] {
+    package var uptimes: [Int64] {
         get throws(MessageError) {
             let columns = try fields.count
             var uptimes: [Int64] = []
@@ -65,6 +65,48 @@ struct ReceivedBatch {
                 while try rows.next() { append(rows.number(0)) }
             }
             return uptimes
+        }
+    }
+}
+
+extension ReceivedBatch {
+    /// Lends the batches that a replay brought: bodies, each followed by its matrix where it is packed.
+    /// - Parameters:
+    ///   - take: takes a batch. A `MessageError` that it throws is told like one of ours, and the next batch follows.
+    ///   - unreadable: is told what could not be read.
+    package static func forEach(
+        inReplay frames: ArraySlice<[UInt8]>, _ take: (ReceivedBatch) throws -> Void,
+        unreadable: (MessageError) -> Void
+    ) throws {
+        var index = frames.startIndex
+        while index < frames.endIndex {
+            do {
+                let frame = frames[index]
+                index += 1
+                try frame.withUnsafeBytes { frame in
+                    let body = try SampleBody(frame)
+                    var packed: [UInt8]?
+                    if body.values == nil, index < frames.endIndex {
+                        packed = frames[index]
+                        index += 1
+                    }
+                    try packed.withOptionalBytes { packed in
+                        try take(ReceivedBatch(body, frame, packed: packed))
+                    }
+                }
+            } catch let error as MessageError {
+                unreadable(error)
+            }
+        }
+    }
+}
+
+extension [UInt8]? {
+    /// Lends the bytes, if there are any.
+    func withOptionalBytes<Result>(_ body: (UnsafeRawBufferPointer?) throws -> Result) rethrows -> Result {
+        switch self {
+        case .some(let bytes): try bytes.withUnsafeBytes { try body($0) }
+        case nil: try body(nil)
         }
     }
 }

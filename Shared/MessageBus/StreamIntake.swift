@@ -1,20 +1,19 @@
 import DequeModule
-import MessageBus
 package import Messages
 
-/// Decides what becomes of each batch of a stream: written now, known already, or held back while the samples before
-/// it are asked for again, so that a log stays in order.
+/// Decides what becomes of each batch of a stream: taken now, known already, or held back while the samples before
+/// it are asked for again, so that samples stay in order.
 ///
 /// A pure value without threads or clocks. The samples of an epoch are counted by a `SequenceCursor`; an epoch that is
 /// met for the first time is expected from its sample 0, unless `start` said otherwise.
 package struct StreamIntake: Sendable {
     /// What becomes of a batch.
     package enum Admission: Hashable, Sendable {
-        /// These of its samples are new and in order: write them.
+        /// These of its samples are new and in order: use them.
         case take(Range<Int>)
         /// All of it was had before.
         case duplicate
-        /// It was sampled after the end of the session.
+        /// It was sampled after the end that was set.
         case late
         /// Its turn has not come: give it to `hold`.
         case wait
@@ -44,6 +43,23 @@ package struct StreamIntake: Sendable {
             self.frames = frames
         }
 
+        /// Copies a batch.
+        package init(_ batch: ReceivedBatch, epoch: String) {
+            self.init(
+                epoch: epoch, sequence: batch.body.sequence, count: batch.body.count,
+                frames: [Array(batch.frame)] + (batch.packed.map { [Array($0)] } ?? []))
+        }
+
+        /// Lends the batch as it arrived.
+        package func withBatch<Result>(_ body: (ReceivedBatch) throws -> Result) throws -> Result {
+            try frames[0].withUnsafeBytes { frame in
+                let found = try SampleBody(frame)
+                return try frames.dropFirst().first.withOptionalBytes { packed in
+                    try body(ReceivedBatch(found, frame, packed: packed))
+                }
+            }
+        }
+
         fileprivate var byteCount: Int { frames.reduce(0) { $0 + $1.count } }
     }
 
@@ -54,7 +70,7 @@ package struct StreamIntake: Sendable {
     private struct EpochState {
         let epoch: String
         var cursor: SequenceCursor
-        /// The first sample that is not the session's any more.
+        /// The first sample that is not wanted any more.
         var end: Int?
     }
 
@@ -64,11 +80,12 @@ package struct StreamIntake: Sendable {
         var end: Int
     }
 
-    /// Few: one per start of the publisher during the session. The latest is looked at first.
+    /// Few: one per start of the publisher. The latest is looked at first.
     private var epochs: [EpochState] = []
     private var asked: Asked?
     private var held: Deque<HeldBatch> = []
-    private var heldBytes = 0
+    /// Bytes of the batches that wait.
+    package private(set) var heldBytes = 0
     private let maximumHeldBytes: Int
 
     /// Nothing has arrived.
@@ -95,13 +112,12 @@ package struct StreamIntake: Sendable {
         }
     }
 
-    /// Says that the session begins with a given sample of an epoch that nothing was said of before.
+    /// Says that a given sample of an epoch that nothing was said of before is the first one wanted.
     package mutating func start(epoch: String, at sequence: Int) {
         epochs[index(of: epoch)].cursor.advance(to: Self.possible(sequence))
     }
 
-    /// Says that the session ends before a given sample of an epoch, and that epochs which were not met yet are not
-    /// part of it.
+    /// Says that nothing is wanted from a given sample of an epoch on, and nothing of epochs which were not met yet.
     package mutating func end(epoch: String, before sequence: Int) {
         let index = index(of: epoch)
         let end = Self.possible(sequence)
@@ -109,7 +125,7 @@ package struct StreamIntake: Sendable {
         if let asked, asked.epoch == index { self.asked?.end = min(asked.end, end) }
     }
 
-    /// Whether every sample up to the end of the session was taken or given up.
+    /// Whether every sample up to the end that was set was taken or given up.
     package var isComplete: Bool {
         asked == nil && held.isEmpty && firstIncomplete == nil
     }
@@ -144,7 +160,7 @@ package struct StreamIntake: Sendable {
         return true
     }
 
-    /// Notes that what has not come by now of the samples before the session's end is missing.
+    /// Notes that what has not come by now of the samples before the end is missing.
     /// - Returns: whether something is, and nothing was being asked for.
     package mutating func expectEnd() -> Bool {
         guard asked == nil, let index = firstIncomplete, let end = epochs[index].end else { return false }

@@ -1,0 +1,30 @@
+package import Messages
+
+/// A stream whose missing samples are asked for again: whom `Publishers.recover` asks what to ask, and tells the answers.
+///
+/// While an answer is awaited everything may change, so it counts only if what it answers is still what is missing next.
+package protocol RecoveringStream: Sendable {
+    /// What is to be asked next; nil when nothing is missing, which ends the recovery.
+    func missing() async -> MissingSamples?
+    /// Takes the answer to a request. One that brings nothing new must be taken for the last word: what was asked for is
+    /// given up, or it would be asked for without end.
+    func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async
+    /// Gives up what a request asked for.
+    func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async
+}
+
+/// A request for missing samples, with where to send it.
+package struct MissingSamples: Sendable {
+    /// What is asked.
+    package let request: SamplesReplay
+    /// The publisher's REP endpoint.
+    package let endpoint: String
+
+    /// Asks a publisher for what a recovery misses.
+    package init(_ recovery: StreamIntake.Recovery, of stream: StreamName, at endpoint: String) {
+        request = SamplesReplay(
+            device: stream.device, stream: stream.stream, epoch: recovery.epoch, from: recovery.missing.lowerBound,
+            count: recovery.missing.count)
+        self.endpoint = endpoint
+    }
+}
