@@ -19,21 +19,11 @@ struct LogManagerService: Service {
     }
 
     func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await pull() }
-            group.addTask { try await engine.watchDisk() }
-            group.addTask { try await engine.rescanRegularly() }
-            group.addTask { try await engine.cleanUpWhenFull() }
-            group.addTask {
-                try? await gracefulShutdown()
-                throw CancellationError()
-            }
-            // Each part runs until it is cancelled, so the first that ends, ends all.
-            do {
-                try await group.next()
-            } catch is CancellationError {}
-            group.cancelAll()
-        }
+        try await runTogether(
+            { try await pull() },
+            { try await engine.watchDisk() },
+            { try await engine.rescanRegularly() },
+            { try await engine.cleanUpWhenFull() })
     }
 
     private func pull() async throws {

@@ -22,23 +22,13 @@ struct RecorderService: Service {
     }
 
     func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await pull() }
-            group.addTask { try await engine.commitRegularly() }
-            group.addTask { try await engine.compareClocksRegularly() }
-            group.addTask { try await carryOutOrders() }
-            group.addTask {
-                try? await gracefulShutdown()
-                // Sessions end with everything that was sampled so far; only then does the pulling end.
-                await engine.stopAll()
-                throw CancellationError()
-            }
-            // Each part runs until it is cancelled, so the first that ends, ends all.
-            do {
-                try await group.next()
-            } catch is CancellationError {}
-            group.cancelAll()
-        }
+        try await runTogether(
+            { try await pull() },
+            { try await engine.commitRegularly() },
+            { try await engine.compareClocksRegularly() },
+            { try await carryOutOrders() },
+            // Sessions end with everything that was sampled so far; only then does the pulling end.
+            finish: { await engine.stopAll() })
     }
 
     private func pull() async throws {
