@@ -45,18 +45,20 @@ extension LogEngine {
     var isFull: Bool { bytesToFree > 0 }
 
     /// Whether the files are too much by their own sizes, and not only for the disk.
-    var isTooMuch: Bool {
-        catalog.thresholds.totalBytes > 0 && catalog.usage.totalBytes > catalog.thresholds.totalBytes
-    }
+    var isTooMuch: Bool { excess(by: catalog.thresholds) > 0 }
 
     /// How many bytes have to go so that no threshold of all files or of room is crossed.
     var bytesToFree: Int { bytesToFree(by: catalog.thresholds) }
 
     /// The same with these thresholds.
     func bytesToFree(by thresholds: LogThresholds) -> Int {
-        let excess = thresholds.totalBytes > 0 ? catalog.usage.totalBytes - thresholds.totalBytes : 0
         let missing = thresholds.minimumFreeBytes > 0 ? thresholds.minimumFreeBytes - (freeBytes ?? .max) : 0
-        return max(0, excess, missing)
+        return max(0, excess(by: thresholds), missing)
+    }
+
+    /// How many bytes all files are beyond their threshold; negative below it, 0 without one.
+    private func excess(by thresholds: LogThresholds) -> Int {
+        thresholds.totalBytes > 0 ? catalog.usage.totalBytes - thresholds.totalBytes : 0
     }
 
     private func value(of kind: Threshold.Kind) -> Int? {

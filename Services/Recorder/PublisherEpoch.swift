@@ -30,7 +30,7 @@ struct PublisherEpoch {
         _ name: String, token: [UInt8]? = nil, clock reading: ClockReading, replay: String, startDate: WallTime
     ) throws(MessageError) {
         self.name = name
-        self.token = token ?? Array("\"\(name)\"".utf8)
+        self.token = token ?? Self.token(of: name)
         self.reading = reading
         self.replay = replay
         heard = .now
@@ -50,13 +50,16 @@ struct PublisherEpoch {
     /// An epoch of which only records are left. It has the clock of another one until it is heard of.
     init(_ name: String, like other: PublisherEpoch) {
         self.name = name
-        token = Array("\"\(name)\"".utf8)
+        token = Self.token(of: name)
         reading = other.reading
         start = other.start
         replay = other.replay
         heard = other.heard
         isGuessed = true
     }
+
+    /// An epoch as it stands in a body.
+    private static func token(of name: String) -> [UInt8] { Array("\"\(name)\"".utf8) }
 
     /// What the session stores of it.
     /// - Parameter next: the sample after the last that was taken or given up.
