@@ -48,7 +48,7 @@ struct AcceptanceTests {
 
     @Test func case19FilesAreListedInTheOrderOfTheirFinishing() async throws {
         try await run { data in
-            let session = try FinishedSession(in: data)
+            let session = try StoredSession(in: data)
             for (log, second) in [("log3", 1), ("log3", 1), ("log1", 3), ("log2", 5), ("log1", 7)] {
                 try session.finish(log, at: "2026-11-20T23:53:0\(second)Z")
             }
@@ -62,7 +62,7 @@ struct AcceptanceTests {
 
     @Test func case20OldFilesAreRemovedToAThreshold() async throws {
         try await run(options: ["total-threshold": "10"]) { data in
-            let session = try FinishedSession(in: data)
+            let session = try StoredSession(in: data)
             for _ in 0..<3 { try session.finish() }
         } _: { manager in
             let usage = try await manager.send(LogsUsage())
@@ -74,7 +74,7 @@ struct AcceptanceTests {
             // Said before anybody listened: once, when it started.
             #expect(manager.crossings("totalBytes").isEmpty)
             #expect(manager.crossings("pendingUploadBytes").isEmpty)
-            let session = try FinishedSession("t", in: manager.data)
+            let session = try StoredSession("t", in: manager.data)
             try await manager.announce(session.event(session.finish()))
             try await eventually("an event of the threshold") { manager.crossings("totalBytes").count == 1 }
             let crossing = try #require(manager.crossings("totalBytes").first)
@@ -85,7 +85,7 @@ struct AcceptanceTests {
     @Test func case21AThresholdIsSaidOncePerCrossing() async throws {
         try await run { manager in
             _ = try await manager.send(LogsSetThresholds(pendingUploadBytes: 10))
-            let session = try FinishedSession(in: manager.data)
+            let session = try StoredSession(in: manager.data)
             for _ in 0..<3 { try await manager.announce(session.event(session.finish())) }
             try await eventually("an event") { manager.crossings("pendingUploadBytes").count == 1 }
             let paths = try await manager.pending()
@@ -102,7 +102,7 @@ struct AcceptanceTests {
     @Test func case60MarksSurviveARestartAndGuardRemoval() async throws {
         let paths = ["", "-01", "-02"].map { "recordings/s/phone_gyro-20261120235301\($0).json" }
         try await run { data in
-            let session = try FinishedSession(in: data)
+            let session = try StoredSession(in: data)
             for path in paths { #expect(try session.finish() == path) }
             try Data("mine".utf8).write(to: URL(filePath: data.appending("foreign.json").string))
         } _: { manager in
@@ -135,7 +135,7 @@ struct AcceptanceTests {
 
     @Test func case61OneByteMoreThanTheThresholdIsSaidOnce() async throws {
         try await run(options: ["pending-threshold": "27"]) { manager in
-            let session = try FinishedSession(in: manager.data)
+            let session = try StoredSession(in: manager.data)
             try await manager.announce(session.event(session.finish(bytes: 27)))
             #expect(try await manager.send(LogsUsage()).pendingUploadBytes == 27)
             let small = try session.finish(bytes: 1)
@@ -151,9 +151,9 @@ struct AcceptanceTests {
 
     @Test func case62UploadedFilesGoFirstAndNoMoreThanNeeded() async throws {
         try await run { data in
-            let open = try FinishedSession("open", in: data, status: .running)
-            try open.write(bytes: 1_000)
-            let session = try FinishedSession(in: data)
+            let open = try StoredSession("open", in: data, status: .running)
+            try open.write("phone_gyro.json", bytes: 1_000)
+            let session = try StoredSession(in: data)
             for second in 1...4 { try session.finish(bytes: 10, at: "2026-11-20T23:53:0\(second)Z") }
         } _: { manager in
             let paths = try await manager.paths()
@@ -180,7 +180,7 @@ struct AcceptanceTests {
 
     @Test func case63LimitsAndCountsAreThereAfterARestart() async throws {
         try await run { data in
-            let session = try FinishedSession(in: data)
+            let session = try StoredSession(in: data)
             for _ in 0..<2 { try session.finish(bytes: 100) }
         } _: { manager in
             _ = try await manager.send(

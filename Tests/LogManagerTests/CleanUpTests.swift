@@ -15,7 +15,7 @@ struct CleanUpTests {
         _ body: @escaping @Sendable (LogManagerUnderTest, [String]) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { data in
-            let session = try FinishedSession(in: data)
+            let session = try StoredSession(in: data)
             let paths = try (1...6).map { try session.finish(bytes: 10, at: "2026-11-20T23:53:0\($0)Z") }
             try await LogManagerUnderTest.run(in: data, options: options) { try await body($0, paths) }
         }
@@ -109,7 +109,7 @@ struct CleanUpTests {
             let outcome = try await manager.send(LogsRemoveUploaded(paths: [paths[0]]))
             #expect(outcome.done.isEmpty || outcome.refused.isEmpty)
             #expect(outcome.refused.count == 1)
-            let more = try FinishedSession("t", in: manager.data).finish(bytes: 5)
+            let more = try StoredSession("t", in: manager.data).finish(bytes: 5)
             try await eventually("the disk's state") {
                 let usage = try await manager.send(LogsUsage())
                 return usage.totalBytes == 56 && usage.pendingUploadBytes == 46

@@ -184,7 +184,7 @@ struct DataFolderTests {
 
     @Test func inASessionThatIsOverEveryFinishedFileOfItsLogsCounts() throws {
         try withTemporaryDirectory { data in
-            var session = try StoredSession("s", in: data, status: .failed)
+            let session = try StoredSession("s", in: data, status: .failed)
             try session.write(Self.name)
             try session.write(Self.other)
             try session.write("stranger-20261120235301.json")
@@ -200,7 +200,7 @@ struct DataFolderTests {
 
     @Test func inASessionThatIsNotOverOnlyListedFilesCount() throws {
         try withTemporaryDirectory { data in
-            var session = try StoredSession("s", in: data, status: .running)
+            let session = try StoredSession("s", in: data, status: .running)
             try session.write(Self.name)
             try session.write(Self.other)
             try session.list(Self.name, bytes: 39)

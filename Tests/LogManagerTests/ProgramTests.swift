@@ -10,7 +10,7 @@ struct ProgramTests {
         _ arguments: [String], _ body: @Sendable (ProgramUnderTest, FilePath, [String]) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { data in
-            let session = try FinishedSession(in: data)
+            let session = try StoredSession(in: data)
             let paths = try (1...3).map { try session.finish(bytes: 1_000, at: "2026-11-20T23:53:0\($0)Z") }
             try await ProgramUnderTest.run(
                 "log-manager", arguments: ["--data", data.string] + ProgramUnderTest.anyPorts + arguments
@@ -72,7 +72,7 @@ struct ProgramTests {
 
     @Test func aSpoiledCatalogIsFoundByACheck() async throws {
         try await withTemporaryDirectory { data in
-            for _ in 0..<2 { try FinishedSession("s\(UInt32.random(in: 0...9_999))", in: data).finish() }
+            for _ in 0..<2 { try StoredSession("s\(UInt32.random(in: 0...9_999))", in: data).finish() }
             try await ProgramUnderTest.run(
                 "log-manager", arguments: ["--data", data.string] + ProgramUnderTest.anyPorts
             ) { manager in

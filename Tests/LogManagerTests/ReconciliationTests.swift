@@ -53,7 +53,7 @@ struct ReconciliationTests {
 
     @Test func hashesComeFromTheSessionsRecord() throws {
         try withTemporaryDirectory { data in
-            var session = try StoredSession("s", in: data, status: .running)
+            let session = try StoredSession("s", in: data, status: .running)
             try session.write(Self.name(0))
             let hash = String((0..<64).map { Character(String($0 % 16, radix: 16)) })
             try session.list(Self.name(0), sha256: hash)
@@ -71,7 +71,7 @@ struct ReconciliationTests {
     /// The recorder may still be at a file that it has not listed; one that an event named stays, though.
     @Test func whatARecorderWorksOnIsNotCatalogued() throws {
         try withTemporaryDirectory { data in
-            var session = try StoredSession("s", in: data, status: .running)
+            let session = try StoredSession("s", in: data, status: .running)
             for number in 0..<3 { try session.write(Self.name(number)) }
             try session.list(Self.name(0))
             let catalog = try Catalog(in: data)

@@ -4,15 +4,17 @@ import Recording
 import SystemPackage
 
 /// A session's directory with files as a recorder leaves them; their bytes mean nothing.
-struct StoredSession {
+final class StoredSession {
     let data: FilePath
     let identifier: SessionIdentifier
     let directory: SessionDirectory
     var record: SessionRecord
+    /// The file of each log that was finished last.
+    private var last: [LogName: FinishedName] = [:]
 
     /// Makes the directory and its `session.json`.
     init(
-        _ name: String, in data: FilePath, status: SessionStatus = .finished,
+        _ name: String = "s", in data: FilePath, status: SessionStatus = .finished,
         logs: [String] = ["phone_gyro", "watch_gyro"]
     ) throws {
         self.data = data
@@ -21,9 +23,7 @@ struct StoredSession {
         record = SessionRecord(
             session: identifier, task: "", step: "", streams: [], format: .json, root: .dictionary, status: status,
             startDate: WallTime(nanosecondsSince1970: 0))
-        record.logs = logs.map {
-            SessionRecord.Log(name: LogName($0), device: "phone", stream: "gyro", fields: ["uptime"])
-        }
+        for log in logs { index(of: LogName(log)) }
         try directory.write(record)
     }
 
@@ -54,17 +54,48 @@ struct StoredSession {
     }
 
     /// Lists a file in `session.json`, with a hash that is made up.
-    mutating func list(_ name: String, bytes: Int = 40, of log: Int = 0, sha256: String? = nil) throws {
+    func list(_ name: String, bytes: Int = 40, of log: Int = 0, sha256: String? = nil) throws {
         record.logs[log].files.append(
             FinishedFile(
                 name: name, bytes: bytes, samples: 1, sha256: sha256 ?? String(repeating: "0f", count: 32)))
         try directory.write(record)
     }
 
+    /// Finishes a file of so many bytes, as a recorder does: it has the next name of its log, and `session.json` lists it.
+    /// - Returns: its path as people write it.
+    @discardableResult
+    func finish(
+        _ log: String = "phone_gyro", bytes: Int = 27, at date: String = "2026-11-20T23:53:01Z"
+    ) throws -> String {
+        let log = LogName(log)
+        let file = FinishedName(log: log, finishedAt: try WallTime(iso8601: date), after: last[log], format: .json)
+        last[log] = file
+        let name = file.description
+        try write(name, bytes: bytes)
+        try list(name, bytes: bytes, of: index(of: log), sha256: FinishedFile.measure(path(of: name)).sha256)
+        return wirePath(of: name)
+    }
+
+    /// What a recorder says of a file when it is finished.
+    func event(_ path: String) throws -> SegmentFinished {
+        let (bytes, sha256) = try FinishedFile.measure(data.appending(path))
+        return SegmentFinished(
+            source: "recorder", sequence: 0, session: identifier.text, log: "phone_gyro", path: path, bytes: bytes,
+            samples: 1, sha256: sha256)
+    }
+
     /// Whether there is anything of that name.
     func has(_ name: String) -> Bool {
         var status = stat()
         return lstat(path(of: name).string, &status) == 0
+    }
+
+    /// Which of the record's logs this is; it is added where it is not there.
+    @discardableResult
+    private func index(of log: LogName) -> Int {
+        if let index = record.logs.firstIndex(where: { $0.name == log }) { return index }
+        record.logs.append(SessionRecord.Log(name: log, device: "phone", stream: "gyro", fields: ["uptime"]))
+        return record.logs.count - 1
     }
 
     private static func touch(_ file: Int32, _ modified: Int64) throws {
