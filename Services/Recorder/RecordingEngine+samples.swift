@@ -113,8 +113,11 @@ extension RecordingEngine {
                 return stream
             }
             if session.hasClosed(description.name) { return nil }
-            try StreamRecording.check(description, startDate: session.record.startDate)
-            if session.status > .starting { try session.files.store.write(plan([description], of: session)) }
+            // Those that the session starts with were checked and stored together.
+            if session.status > .starting {
+                try StreamRecording.check(description, startDate: session.record.startDate)
+                try session.files.store.write(plan([description], of: session))
+            }
             let stream = try session.open(description, from: first)
             routes = []
             return stream
