@@ -59,12 +59,6 @@ package struct UptimeClock: Codable, Hashable, Sendable {
         return note(uptime: uptime, elapsed: elapsed)
     }
 
-    /// What the clock that goes on in sleep said at an uptime.
-    package func elapsed(at uptime: Int64) -> Int64 { uptime &+ reading(at: uptime).difference }
-
-    /// The time from the start to an uptime, sleep included; below 0 before the start.
-    package func sinceStart(at uptime: Int64) -> Int64 { elapsed(at: uptime) &- start.elapsed }
-
     /// What must be subtracted from an uptime, and from others between the same two wakes, to get the times since some
     /// other start, sleep included.
     ///

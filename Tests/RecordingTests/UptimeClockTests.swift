@@ -18,19 +18,21 @@ struct UptimeClockTests {
         return clock
     }
 
+    /// The time from a start to an uptime, sleep included, as a session's times are made.
+    private func time(_ clock: UptimeClock, at uptime: Int64, since start: Int64) -> Int64 {
+        uptime - clock.origin(at: uptime, start: start)
+    }
+
     @Test func case33BeforeASleepBothClocksRunAlike() {
-        #expect(slept.elapsed(at: start + minute) == startElapsed + minute)
-        #expect(slept.sinceStart(at: start + minute) == minute)
+        #expect(time(slept, at: start + minute, since: start) == minute)
     }
 
     @Test func case34ATimeBeforeTheStartCountsBackFromIt() {
-        #expect(slept.elapsed(at: start - minute) == startElapsed - minute)
-        #expect(slept.sinceStart(at: start - minute) == -minute)
+        #expect(time(slept, at: start - minute, since: start) == -minute)
     }
 
     @Test func case35AfterASleepItsLengthIsAdded() {
-        #expect(slept.elapsed(at: start + 5 * minute) == startElapsed + 10 * minute)
-        #expect(slept.sinceStart(at: start + 5 * minute) == 10 * minute)
+        #expect(time(slept, at: start + 5 * minute, since: start) == 10 * minute)
     }
 
     @Test func case36ASecondSleepIsAddedToTheFirst() {
@@ -38,25 +40,24 @@ struct UptimeClockTests {
         let wake = (uptime: start + 10 * minute, elapsed: startElapsed + 17 * minute)
         let isWake = clock.note(uptime: wake.uptime, elapsed: wake.elapsed)
         #expect(isWake)
-        #expect(clock.elapsed(at: wake.uptime + 10 * minute) == wake.elapsed + 10 * minute)
-        #expect(clock.sinceStart(at: wake.uptime + 10 * minute) == 27 * minute)
+        #expect(time(clock, at: wake.uptime + 10 * minute, since: start) == 27 * minute)
         // What was before keeps its time.
-        #expect(clock.elapsed(at: start + 5 * minute) == startElapsed + 10 * minute)
-        #expect(clock.elapsed(at: start + minute) == startElapsed + minute)
+        #expect(time(clock, at: start + 5 * minute, since: start) == 10 * minute)
+        #expect(time(clock, at: start + minute, since: start) == minute)
     }
 
     @Test func atAWakeTheNewReadingCounts() {
         let asleep = start + 3 * minute
-        #expect(slept.sinceStart(at: asleep - 1) == 3 * minute - 1)
-        #expect(slept.sinceStart(at: asleep) == 8 * minute)
+        #expect(time(slept, at: asleep - 1, since: start) == 3 * minute - 1)
+        #expect(time(slept, at: asleep, since: start) == 8 * minute)
     }
 
     @Test func onlyMoreThanAMillisecondIsASleep() {
         var clock = UptimeClock(uptime: start, elapsed: startElapsed)
         var noted = [clock.note(uptime: start + minute, elapsed: startElapsed + minute + 1_000_000)]
-        #expect(clock.sinceStart(at: start + 2 * minute) == 2 * minute)
+        #expect(time(clock, at: start + 2 * minute, since: start) == 2 * minute)
         noted.append(clock.note(uptime: start + minute, elapsed: startElapsed + minute + 1_000_001))
-        #expect(clock.sinceStart(at: start + 2 * minute) == 2 * minute + 1_000_001)
+        #expect(time(clock, at: start + 2 * minute, since: start) == 2 * minute + 1_000_001)
         noted.append(clock.note(uptime: start + 3 * minute, elapsed: startElapsed + 3 * minute + 1_500_000))
         #expect(noted == [false, true, false])
     }
@@ -72,9 +73,8 @@ struct UptimeClockTests {
     @Test func anOriginTurnsUptimesIntoTimesSinceAnotherStart() {
         // The session started half a minute before the clocks were read first.
         let session = start - minute / 2
-        for uptime in [start - minute, start + minute, start + 3 * minute, start + 5 * minute] {
-            let time = uptime - slept.origin(at: uptime, start: session)
-            #expect(time == slept.sinceStart(at: uptime) + minute / 2)
+        for (uptime, sinceStart) in [(-1, -1), (1, 1), (3, 8), (5, 10)] as [(Int64, Int64)] {
+            #expect(time(slept, at: start + uptime * minute, since: session) == sinceStart * minute + minute / 2)
         }
         #expect(slept.origin(at: start, start: session) == session)
     }
@@ -86,7 +86,7 @@ struct UptimeClockTests {
         noted.append(clock.note(ClockReading(uptime: 102.5, date: date)))
         noted.append(clock.note(ClockReading(uptime: 103.5, date: date, elapsed: 5163.75)))
         #expect(noted == [false, false, true])
-        #expect(clock.sinceStart(at: 104_500_000_000) == 64_000_000_000)
+        #expect(time(clock, at: 104_500_000_000, since: 100_500_000_000) == 64_000_000_000)
         #expect(UptimeClock(ClockReading(uptime: 1, date: date)) == nil)
     }
 
@@ -105,17 +105,16 @@ struct UptimeClockTests {
         var clock = UptimeClock(uptime: .min, elapsed: .max)
         clock.note(uptime: .max, elapsed: .min)
         for uptime in [Int64.min, 0, .max] {
-            _ = clock.sinceStart(at: uptime)
-            _ = clock.origin(at: uptime, start: .min)
+            for start in [Int64.min, 0, .max] { _ = clock.origin(at: uptime, start: start) }
         }
     }
 
     @Test func thereIsAnEndToWhatIsRemembered() {
         var clock = UptimeClock(uptime: 0, elapsed: 0)
         for wake in 1...5_000 as ClosedRange<Int64> { clock.note(uptime: wake * minute, elapsed: wake * 2 * minute) }
-        #expect(clock.sinceStart(at: 5_000 * minute) == 10_000 * minute)
-        #expect(clock.sinceStart(at: 4_000 * minute) == 8_000 * minute)
-        #expect(clock.sinceStart(at: minute / 2) == minute / 2)
+        #expect(time(clock, at: 5_000 * minute, since: 0) == 10_000 * minute)
+        #expect(time(clock, at: 4_000 * minute, since: 0) == 8_000 * minute)
+        #expect(time(clock, at: minute / 2, since: 0) == minute / 2)
     }
 
     @Test func itIsReadBackAsItWasWritten() throws {
