@@ -31,6 +31,7 @@ let package = Package(
         .executable(name: "sensor-publisher", targets: ["SensorPublisher"]),
         .executable(name: "recorder", targets: ["Recorder"]),
         .executable(name: "log-manager", targets: ["LogManager"]),
+        .executable(name: "step-counter", targets: ["StepCounter"]),
         .executable(name: "crash-lab", targets: ["CrashLab"]),
         .executable(name: "step-accuracy", targets: ["StepAccuracy"]),
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
@@ -96,6 +97,13 @@ let package = Package(
                 logging, system,
             ],
             path: "Services/LogManager", swiftSettings: strict),
+        .executableTarget(
+            name: "StepCounter",
+            dependencies: [
+                "Messages", "MessageBus", "Recording", "ServiceKit", "StepDetection", "ZeroMQ", argumentParser, deque,
+                database, lifecycle, logging, system,
+            ],
+            path: "Services/StepCounter", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
         .executableTarget(
@@ -137,6 +145,12 @@ let package = Package(
             dependencies: [
                 "LogManager", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ", database,
                 lifecycle, logging, system,
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "StepCounterTests",
+            dependencies: [
+                "MessageBus", "Messages", "Recording", "ServiceKit", "StepCounter", "StepDetection", "TestSupport",
+                "ZeroMQ", database, lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "StepDetectionTests", dependencies: ["StepDetection", "TestSupport", "TextInput"],

@@ -26,6 +26,8 @@ public enum TopicArea {
     public static let recording = "recording/"
     /// `segment/<session>/<log>`: a log file was finished.
     public static let segment = "segment/"
+    /// `steps/<device>`: each update of step counting.
+    public static let steps = "steps/"
     /// `log/<name>`: what happens to finished log files.
     public static let log = "log/"
 }

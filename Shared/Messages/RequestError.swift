@@ -63,6 +63,8 @@ public struct RequestError: Error, Codable, Hashable, Sendable, CustomStringConv
         public static let wouldDelete = Reason(15, "wouldDelete")
         /// Not so much can be removed.
         public static let notEnough = Reason(16, "notEnough")
+        /// There may not be more of them.
+        public static let tooMany = Reason(17, "tooMany")
     }
 
     /// An error of one of our kinds.

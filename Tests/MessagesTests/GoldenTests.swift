@@ -85,6 +85,16 @@ struct GoldenTests {
             LogFileEvent(
                 source: "log-manager", sequence: 0, name: LogFileEvent.allLogs, change: .threshold, date: Self.date,
                 bytes: 12_000, threshold: "totalBytes", limit: 10_000))
+        try expectGolden(
+            "steps.v1",
+            StepEvent(
+                source: "step-counter", sequence: 7, device: "left-wrist", change: .update, date: Self.date,
+                subscription: "3F2A", numberOfSteps: 310, cadence: 1.75, boutStart: Self.clock.date, distance: 232.5))
+        try expectGolden(
+            "steps.v1-pause",
+            StepEvent(
+                source: "step-counter", sequence: 8, device: "left-wrist", change: .pause, date: Self.date,
+                boutStart: Self.clock.date))
     }
 
     @Test func serviceRequests() throws {
@@ -138,6 +148,24 @@ struct GoldenTests {
                 RecordingList.Entry(session: "s1", status: "finished", startDate: Self.clock.date, endDate: Self.date),
                 RecordingList.Entry(session: "s2", status: "running", startDate: Self.date),
             ]))
+    }
+
+    @Test func stepRequests() throws {
+        try expectGolden(StepsIsAvailable(device: "left-wrist"))
+        try expectGolden(reply: StepsIsAvailable.self, StepsIsAvailable.Reply(available: true))
+        try expectGolden(StepsStartUpdates(device: "left-wrist", updateOn: 100))
+        try expectGolden(
+            reply: StepsStartUpdates.self,
+            StepsStartUpdates.Reply(subscription: "3F2A", topic: "steps/left-wrist", startDate: Self.date))
+        try expectGolden(StepsStopUpdates(subscription: "3F2A"))
+        try expectGolden(reply: StepsStopUpdates.self, StepsStopUpdates.Reply(numberOfSteps: 310))
+        try expectGolden(
+            StepsQuery(device: "left-wrist", from: Self.clock.date, to: Self.date, interval: 0.25))
+        try expectGolden(
+            reply: StepsQuery.self,
+            StepsQuery.Reply(
+                numberOfSteps: 2, firstAvailable: Self.clock.date,
+                bins: [StepsQuery.Bin(from: Self.clock.date, to: Self.date, numberOfSteps: 2)]))
     }
 
     @Test func logRequests() throws {

@@ -1,0 +1,65 @@
+/// What was found out about a device's steps: `steps.v1`, at each update of a subscription, and when walking pauses and
+/// resumes.
+public struct StepEvent: Event, Hashable {
+    /// The schema's name with its version.
+    public static let schema = "steps.v1"
+
+    /// What kind of thing happened.
+    public struct Change: RawRepresentable, Codable, Hashable, Sendable {
+        /// The word on the wire.
+        public let rawValue: String
+
+        /// Any word: later versions may add some.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A subscription's total reached or passed the next multiple of its `updateOn`.
+        public static let update = Change(rawValue: "update")
+        /// A bout of walking ended: `date` is that of its last step.
+        public static let pause = Change(rawValue: "pause")
+        /// A bout of walking began: `date` is that of its first step.
+        public static let resume = Change(rawValue: "resume")
+    }
+
+    /// The schema that the body names.
+    public private(set) var schema: String = StepEvent.schema
+    /// The program that published it.
+    public var source: String
+    /// How many events of this topic the source published before.
+    public var sequence: Int
+    /// The device that the steps were made with.
+    public var device: String
+    /// What happened.
+    public var change: Change
+    /// When, on the device's clock; for an update when the number was determined.
+    public var date: WallTime
+    /// Which subscription an update is for.
+    public var subscription: String?
+    /// In an update: all steps since the subscription began, never those since the last update.
+    public var numberOfSteps: Int?
+    /// Steps a second; left out while nobody walks.
+    public var cadence: Double?
+    /// When the present bout of walking, or the one that ended, began.
+    public var boutStart: WallTime?
+    /// In an update: metres since the subscription began, where the length of a stride (two steps) was configured.
+    public var distance: Double?
+
+    /// Something about steps.
+    public init(
+        source: String, sequence: Int, device: String, change: Change, date: WallTime, subscription: String? = nil,
+        numberOfSteps: Int? = nil, cadence: Double? = nil, boutStart: WallTime? = nil, distance: Double? = nil
+    ) {
+        self.source = source
+        self.sequence = sequence
+        self.device = device
+        self.change = change
+        self.date = date
+        self.subscription = subscription
+        self.numberOfSteps = numberOfSteps
+        self.cadence = cadence
+        self.boutStart = boutStart
+        self.distance = distance
+    }
+
+    /// Where it is published.
+    public var topic: String { TopicArea.steps + device }
+}
