@@ -65,6 +65,9 @@ let package = Package(
             name: "Recording", dependencies: ["Messages", sha2, system], path: "Shared/Recording",
             swiftSettings: strict),
         .target(
+            name: "Storage", dependencies: ["Recording", database, system], path: "Shared/Storage",
+            swiftSettings: strict),
+        .target(
             name: "ServiceKit",
             dependencies: [
                 "Messages", "MessageBus", "ZeroMQ", argumentParser, configuration, histogram, lifecycle, logging,
@@ -100,8 +103,9 @@ let package = Package(
         .executableTarget(
             name: "StepCounter",
             dependencies: [
-                "Messages", "MessageBus", "Recording", "ServiceKit", "StepDetection", "ZeroMQ", argumentParser, deque,
-                database, lifecycle, logging, system,
+                "Messages", "MessageBus", "Recording", "ServiceKit", "StepDetection", "Storage", "ZeroMQ",
+                argumentParser,
+                deque, database, lifecycle, logging, system,
             ],
             path: "Services/StepCounter", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
@@ -149,8 +153,8 @@ let package = Package(
         .testTarget(
             name: "StepCounterTests",
             dependencies: [
-                "MessageBus", "Messages", "Recording", "ServiceKit", "StepCounter", "StepDetection", "TestSupport",
-                "ZeroMQ", database, lifecycle, logging, system,
+                "MessageBus", "Messages", "Recording", "ServiceKit", "StepCounter", "StepDetection", "Storage",
+                "TestSupport", "ZeroMQ", database, lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "StepDetectionTests", dependencies: ["StepDetection", "TestSupport", "TextInput"],

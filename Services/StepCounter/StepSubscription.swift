@@ -7,28 +7,52 @@ struct StepSubscription: Hashable, Sendable {
     let device: String
     /// How many more steps make a notification, at least 1.
     let updateOn: Int
-    /// When it began, on the device's clock.
+    /// When it began.
     let startDate: WallTime
+    /// The same on this machine's monotonic clock, in nanoseconds; nil for one that goes on after a restart.
+    private let start: Int64?
     /// All steps since then.
-    private(set) var numberOfSteps = 0
+    private(set) var numberOfSteps: Int
+    /// When it counted last, or began.
+    private(set) var lastDate: WallTime
 
-    init(id: String, device: String, updateOn: Int, startDate: WallTime, numberOfSteps: Int = 0) {
+    /// A subscription that begins.
+    init(id: String, device: String, updateOn: Int, startDate: WallTime, instant: Int64) {
+        self.init(
+            id: id, device: device, updateOn: updateOn, startDate: startDate, start: instant, numberOfSteps: 0,
+            lastDate: startDate)
+    }
+
+    /// A subscription that goes on: every step counts that has not been counted.
+    init(id: String, device: String, updateOn: Int, startDate: WallTime, numberOfSteps: Int, lastDate: WallTime) {
+        self.init(
+            id: id, device: device, updateOn: updateOn, startDate: startDate, start: nil, numberOfSteps: numberOfSteps,
+            lastDate: lastDate)
+    }
+
+    private init(
+        id: String, device: String, updateOn: Int, startDate: WallTime, start: Int64?, numberOfSteps: Int,
+        lastDate: WallTime
+    ) {
         precondition(updateOn > 0, "a subscription is notified of some number of steps")
         self.id = id
         self.device = device
         self.updateOn = updateOn
         self.startDate = startDate
+        self.start = start
         self.numberOfSteps = numberOfSteps
+        self.lastDate = lastDate
     }
 
-    /// Counts steps that came together, with their dates on the device's clock, in order.
+    /// Counts steps that came together, with their instants on this machine's monotonic clock, in nanoseconds and in order.
     ///
-    /// What was made before the start is left out: a bout's first steps are credited seconds later. Once one counts, all that
-    /// follow do, so that a device whose clock is set back goes on.
+    /// What was made before the start is left out: a bout's first steps are credited seconds later, and what a publisher has
+    /// kept minutes later.
     /// - Returns: whether the total reached or passed a multiple of `updateOn`: once, however many it passed.
-    mutating func count(_ steps: some Collection<WallTime>) -> Bool {
+    mutating func count(_ steps: [Int64], at date: WallTime) -> Bool {
         let before = numberOfSteps
-        numberOfSteps += before > 0 ? steps.count : steps.drop { $0 < startDate }.count
+        numberOfSteps += start.map { start in steps.count { $0 >= start } } ?? steps.count
+        if numberOfSteps > before { lastDate = date }
         return numberOfSteps / updateOn > before / updateOn
     }
 }

@@ -21,10 +21,11 @@ struct StepSubscriptions: Sendable {
     ///
     /// - Parameters:
     ///   - id: new, never used before.
-    ///   - startDate: now, on the device's clock where that is known.
+    ///   - startDate: now.
+    ///   - instant: now, in nanoseconds of the monotonic clock.
     /// - Throws: `invalidParameter` for a device that can't be, or `updateOn` below 1; `tooMany` where no more may be added.
     mutating func start(
-        _ request: StepsStartUpdates, id: String, startDate: WallTime
+        _ request: StepsStartUpdates, id: String, startDate: WallTime, instant: Int64
     ) throws(RequestError) -> StepSubscription {
         guard StreamName("\(request.device)/accelerometer") != nil else {
             throw RequestError(
@@ -33,7 +34,8 @@ struct StepSubscriptions: Sendable {
         }
         guard request.updateOn > 0 else {
             throw RequestError(
-                .invalidParameter, "updateOn is \(request.updateOn): write the number of steps between updates, 1 or more")
+                .invalidParameter,
+                "updateOn is \(request.updateOn): write the number of steps between updates, 1 or more")
         }
         guard count < StepsStartUpdates.maximumNumber else {
             throw RequestError(
@@ -42,7 +44,7 @@ struct StepSubscriptions: Sendable {
                     + "steps.v1 name it")
         }
         let subscription = StepSubscription(
-            id: id, device: request.device, updateOn: request.updateOn, startDate: startDate)
+            id: id, device: request.device, updateOn: request.updateOn, startDate: startDate, instant: instant)
         byDevice[request.device, default: []].append(subscription)
         return subscription
     }
@@ -50,26 +52,35 @@ struct StepSubscriptions: Sendable {
     /// Ends a subscription.
     /// - Returns: it with its total, also where it was stopped not long ago; nil where there is none.
     mutating func stop(_ id: String) -> StepSubscription? {
-        for (device, subscriptions) in byDevice {
-            guard let index = subscriptions.firstIndex(where: { $0.id == id }) else { continue }
-            let subscription = subscriptions[index]
-            byDevice[device]?.remove(at: index)
-            if byDevice[device]?.isEmpty == true { byDevice[device] = nil }
-            if stopped.count == StepsStartUpdates.maximumNumber { stopped.removeFirst() }
-            stopped.append(subscription)
-            return subscription
-        }
-        return stopped.first { $0.id == id }
+        guard let subscription = remove({ $0.id == id }).first else { return stopped.first { $0.id == id } }
+        if stopped.count == StepsStartUpdates.maximumNumber { stopped.removeFirst() }
+        stopped.append(subscription)
+        return subscription
     }
 
-    /// Counts a device's steps that came together, with their dates on its clock, in order.
+    /// Ends subscriptions that have not counted a step since a date, as those of programs that are gone.
+    /// - Returns: them.
+    mutating func expire(before date: WallTime) -> [StepSubscription] {
+        remove { $0.lastDate < date }
+    }
+
+    private mutating func remove(_ isRemoved: (StepSubscription) -> Bool) -> [StepSubscription] {
+        let removed = byDevice.values.flatMap { $0.filter(isRemoved) }
+        for device in Set(removed.map(\.device)) {
+            byDevice[device]?.removeAll(where: isRemoved)
+            if byDevice[device]?.isEmpty == true { byDevice[device] = nil }
+        }
+        return removed
+    }
+
+    /// Counts a device's steps that came together, with their instants in nanoseconds of the monotonic clock.
     /// - Returns: the subscriptions whose total changed, and which of them are to be told: each once, with its total.
-    mutating func count(_ steps: some Collection<WallTime>, of device: String) -> Counted {
+    mutating func count(_ steps: [Int64], of device: String, at date: WallTime) -> Counted {
         var counted = Counted()
         guard var subscriptions = byDevice[device] else { return counted }
         for index in subscriptions.indices {
             let before = subscriptions[index].numberOfSteps
-            let isNotified = subscriptions[index].count(steps)
+            let isNotified = subscriptions[index].count(steps, at: date)
             guard subscriptions[index].numberOfSteps > before else { continue }
             counted.changed.append(subscriptions[index])
             if isNotified { counted.notified.append(subscriptions[index]) }

@@ -1,5 +1,5 @@
-/// What was found out about a device's steps: `steps.v1`, at each update of a subscription, and when walking pauses and
-/// resumes.
+/// What was found out about a device's steps: `steps.v1`, at each update of a subscription, when walking pauses and
+/// resumes, and where samples were lost.
 public struct StepEvent: Event, Hashable {
     /// The schema's name with its version.
     public static let schema = "steps.v1"
@@ -18,6 +18,8 @@ public struct StepEvent: Event, Hashable {
         public static let pause = Change(rawValue: "pause")
         /// A bout of walking began: `date` is that of its first step.
         public static let resume = Change(rawValue: "resume")
+        /// Samples were lost for good, and with them the steps that they had: `stream` and `gap` say which.
+        public static let gap = Change(rawValue: "gap")
     }
 
     /// The schema that the body names.
@@ -34,6 +36,8 @@ public struct StepEvent: Event, Hashable {
     public var date: WallTime
     /// Which subscription an update is for.
     public var subscription: String?
+    /// In an update: when the subscription began.
+    public var startDate: WallTime?
     /// In an update: all steps since the subscription began, never those since the last update.
     public var numberOfSteps: Int?
     /// Steps a second; left out while nobody walks.
@@ -42,11 +46,16 @@ public struct StepEvent: Event, Hashable {
     public var boutStart: WallTime?
     /// In an update: metres since the subscription began, where the length of a stride (two steps) was configured.
     public var distance: Double?
+    /// The stream that lost samples.
+    public var stream: StreamName?
+    /// Which samples were lost.
+    public var gap: Gap?
 
     /// Something about steps.
     public init(
         source: String, sequence: Int, device: String, change: Change, date: WallTime, subscription: String? = nil,
-        numberOfSteps: Int? = nil, cadence: Double? = nil, boutStart: WallTime? = nil, distance: Double? = nil
+        startDate: WallTime? = nil, numberOfSteps: Int? = nil, cadence: Double? = nil, boutStart: WallTime? = nil,
+        distance: Double? = nil, stream: StreamName? = nil, gap: Gap? = nil
     ) {
         self.source = source
         self.sequence = sequence
@@ -54,10 +63,13 @@ public struct StepEvent: Event, Hashable {
         self.change = change
         self.date = date
         self.subscription = subscription
+        self.startDate = startDate
         self.numberOfSteps = numberOfSteps
         self.cadence = cadence
         self.boutStart = boutStart
         self.distance = distance
+        self.stream = stream
+        self.gap = gap
     }
 
     /// Where it is published.

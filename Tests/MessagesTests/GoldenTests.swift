@@ -89,12 +89,18 @@ struct GoldenTests {
             "steps.v1",
             StepEvent(
                 source: "step-counter", sequence: 7, device: "left-wrist", change: .update, date: Self.date,
-                subscription: "3F2A", numberOfSteps: 310, cadence: 1.75, boutStart: Self.clock.date, distance: 232.5))
+                subscription: "3F2A", startDate: Self.clock.date, numberOfSteps: 310, cadence: 1.75,
+                boutStart: Self.clock.date, distance: 232.5))
         try expectGolden(
             "steps.v1-pause",
             StepEvent(
                 source: "step-counter", sequence: 8, device: "left-wrist", change: .pause, date: Self.date,
                 boutStart: Self.clock.date))
+        try expectGolden(
+            "steps.v1-gap",
+            StepEvent(
+                source: "step-counter", sequence: 9, device: "left-wrist", change: .gap, date: Self.date,
+                stream: Self.wrist, gap: Self.gap))
     }
 
     @Test func serviceRequests() throws {

@@ -5,126 +5,148 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct StepSubscriptionTests {
-    private static let start = WallTime(seconds: 1_795_219_200)
+    private static let start: Int64 = 5_000_000_000_000
+    private static let startDate = WallTime(seconds: 1_795_219_200)
+    private static let now = WallTime(seconds: 1_795_219_260)
 
-    /// Dates of steps, half a second apart, the first so many seconds after the start.
-    private func steps(_ count: Int, from seconds: Double = 1) -> [WallTime] {
-        (0..<count).map { WallTime(seconds: Self.start.seconds + seconds + 0.5 * Double($0)) }
+    /// Instants of steps, half a second apart, the first so many seconds after the start.
+    private func steps(_ count: Int, from seconds: Int64 = 1) -> [Int64] {
+        (0..<count).map { Self.start + seconds * 1_000_000_000 + 500_000_000 * Int64($0) }
     }
 
-    private func subscribed(updateOn: Int, to device: String = "phone") throws -> StepSubscriptions {
-        var subscriptions = StepSubscriptions()
+    private func start(
+        _ subscriptions: inout StepSubscriptions, _ id: String, device: String = "phone", updateOn: Int
+    ) throws(RequestError) {
         _ = try subscriptions.start(
-            StepsStartUpdates(device: device, updateOn: updateOn), id: "a", startDate: Self.start)
+            StepsStartUpdates(device: device, updateOn: updateOn), id: id, startDate: Self.startDate,
+            instant: Self.start)
+    }
+
+    private func subscribed(updateOn: Int) throws -> StepSubscriptions {
+        var subscriptions = StepSubscriptions()
+        try start(&subscriptions, "a", updateOn: updateOn)
         return subscriptions
+    }
+
+    /// Counts steps, and gives the totals that are told.
+    private func count(
+        _ steps: [Int64], _ subscriptions: inout StepSubscriptions, device: String = "phone"
+    ) -> [Int] {
+        subscriptions.count(steps, of: device, at: Self.now).notified.map(\.numberOfSteps)
     }
 
     @Test func case49TotalsAreToldAtEachMultiple() throws {
         var subscriptions = try subscribed(updateOn: 100)
         var told: [Int] = []
-        for _ in 0..<350 {
-            let counted = subscriptions.count(steps(1), of: "phone")
-            #expect(counted.changed.count == 1)
-            told += counted.notified.map(\.numberOfSteps)
-        }
+        for _ in 0..<350 { told += count(steps(1), &subscriptions) }
         #expect(told == [100, 200, 300])
     }
 
     @Test func case50OneUpdateWhereABatchPassesSeveral() throws {
         var subscriptions = try subscribed(updateOn: 100)
-        #expect(subscriptions.count(steps(95), of: "phone").notified.isEmpty)
-        #expect(subscriptions.count(steps(215), of: "phone").notified.map(\.numberOfSteps) == [310])
-        #expect(subscriptions.count(steps(89), of: "phone").notified.isEmpty)
-        #expect(subscriptions.count(steps(1), of: "phone").notified.map(\.numberOfSteps) == [400])
+        let told = [95, 215, 89, 1].map { count(steps($0), &subscriptions) }
+        #expect(told == [[], [310], [], [400]])
     }
 
     @Test func case51ASecondStartCountsAnew() throws {
         var subscriptions = try subscribed(updateOn: 10)
-        _ = subscriptions.count(steps(15), of: "phone")
-        let second = try subscriptions.start(
-            StepsStartUpdates(device: "phone", updateOn: 4), id: "b", startDate: Self.start)
-        #expect(second.numberOfSteps == 0)
-        let counted = subscriptions.count(steps(5), of: "phone")
+        _ = count(steps(15), &subscriptions)
+        try start(&subscriptions, "b", updateOn: 4)
+        let counted = subscriptions.count(steps(5), of: "phone", at: Self.now)
         #expect(counted.notified.map(\.id) == ["a", "b"])
         #expect(counted.notified.map(\.numberOfSteps) == [20, 5])
     }
 
     @Test(arguments: [0, -1, Int.min])
-    func case52UpdateOnMustBePositive(updateOn: Int) throws {
+    func case52UpdateOnMustBePositive(updateOn: Int) {
         var subscriptions = StepSubscriptions()
-        let error = #expect(throws: RequestError.self) {
-            try subscriptions.start(
-                StepsStartUpdates(device: "phone", updateOn: updateOn), id: "a", startDate: Self.start)
-        }
+        let error = #expect(throws: RequestError.self) { try start(&subscriptions, "a", updateOn: updateOn) }
         #expect(error?.data?.reason == "invalidParameter")
         #expect(subscriptions.count == 0)
     }
 
     @Test(arguments: ["", "/", "left/wrist", "phone/"])
-    func aDeviceMustHaveAName(device: String) throws {
+    func aDeviceMustHaveAName(device: String) {
         var subscriptions = StepSubscriptions()
-        let error = #expect(throws: RequestError.self) {
-            try subscriptions.start(StepsStartUpdates(device: device, updateOn: 1), id: "a", startDate: Self.start)
-        }
+        let error = #expect(throws: RequestError.self) { try start(&subscriptions, "a", device: device, updateOn: 1) }
         #expect(error?.data?.reason == "invalidParameter")
     }
 
     @Test func devicesAreCountedApart() throws {
         var subscriptions = try subscribed(updateOn: 1)
-        #expect(subscriptions.count(steps(3), of: "watch") == StepSubscriptions.Counted())
-        #expect(subscriptions.count(steps(3), of: "phone").notified.map(\.numberOfSteps) == [3])
+        let watch = subscriptions.count(steps(3), of: "watch", at: Self.now)
+        #expect(watch == StepSubscriptions.Counted())
+        let phone = count(steps(3), &subscriptions)
+        #expect(phone == [3])
     }
 
     @Test func stepsMadeBeforeTheStartDoNotCount() throws {
         var subscriptions = try subscribed(updateOn: 1)
-        // Four steps before the start and two from it on, credited together.
-        #expect(subscriptions.count(steps(6, from: -2), of: "phone").notified.map(\.numberOfSteps) == [2])
-        // The device's clock is set back.
-        #expect(subscriptions.count(steps(2, from: -3600), of: "phone").notified.map(\.numberOfSteps) == [4])
+        // Four before the start and two from it on, credited together.
+        let counted = subscriptions.count(steps(6, from: -2), of: "phone", at: Self.now)
+        #expect(counted.notified.map(\.numberOfSteps) == [2])
+        let before = subscriptions.count(steps(3, from: -10), of: "phone", at: Self.now)
+        #expect(before == StepSubscriptions.Counted())
     }
 
     @Test func noStepsChangeNothing() throws {
         var subscriptions = try subscribed(updateOn: 1)
-        #expect(subscriptions.count(steps(0), of: "phone") == StepSubscriptions.Counted())
-        #expect(subscriptions.count(steps(3, from: -10), of: "phone") == StepSubscriptions.Counted())
+        let counted = subscriptions.count([], of: "phone", at: Self.now)
+        #expect(counted == StepSubscriptions.Counted())
     }
 
     @Test func aStopTellsTheTotalAsOftenAsItIsAsked() throws {
         var subscriptions = try subscribed(updateOn: 100)
-        _ = subscriptions.count(steps(7), of: "phone")
-        #expect(subscriptions.stop("a")?.numberOfSteps == 7)
-        #expect(subscriptions.count(steps(1), of: "phone") == StepSubscriptions.Counted())
-        #expect(subscriptions.stop("a")?.numberOfSteps == 7)
-        #expect(subscriptions.stop("never there") == nil)
+        _ = count(steps(7), &subscriptions)
+        for _ in 0..<2 {
+            let stopped = subscriptions.stop("a")
+            #expect(stopped?.numberOfSteps == 7)
+            let counted = subscriptions.count(steps(1), of: "phone", at: Self.now)
+            #expect(counted == StepSubscriptions.Counted())
+        }
+        let unknown = subscriptions.stop("never there")
+        #expect(unknown == nil)
         #expect(subscriptions.count == 0)
     }
 
     @Test func thereMayNotBeTooMany() throws {
         var subscriptions = StepSubscriptions()
         for number in 0..<StepsStartUpdates.maximumNumber {
-            _ = try subscriptions.start(
-                StepsStartUpdates(device: "phone\(number % 3)", updateOn: 1), id: "\(number)", startDate: Self.start)
+            try start(&subscriptions, "\(number)", device: "phone\(number % 3)", updateOn: 1)
         }
-        let request = StepsStartUpdates(device: "phone", updateOn: 1)
-        let error = #expect(throws: RequestError.self) {
-            try subscriptions.start(request, id: "more", startDate: Self.start)
-        }
+        let error = #expect(throws: RequestError.self) { try start(&subscriptions, "more", updateOn: 1) }
         #expect(error?.data?.reason == "tooMany")
-        #expect(subscriptions.stop("500") != nil)
-        _ = try subscriptions.start(request, id: "more", startDate: Self.start)
+        let stopped = subscriptions.stop("500")
+        #expect(stopped != nil)
+        try start(&subscriptions, "more", updateOn: 1)
         #expect(subscriptions.count == StepsStartUpdates.maximumNumber)
     }
 
-    @Test func whatWasStoredGoesOn() throws {
-        let stored = StepSubscription(
-            id: "a", device: "phone", updateOn: 100, startDate: Self.start, numberOfSteps: 295)
-        var subscriptions = StepSubscriptions([stored])
-        #expect(subscriptions.count(steps(4), of: "phone").notified.isEmpty)
-        #expect(subscriptions.count(steps(1), of: "phone").notified.map(\.numberOfSteps) == [300])
+    @Test func whatHasNotCountedForLongEnds() throws {
+        var subscriptions = try subscribed(updateOn: 1)
+        try start(&subscriptions, "b", device: "watch", updateOn: 1)
+        _ = count(steps(1), &subscriptions)
+        let early = subscriptions.expire(before: Self.startDate)
+        #expect(early.isEmpty)
+        let expired = subscriptions.expire(before: Self.now)
+        #expect(expired.map(\.id) == ["b"])
+        #expect(subscriptions.count == 1)
+    }
+
+    @Test func whatWasStoredGoesOn() {
+        var subscriptions = StepSubscriptions([
+            StepSubscription(
+                id: "a", device: "phone", updateOn: 100, startDate: Self.startDate, numberOfSteps: 295,
+                lastDate: Self.startDate)
+        ])
+        // After a restart of the machine its monotonic clock begins anew.
+        let told = [4, 1].map { count(steps($0, from: -4_000), &subscriptions) }
+        #expect(told == [[], [300]])
     }
 
     @Test func aHugeUpdateOnIsNeverReached() throws {
         var subscriptions = try subscribed(updateOn: .max)
-        #expect(subscriptions.count(steps(1000), of: "phone").notified.isEmpty)
+        let told = count(steps(1000), &subscriptions)
+        #expect(told.isEmpty)
     }
 }

@@ -1,0 +1,61 @@
+import FoundationEssentials
+import GRDB
+import Messages
+import Recording
+import ServiceKit
+import Storage
+import SystemPackage
+import TestSupport
+
+@testable import StepCounter
+
+/// A history in a directory of its own, and what is asked of it.
+struct HistoryFixture {
+    let data: FilePath
+    let history: StepHistory
+    let reader: StepHistoryReader
+    /// The moment at which everything happens, long after the history's beginning.
+    let now: WallTime
+
+    static func run(keep: TimeSpan = .seconds(7 * 86_400), _ body: (HistoryFixture) async throws -> Void) async throws {
+        try await withTemporaryDirectory { data in
+            let history = try StepHistory(in: data)
+            try await body(
+                HistoryFixture(
+                    data: data, history: history, reader: StepHistoryReader(in: data, keep: keep),
+                    now: WallTime(seconds: (WallTime.now.seconds + 30 * 86_400).rounded())))
+        }
+    }
+
+    /// So many seconds before now.
+    func ago(_ seconds: Double) -> WallTime { WallTime(seconds: now.seconds - seconds) }
+
+    /// Stores steps made so many seconds ago.
+    func store(_ device: String = "phone", ago seconds: [Double]) throws {
+        try history.commit(StepCommit(steps: [device: seconds.map { ago($0) }]), at: now)
+    }
+
+    /// Asks for the steps between so many seconds ago.
+    func ask(
+        _ device: String = "phone", from: Double, to: Double, interval: Double? = nil
+    ) async throws -> StepsQuery.Reply {
+        try await ask(StepsQuery(device: device, from: ago(from), to: ago(to), interval: interval))
+    }
+
+    func ask(_ query: StepsQuery) async throws -> StepsQuery.Reply {
+        try await reader.answer(query, now: now)
+    }
+}
+
+/// The dates of a device's steps.
+extension StepHistory {
+    func dates(of device: String) throws -> [WallTime] {
+        try database.read { database in
+            try Int64.fetchAll(
+                database,
+                sql: "SELECT date FROM step JOIN device ON device.id = step.device WHERE name = ? ORDER BY date",
+                arguments: [device]
+            ).map { WallTime(nanosecondsSince1970: $0) }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+import FoundationEssentials
+import GRDB
+import Messages
+import Recording
+import StepDetection
+import Storage
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import StepCounter
+
+@Suite(.timeLimit(.minutes(1)))
+struct StepHistoryTests {
+    private static let phone = StreamName(device: "phone", stream: "accelerometer")
+    private static let date = WallTime(seconds: 1_795_219_200)
+
+    private static func snapshot(_ next: Int, _ byte: UInt8 = 1) -> DetectorSnapshot {
+        DetectorSnapshot(
+            next: next, state: [UInt8](repeating: byte, count: 6000), settings: StepDetectorSettings(perG: 1),
+            boutStart: byte == 1 ? date : nil)
+    }
+
+    private func commit(_ position: StreamPosition, to history: StepHistory) throws {
+        try history.commit(StepCommit(positions: [Self.phone: position]))
+    }
+
+    // MARK: What goes on
+
+    @Test func stepsAndPositionsAreKept() throws {
+        try withTemporaryDirectory { data in
+            var commit = StepCommit(steps: ["phone": [Self.date]])
+            let positions = [
+                Self.phone: StreamPosition(epoch: "e", next: 120, snapshot: Self.snapshot(100)),
+                StreamName(device: "watch", stream: "accelerometer"): StreamPosition(epoch: "f", next: 7),
+            ]
+            commit.positions = positions
+            try StepHistory(in: data).commit(commit)
+            let history = try StepHistory(in: data)
+            #expect(try history.dates(of: "phone") == [Self.date])
+            #expect(try history.positions() == positions)
+        }
+    }
+
+    @Test func aDetectorStaysUntilThereIsANewerOneOrANewEpoch() throws {
+        try withTemporaryDirectory { data in
+            let history = try StepHistory(in: data)
+            try commit(StreamPosition(epoch: "e", next: 120, snapshot: Self.snapshot(100)), to: history)
+            try commit(StreamPosition(epoch: "e", next: 170), to: history)
+            #expect(
+                try history.positions() == [
+                    Self.phone: StreamPosition(epoch: "e", next: 170, snapshot: Self.snapshot(100))
+                ])
+            try commit(StreamPosition(epoch: "e", next: 220, snapshot: Self.snapshot(200, 2)), to: history)
+            #expect(
+                try history.positions() == [
+                    Self.phone: StreamPosition(epoch: "e", next: 220, snapshot: Self.snapshot(200, 2))
+                ])
+            try commit(StreamPosition(epoch: "f", next: 3), to: history)
+            #expect(try history.positions() == [Self.phone: StreamPosition(epoch: "f", next: 3)])
+        }
+    }
+
+    @Test func subscriptionsGoOn() throws {
+        try withTemporaryDirectory { data in
+            var subscriptions = StepSubscriptions()
+            var commit = StepCommit()
+            for (id, device) in [("a", "phone"), ("b", "watch"), ("c", "phone")] {
+                commit.note(
+                    try subscriptions.start(
+                        StepsStartUpdates(device: device, updateOn: 10), id: id, startDate: Self.date, instant: 5))
+            }
+            try StepHistory(in: data).commit(commit)
+
+            var next = StepCommit()
+            let counted = subscriptions.count([6, 7, 8], of: "phone", at: WallTime(seconds: Self.date.seconds + 9))
+            for subscription in counted.changed { next.note(subscription) }
+            next.noteStop(of: "c")
+            try StepHistory(in: data).commit(next)
+
+            let stored = try StepHistory(in: data).subscriptions()
+            #expect(stored.map(\.id) == ["a", "b"])
+            #expect(stored.map(\.numberOfSteps) == [3, 0])
+            #expect(stored.map(\.device) == ["phone", "watch"])
+            #expect(stored.allSatisfy { $0.updateOn == 10 && $0.startDate == Self.date })
+            #expect(stored.map(\.lastDate.seconds) == [Self.date.seconds + 9, Self.date.seconds])
+            var restored = StepSubscriptions(stored)
+            let told = restored.count([1, 2, 3, 4, 5, 6, 7], of: "phone", at: Self.date).notified
+            #expect(told.map(\.numberOfSteps) == [10])
+        }
+    }
+
+    // MARK: Kills and full disks
+
+    /// What a kill leaves on disk, in the middle of a transaction whose pages are partly in the log already: all that was
+    /// committed, and nothing of it.
+    @Test func aKillLosesNothingThatWasCommitted() throws {
+        try withTemporaryDirectory { data in
+            let history = try StepHistory(in: data)
+            for second in 0..<20 {
+                var commit = StepCommit(steps: ["phone": [WallTime(seconds: Self.date.seconds + Double(second))]])
+                commit.positions[Self.phone] = StreamPosition(epoch: "e", next: 50 * (second + 1))
+                try history.commit(commit)
+            }
+            let remains = data.appending("remains")
+            try Directory(remains.appending("steps")).create()
+            try history.database.write { database in
+                try database.execute(sql: "PRAGMA cache_size = 2")
+                for number in 0..<20_000 {
+                    try database.execute(
+                        sql: "INSERT INTO step (device, date, steps) VALUES (1, ?, 1)", arguments: [number])
+                }
+                for name in try FileManager.default.contentsOfDirectory(atPath: data.appending("steps").string)
+                where !name.hasSuffix("-shm") {
+                    try FileManager.default.copyItem(
+                        atPath: data.appending("steps").appending(name).string,
+                        toPath: remains.appending("steps").appending(name).string)
+                }
+            }
+            let wal = remains.appending("steps/steps.sqlite-wal")
+            #expect(try wal.stat().size > 100_000, "the transaction should be in the log")
+            let found = try StepHistory(in: remains)
+            #expect(try found.dates(of: "phone").map(\.seconds) == (0..<20).map { Self.date.seconds + Double($0) })
+            #expect(try found.positions()[Self.phone]?.next == 1000)
+        }
+    }
+
+    @Test func eachCommitIsSynced() throws {
+        try withTemporaryDirectory { data in
+            let history = try StepHistory(in: data)
+            let pragmas = try history.database.read { database in
+                try ["journal_mode", "synchronous"].map {
+                    try Row.fetchOne(database, sql: "PRAGMA \($0)").map { "\($0[0] as DatabaseValue)" }
+                }
+            }
+            #expect(pragmas == ["\"wal\"", "2"])
+        }
+    }
+
+    @Test func aFullDiskLeavesAllOrNothing() throws {
+        try withTemporaryDirectory { data in
+            let history = try StepHistory(in: data)
+            try history.commit(StepCommit(steps: ["phone": [Self.date]]))
+            // As a full disk: the database may not grow.
+            try history.database.write { database in
+                let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
+                try database.execute(sql: "PRAGMA max_page_count = \(pages)")
+            }
+            var commit = StepCommit(steps: ["watch": (1...20_000).map { WallTime(seconds: Double($0)) }])
+            commit.positions[Self.phone] = StreamPosition(epoch: "e", next: 5)
+            let error = #expect(throws: RecordingError.self) { try history.commit(commit) }
+            #expect(error?.code == .noSpace)
+            #expect(try history.positions().isEmpty)
+            #expect(try history.dates(of: "watch").isEmpty)
+            // And goes on when there is room.
+            try history.database.write { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
+            try history.commit(commit)
+            #expect(try history.dates(of: "watch").count == 20_000)
+            #expect(try history.positions()[Self.phone]?.next == 5)
+        }
+    }
+
+    // MARK: The database
+
+    @Test func aSpoiledDatabaseIsSaidSoAndLeftAlone() throws {
+        try withTemporaryDirectory { data in
+            let path = StepHistory.path(in: data)
+            try Directory(path.removingLastComponent()).create()
+            let bytes = Data(repeating: 7, count: 10_000)
+            try bytes.write(to: URL(filePath: path.string))
+            let errors = [
+                #expect(throws: RecordingError.self) { try StepHistory(in: data) },
+                #expect(throws: RecordingError.self) { try StepHistory.check(in: data) },
+            ]
+            for error in errors {
+                #expect(error?.code == .unreadable)
+                #expect(error?.description.contains("file is not a database. It is left as it is.") == true)
+            }
+            #expect(try Data(contentsOf: URL(filePath: path.string)) == bytes)
+        }
+    }
+
+    @Test func aPageThatWasOverwrittenIsSaidSo() throws {
+        try withTemporaryDirectory { data in
+            try StepHistory.check(in: data)
+            do {
+                let history = try StepHistory(in: data)
+                try history.commit(
+                    StepCommit(steps: ["phone": (0..<20_000).map { WallTime(seconds: Double($0)) }]))
+            }
+            try StepHistory.check(in: data)
+            let path = StepHistory.path(in: data)
+            var bytes = try Data(contentsOf: URL(filePath: path.string))
+            for index in 65_536..<min(131_072, bytes.count) { bytes[index] = 0xFF }
+            try bytes.write(to: URL(filePath: path.string))
+            let error = #expect(throws: RecordingError.self) { try StepHistory.check(in: data) }
+            #expect(error?.code == .unreadable)
+            #expect(error?.description.contains("move the steps directory away") == true)
+        }
+    }
+
+    @Test func aNewerDatabaseIsLeftAlone() throws {
+        try withTemporaryDirectory { data in
+            try StepHistory(in: data).database.write {
+                try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('9')")
+            }
+            let error = #expect(throws: RecordingError.self) { try StepHistory(in: data) }
+            #expect(error?.code == .unreadable)
+            #expect(error?.description.contains("a newer step-counter made it") == true)
+        }
+    }
+
+    @Test func aSubscriptionThatMakesNoSenseIsSaidSo() throws {
+        try withTemporaryDirectory { data in
+            let history = try StepHistory(in: data)
+            try history.database.write {
+                try $0.execute(sql: "INSERT INTO subscription VALUES ('a', 'phone', 0, 0, 0, 0)")
+            }
+            let error = #expect(throws: RecordingError.self) { try history.subscriptions() }
+            #expect(error?.code == .unreadable)
+        }
+    }
+}
