@@ -96,8 +96,8 @@ let package = Package(
         .executableTarget(
             name: "LogManager",
             dependencies: [
-                "Messages", "MessageBus", "Recording", "ServiceKit", "ZeroMQ", argumentParser, database, lifecycle,
-                logging, system,
+                "Messages", "MessageBus", "Recording", "ServiceKit", "Storage", "ZeroMQ", argumentParser, database,
+                lifecycle, logging, system,
             ],
             path: "Services/LogManager", swiftSettings: strict),
         .executableTarget(

@@ -1,6 +1,7 @@
 import GRDB
 import Messages
 import Recording
+import Storage
 
 extension Catalog {
     /// What is kept in memory, as the database has it.

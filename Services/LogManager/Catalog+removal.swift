@@ -1,6 +1,7 @@
 import GRDB
 import Messages
 import Recording
+import Storage
 
 /// The ledger of removals: a file is entered before it is unlinked, and leaves the ledger once that would survive a power
 /// cut. Who starts again completes what is in it.

@@ -1,6 +1,7 @@
 import GRDB
 import Messages
 import Recording
+import Storage
 import SystemPackage
 
 /// Every finished log file: what is known of it, whether it was uploaded, and whether it is about to be removed. Also how
@@ -15,8 +16,7 @@ final class Catalog {
     /// How many files a transaction changes at most.
     static let batchSize = 1000
 
-    let path: FilePath
-    private let queue: DatabaseQueue
+    private let database: DatabaseFile
     var names: CatalogNames
     /// How much there is. Files that are being removed do not count.
     private(set) var usage: CatalogUsage
@@ -32,73 +32,51 @@ final class Catalog {
     /// Opens the catalog of a data directory, which is made where it is not there.
     /// - Throws: `unreadable` where there is a database that can't be understood. It stays as it is.
     init(in data: FilePath) throws(RecordingError) {
-        let path = Self.path(in: data)
-        try Directory(path.removingLastComponent()).create()
-        do {
-            queue = try DatabaseQueue(path: path.string, configuration: Self.configuration)
-            if try queue.read(CatalogSchema.migrator.hasBeenSuperseded) {
-                throw RecordingError(
-                    .unreadable, action: "open", path: path, reason: "a newer log-manager made it",
-                    advice: "Use that one, or a newer one.")
-            }
-            try CatalogSchema.migrator.migrate(queue)
-            let content = try queue.read(Content.init)
-            names = content.names
-            usage = content.usage
-            configurations = content.configurations
-            thresholds = content.thresholds
-            crossings = content.crossings
-            removing = content.removing
-        } catch {
-            throw RecordingError(error, action: "open", catalog: path)
-        }
-        self.path = path
+        database = try DatabaseFile(
+            Self.path(in: data), migrator: CatalogSchema.migrator, of: "log-manager", whenDamaged: Self.cure)
+        let content = try database.read(Content.init)
+        names = content.names
+        usage = content.usage
+        configurations = content.configurations
+        thresholds = content.thresholds
+        crossings = content.crossings
+        removing = content.removing
     }
 
+    private static let cure =
+        "Put a backup in its place; or move the catalog directory away and start again, which finds all files anew, but "
+        + "forgets which of them were uploaded."
+
     static let directoryName = "catalog"
-    static let fileName = "catalog.sqlite"
 
     /// Where the catalog of a data directory is.
     static func path(in data: FilePath) -> FilePath {
-        data.appending(directoryName).appending(fileName)
+        data.appending(directoryName).appending("catalog.sqlite")
     }
 
-    private static var configuration: Configuration {
-        var configuration = Configuration()
-        // Somebody may look into the database with another program; log-manager is the only one that writes.
-        configuration.busyMode = .timeout(2)
-        configuration.prepareDatabase { database in
-            // Not by `journalMode`, which makes commits wait for no disk. What was committed goes into the database in small
-            // parts, since a commit waits for that.
-            try database.execute(
-                sql: """
-                    PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 150;
-                    PRAGMA cache_size = -16384
-                    """)
-        }
-        return configuration
+    /// Looks through the catalog of a data directory without changing it, if there is one. Takes time in proportion to its
+    /// size.
+    /// - Throws: `unreadable` where something is wrong with it.
+    static func check(in data: FilePath) throws(RecordingError) {
+        try DatabaseFile.check(path(in: data), whenDamaged: cure)
     }
 
     // MARK: Transactions
 
-    /// Reads from the database. Without a transaction, which would take longer than most queries: nobody else writes.
+    /// Reads from the database.
     func read<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
-        do {
-            return try queue.unsafeRead(body)
-        } catch {
-            throw RecordingError(error, action: "read", catalog: path)
-        }
+        try database.read(body)
     }
 
     /// Changes the database: all of it or, after an error, nothing.
     func write<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
-        do {
-            let value = try queue.write(body)
+        do throws(RecordingError) {
+            let value = try database.write(body)
             names.commit()
             return value
         } catch {
             names.rollBack()
-            throw RecordingError(error, action: "write to", catalog: path)
+            throw error
         }
     }
 

@@ -2,6 +2,7 @@ import FoundationEssentials
 import GRDB
 import Messages
 import Recording
+import Storage
 
 /// Makes files of rows that have the columns of `CatalogSchema.columns`.
 struct CatalogFileReader {

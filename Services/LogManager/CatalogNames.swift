@@ -1,5 +1,6 @@
 import GRDB
 import Recording
+import Storage
 
 /// The sessions and logs of the catalog by their numbers there. All of them are in memory: there are few beside the files.
 struct CatalogNames {
