@@ -497,11 +497,3 @@ final class StreamRecording {
         return gaps[announcedGaps...]
     }
 }
-
-extension FixedWidthInteger {
-    /// The sum, or the nearest number that can be held.
-    func addingClamped(_ other: Self) -> Self {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? (other < 0 ? .min : .max) : sum
-    }
-}

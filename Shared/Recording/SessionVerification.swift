@@ -1,3 +1,5 @@
+import Messages
+
 /// What a look at all of a session's files has brought to light.
 package struct SessionVerification: Hashable, Sendable {
     /// How the session stands.

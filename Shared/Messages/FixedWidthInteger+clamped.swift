@@ -1,6 +1,6 @@
-extension Int {
+extension FixedWidthInteger {
     /// The sum, or the nearest number that can be held.
-    func addingClamped(_ other: Int) -> Int {
+    package func addingClamped(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }

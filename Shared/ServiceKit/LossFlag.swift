@@ -1,0 +1,15 @@
+import Synchronization
+
+/// Whether something was lost in this run: raised by a program's engine, read when the program exits.
+package final class LossFlag: Sendable {
+    private let value = Atomic(false)
+
+    /// Nothing was lost.
+    package init() {}
+
+    /// Whether it was raised.
+    package var isThere: Bool { value.load(ordering: .acquiring) }
+
+    /// Something was lost.
+    package func raise() { value.store(true, ordering: .releasing) }
+}
