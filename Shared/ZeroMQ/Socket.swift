@@ -56,6 +56,10 @@ struct Socket: ~Copyable {
         try socket.set(ZMQ_TCP_KEEPALIVE_IDLE, Int32(10))
         try socket.set(ZMQ_TCP_KEEPALIVE_INTVL, Int32(5))
         try socket.set(ZMQ_TCP_KEEPALIVE_CNT, Int32(3))
+        if options.heartbeat > .zero {
+            try socket.set(ZMQ_HEARTBEAT_IVL, (options.heartbeat / 4).inMilliseconds)
+            try socket.set(ZMQ_HEARTBEAT_TIMEOUT, options.heartbeat.inMilliseconds)
+        }
         if kind == .request {
             // A request that timed out leaves the socket usable, and its late reply is not taken for the next one's.
             try socket.set(ZMQ_REQ_RELAXED, Int32(1))

@@ -15,6 +15,10 @@ public struct SocketOptions: Hashable, Sendable {
     /// The wait before a lost connection is tried again; doubles up to ten times as much.
     public var reconnectInterval: Duration = .milliseconds(100)
 
+    /// How long a peer may say nothing before its connection ends; asked for a sign of life four times as often
+    /// (ZMQ_HEARTBEAT_IVL, ZMQ_HEARTBEAT_TIMEOUT). Zero: for as long as the kernel holds the connection.
+    public var heartbeat: Duration = .zero
+
     /// The defaults.
     public init() {}
 
