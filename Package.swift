@@ -153,8 +153,8 @@ let package = Package(
         .testTarget(
             name: "StepCounterTests",
             dependencies: [
-                "MessageBus", "Messages", "Recording", "ServiceKit", "StepCounter", "StepDetection", "Storage",
-                "TestSupport", "ZeroMQ", database, lifecycle, logging, system,
+                "MessageBus", "Messages", "Recording", "SensorPublisher", "ServiceKit", "StepCounter", "StepDetection",
+                "Storage", "TestSupport", "ZeroMQ", database, lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "StepDetectionTests", dependencies: ["StepDetection", "TestSupport", "TextInput"],

@@ -1,0 +1,74 @@
+import MessageBus
+import Messages
+
+/// Which columns of a stream's samples are the acceleration: three axes, or one column that is their magnitude.
+struct AccelerationLayout: Hashable, Sendable {
+    /// How many values a sample has, its uptime included.
+    let columns: Int
+    /// The columns of x, y and z; an axis that is not there has -1.
+    private let axes: SIMD3<Int>
+
+    /// Finds the columns by their names: `x`, `y` and `z`, or `magnitude`, or the only one beside the uptime.
+    /// - Throws: `wrongColumns`, where there are none of these.
+    init(_ fields: [String]) throws(MessageError) {
+        columns = fields.count
+        let places = ["x", "y", "z"].map { fields.firstIndex(of: $0) ?? -1 }
+        if fields.first == "uptime", !places.contains(-1) {
+            axes = SIMD3(places[0], places[1], places[2])
+        } else if fields.first == "uptime", let column = fields.firstIndex(of: "magnitude") {
+            axes = SIMD3(column, -1, -1)
+        } else if fields.first == "uptime", fields.count == 2 {
+            axes = SIMD3(1, -1, -1)
+        } else {
+            throw MessageError(
+                .wrongColumns,
+                "its fields are \(fields.prefix(16).joined(separator: ", ")): an acceleration has uptime, x, y and z, or "
+                    + "uptime and its magnitude")
+        }
+    }
+
+    /// Gives samples of a batch to a closure, in order: which row it is, the uptime, and three axes.
+    ///
+    /// The batch must have passed `check`.
+    /// - Throws: what is wrong with the values in JSON; rows before it were given.
+    @inline(__always)
+    func forEach(
+        _ rows: Range<Int>, of batch: ReceivedBatch, _ body: (Int, SIMD4<Double>) -> Void
+    ) throws(MessageError) {
+        if let packed = batch.packed {
+            for row in rows {
+                let start = row * columns
+                body(
+                    row,
+                    SIMD4(
+                        packed.number(start), axis(axes.x) { packed.number(start + $0) },
+                        axis(axes.y) { packed.number(start + $0) }, axis(axes.z) { packed.number(start + $0) }))
+            }
+        } else if let values = batch.body.values {
+            var found = SampleRows(batch.frame, values: values, columns: columns)
+            while try found.next() {
+                let row = found.rowCount - 1
+                guard rows.contains(row) else { continue }
+                body(row, SIMD4(found.number(0), number(axes.x, found), number(axes.y, found), number(axes.z, found)))
+            }
+            guard found.rowCount == batch.body.count else {
+                throw MessageError(
+                    .malformed, "\"values\" has \(found.rowCount) rows, and \"count\" says \(batch.body.count)")
+            }
+        }
+    }
+
+    @inline(__always)
+    private func axis(_ column: Int, _ number: (Int) -> Double) -> Double { column < 0 ? 0 : number(column) }
+
+    @inline(__always)
+    private func number(_ column: Int, _ row: borrowing SampleRows) -> Double { column < 0 ? 0 : row.number(column) }
+}
+
+extension UnsafeRawBufferPointer {
+    /// A number of a packed matrix.
+    @inline(__always)
+    fileprivate func number(_ index: Int) -> Double {
+        Double(bitPattern: UInt64(littleEndian: loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)))
+    }
+}

@@ -1,0 +1,21 @@
+import MessageBus
+import Messages
+import Recording
+
+extension RequestRouter {
+    /// The methods of step-counter.
+    init(_ engine: StepEngine) {
+        self.init()
+        on(StepsIsAvailable.self) { await engine.isAvailable($0) }
+        on(StepsStartUpdates.self) { try await engine.startUpdates($0) }
+        on(StepsStopUpdates.self) { try await engine.stopUpdates($0) }
+        on(StepsQuery.self) { request in
+            do {
+                return try await engine.query(request)
+            } catch let error as RecordingError {
+                throw RequestError(
+                    error.code == .invalidParameter ? .invalidParameter : .inputOutput, error.description)
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import MessageBus
+import Messages
+import ServiceKit
+import ServiceLifecycle
+import ZeroMQ
+
+/// Runs a step-counter: pulls from the bus into the engine, commits, and asks for what is missing.
+struct StepCounterService: Service {
+    let engine: StepEngine
+    let subscriber: Subscriber
+    let settings: StepCounterSettings
+
+    /// Opens the socket that listens to the publishers.
+    static func subscriber(on host: ServiceHost, settings: StepCounterSettings) async throws -> Subscriber {
+        var options = SocketOptions()
+        options.receiveHighWaterMark = settings.receiveHighWaterMark
+        let subscriber = try Subscriber(context: host.context, thread: host.thread, options: options)
+        try await subscriber.subscribe(to: TopicArea.stream)
+        for endpoint in settings.subscribe { try await subscriber.connect(to: endpoint.description) }
+        return subscriber
+    }
+
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await pull() }
+            group.addTask { try await engine.commitRegularly() }
+            group.addTask { try await engine.commitWhenWanted() }
+            group.addTask { try await engine.watchRegularly() }
+            group.addTask { try await recover() }
+            group.addTask {
+                try? await gracefulShutdown()
+                await engine.finish()
+                throw CancellationError()
+            }
+            // Each part runs until it is cancelled, so the first that ends, ends all.
+            do {
+                try await group.next()
+            } catch is CancellationError {}
+            group.cancelAll()
+        }
+    }
+
+    private func pull() async throws {
+        var batch = MessageBatch()
+        while true {
+            batch = try await subscriber.next(reusing: consume batch)
+            await engine.take(batch)
+        }
+    }
+
+    private func recover() async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            for await stream in engine.recoveries {
+                group.addTask {
+                    try await engine.publishers.recover(
+                        CountedStream(engine: engine, name: stream), limit: settings.recoveryLimit.duration)
+                }
+            }
+            throw CancellationError()
+        }
+    }
+}

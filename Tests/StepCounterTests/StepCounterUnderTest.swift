@@ -1,0 +1,208 @@
+import Logging
+import MessageBus
+import Messages
+import ServiceKit
+import ServiceLifecycle
+import StepCounter
+import Synchronization
+import SystemPackage
+import TestSupport
+import ZeroMQ
+
+/// A step-counter, set up as its main does, in this process.
+final class StepCounterUnderTest: Sendable {
+    /// How a run ends.
+    enum End {
+        /// As by SIGTERM.
+        case inOrder
+        /// As by SIGKILL: nothing more is stored.
+        case killed
+    }
+
+    let data: FilePath
+    /// How it says that it is.
+    let health: Health
+    let outcome: @Sendable () -> ExitStatus
+    private let context: Context
+    private let thread: SocketThread
+    private let endpoints: ServiceEndpoints
+
+    private let heard = Mutex<[StepEvent]>([])
+    private let hasJoined = Mutex(false)
+
+    private init(
+        data: FilePath, health: Health, endpoints: ServiceEndpoints, outcome: @escaping @Sendable () -> ExitStatus
+    ) throws {
+        self.data = data
+        self.health = health
+        self.endpoints = endpoints
+        self.outcome = outcome
+        context = try Context()
+        thread = try SocketThread(name: "test")
+    }
+
+    /// Runs a step-counter in a directory of its own, and the publishers that it listens to, as long as a closure does.
+    /// - Parameter options: settings by their keys; a list's values with commas between them.
+    static func run(
+        listeningTo publishers: [WalkingPublisher], options: [String: String] = [:],
+        _ body: @escaping @Sendable (StepCounterUnderTest) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { data in
+            try await whileRunning(publishers) {
+                try await run(in: data, listeningTo: publishers, options: options, body)
+            }
+        }
+    }
+
+    /// Lets publishers describe themselves and answer as long as a closure runs.
+    static func whileRunning(_ publishers: [WalkingPublisher], _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for publisher in publishers { tasks.addTask { try? await publisher.run() } }
+            defer { tasks.cancelAll() }
+            try await body()
+        }
+    }
+
+    /// Runs a step-counter as long as a closure does.
+    static func run(
+        in data: FilePath, listeningTo publishers: [WalkingPublisher], options: [String: String] = [:],
+        end: End = .inOrder, _ body: @escaping @Sendable (StepCounterUnderTest) async throws -> Void
+    ) async throws {
+        var flags = FlagValues()
+        flags.set("data", data)
+        flags.set("publish", "tcp://127.0.0.1:*")
+        flags.set("reply", "tcp://127.0.0.1:*")
+        flags.set("subscribe", all: publishers.isEmpty ? ["inproc://nobody"] : publishers.map(\.endpoint))
+        for (key, value) in options {
+            if value.contains(",") { flags.set(key, all: value.split(separator: ",")) } else { flags.set(key, value) }
+        }
+        let reader = try ConfigurationReader(for: .stepCounter, flags: flags, environment: [:])
+        let host = try ServiceHost(
+            configuration: ServiceConfiguration(for: .stepCounter, reading: reader),
+            logger: Logger(label: "step-counter") { _ in SwiftLogNoOpLogHandler() })
+        let settings = try StepCounterCommand.settings(reading: reader)
+        // One that ran before in this process lets go of the directory a little later than a process that ends.
+        let running = try await eventualValue("the data directory") {
+            do {
+                return try await StepCounterCommand.start(settings, on: host)
+            } catch let error as ServiceError where error.message.contains("uses it") {
+                return nil
+            }
+        }
+        let server = try await ReplyServer(
+            listeningOn: "tcp://127.0.0.1:*", router: running.router, context: host.context, thread: host.thread)
+        let endpoints = ServiceEndpoints(publish: host.publishEndpoint, reply: server.endpoint)
+        let group = ServiceGroup(
+            services: [ReplyService(server: server)] + (try running.parts(endpoints)), logger: host.logger)
+        let counter = try StepCounterUnderTest(
+            data: data, health: host.health, endpoints: endpoints, outcome: running.outcome)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            let subscriber = try await counter.subscriber()
+            tasks.addTask { try? await counter.collect(from: subscriber) }
+            try await withThrowingTaskGroup(of: Void.self) { service in
+                service.addTask { try await group.run() }
+                try await counter.join { try host.publisher.publish($0) }
+                try await withTimeLimit(.seconds(55), "the test") { try await body(counter) }
+                switch end {
+                case .inOrder:
+                    await group.triggerGracefulShutdown()
+                    try await service.waitForAll()
+                case .killed:
+                    service.cancelAll()
+                    while let _ = try? await service.next() {}
+                }
+            }
+            tasks.cancelAll()
+        }
+    }
+
+    // MARK: Requests
+
+    func send<Params: Request>(_ request: Params) async throws -> Params.Reply {
+        try await RequestClient(context: context, thread: thread, endpoint: endpoints.reply)
+            .send(request, timeout: .seconds(20))
+    }
+
+    /// The word of the reason for which a request is refused; nil if it is not.
+    func refusal(_ request: some Request) async throws -> String? {
+        do {
+            _ = try await send(request)
+            return nil
+        } catch let error as RequestError {
+            return error.data?.reason ?? "\(error.code)"
+        }
+    }
+
+    func start(_ device: String = "phone", updateOn: Int) async throws -> String {
+        try await send(StepsStartUpdates(device: device, updateOn: updateOn)).subscription
+    }
+
+    func stop(_ subscription: String) async throws -> Int {
+        try await send(StepsStopUpdates(subscription: subscription)).numberOfSteps
+    }
+
+    /// All steps of a device in the history, whatever their dates.
+    func steps(_ device: String = "phone") async throws -> Int {
+        let now = WallTime.now.seconds
+        return try await send(
+            StepsQuery(device: device, from: WallTime(seconds: now - 9e8), to: WallTime(seconds: now + 9e8))
+        ).numberOfSteps
+    }
+
+    /// Waits until everything that a publisher has sampled is counted.
+    func counts(_ count: Int, of device: String = "phone") async throws {
+        try await eventually("\(count) steps of \(device)") {
+            let steps = try await steps(device)
+            guard steps <= count else { throw TestFailure("\(steps) steps of \(device), more than \(count)") }
+            return steps == count
+        }
+    }
+
+    /// Waits until a device is counted.
+    func isCounting(_ device: String = "phone") async throws {
+        try await eventually("\(device) to be counted") { try await send(StepsIsAvailable(device: device)).available }
+    }
+
+    // MARK: Events
+
+    /// What it published, in order.
+    var events: [StepEvent] { heard.withLock { $0 } }
+
+    /// The totals that a subscription was told.
+    func totals(_ subscription: String) -> [Int] {
+        events.filter { $0.subscription == subscription }.compactMap(\.numberOfSteps)
+    }
+
+    /// A subscriber to its events, of its own.
+    func subscriber() async throws -> Subscriber {
+        let subscriber = try Subscriber(context: context, thread: thread)
+        try await subscriber.subscribe(to: TopicArea.steps)
+        try await subscriber.connect(to: endpoints.publish)
+        return subscriber
+    }
+
+    private func collect(from subscriber: Subscriber) async throws {
+        while true {
+            let batch = try await subscriber.next()
+            try batch.withUnsafeMessages { messages in
+                for message in 0..<messages.count {
+                    let event = try EventFrames(message, of: messages).decode(StepEvent.self)
+                    if event.source == "test" {
+                        hasJoined.withLock { $0 = true }
+                    } else {
+                        heard.withLock { $0.append(event) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Publishes a probe until it is heard.
+    private func join(_ publish: (StepEvent) throws -> Void) async throws {
+        let probe = StepEvent(source: "test", sequence: 0, device: "probe", change: .pause, date: .now)
+        try await eventually("the subscription to step-counter") {
+            try publish(probe)
+            return hasJoined.withLock { $0 }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import MessageBus
+import Messages
+import SensorPublisher
+import StepDetection
+import Synchronization
+import ZeroMQ
+
+/// A sensor publisher that does what a test tells it: samples somebody who walks and stands at 50 Hz in g, as fast as it is
+/// asked for, loses batches on their way, forgets, and restarts.
+final class WalkingPublisher: Sendable {
+    typealias Replay = @Sendable (SamplesReplay) async throws -> (SamplesReplay.Reply, [[UInt8]])
+
+    struct State {
+        var epochNumber = 0
+        /// All samples of the epoch: the uptime, and three axes.
+        var rows: [[Double]] = []
+        /// The first sample that is still kept.
+        var firstKept = 0
+        /// How long the present walk lasts.
+        var walked = 0.0
+        var unit: String? = "g"
+        var fields = ["uptime", "x", "y", "z"]
+        /// What the wall clock is ahead of the true one, in seconds.
+        var ahead = 0.0
+        var replay: Replay?
+        var replaysAsked = 0
+    }
+
+    static let rate = 50.0
+
+    let name: StreamName
+    let isPacked: Bool
+    /// The PUB socket's endpoint.
+    let endpoint: String
+    private let state = Mutex(State())
+    private let events: EventPublisher
+    private let server: Mutex<ReplyServer?> = Mutex(nil)
+    private let walk: WalkSignal
+    /// The uptime of the first sample.
+    private let start: Double
+
+    /// - Parameter delay: how many seconds from now the first sample is taken: later than anything that a test does, since
+    ///   only what is sampled after its start counts for a subscription.
+    init(
+        device: String = "phone", stream: String = "accelerometer", isPacked: Bool = false, delay: Double = 120
+    ) async throws {
+        start = Double(MonotonicClock.now / 1_000_000) / 1e3 + delay
+        name = StreamName(device: device, stream: stream)
+        self.isPacked = isPacked
+        walk = try WalkSignal(placement: .pocket)
+        let context = try Context()
+        let thread = try SocketThread(name: "publisher")
+        var options = SocketOptions.publishing
+        // Minutes of samples are published at once, and nothing is to be lost by that.
+        options.sendHighWaterMark = 100_000
+        (events, endpoint) = try EventPublisher.listening(
+            on: "tcp://127.0.0.1:*", context: context, thread: thread, options: options)
+        var router = RequestRouter()
+        router.onWithFrames(SamplesReplay.self) { [weak self] request in
+            guard let self else { throw CancellationError() }
+            let replay = self.state.withLock { state in
+                state.replaysAsked += 1
+                return state.replay
+            }
+            return try await (replay ?? self.answer)(request)
+        }
+        let server = try await ReplyServer(
+            listeningOn: "tcp://127.0.0.1:*", router: router, context: context, thread: thread)
+        self.server.withLock { $0 = server }
+    }
+
+    /// Answers requests, and describes the stream more often than a real one, until the task is cancelled.
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await self.server.withLock { $0 }?.run() }
+            tasks.addTask {
+                while true {
+                    try self.describe()
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            try await tasks.next()
+        }
+    }
+
+    /// Its REP endpoint.
+    var replyEndpoint: String { server.withLock { $0?.endpoint } ?? "" }
+    /// How many samples of the epoch there are.
+    var count: Int { state.withLock { $0.rows.count } }
+    /// How often samples were asked for again.
+    var replaysAsked: Int { state.withLock { $0.replaysAsked } }
+
+    func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+    // MARK: What it samples
+
+    /// Samples somebody who walks on, and publishes.
+    /// - Parameters:
+    ///   - batch: samples in a message.
+    ///   - isLost: nothing reaches anybody.
+    func walk(seconds: Double, batch: Int = 10, isLost: Bool = false) throws {
+        try sample(seconds, batch: batch, isLost: isLost) { state in
+            state.walked += 1 / Self.rate
+            return state.walked
+        }
+    }
+
+    /// Samples somebody who stands, and publishes.
+    func stand(seconds: Double, batch: Int = 10, isLost: Bool = false) throws {
+        try sample(seconds, batch: batch, isLost: isLost) { state in
+            state.walked = 0
+            return 0
+        }
+    }
+
+    private func sample(
+        _ seconds: Double, batch: Int, isLost: Bool, _ time: (inout State) -> Double
+    ) throws {
+        let range = state.withLock { state in
+            let first = state.rows.count
+            for index in first..<first + Int((seconds * Self.rate).rounded()) {
+                let motion = walk.motion(at: time(&state), index: Int64(index))
+                let force = motion.acceleration
+                state.rows.append([start + Double(index) / Self.rate, force.x, force.y, force.z])
+            }
+            return first..<state.rows.count
+        }
+        if !isLost { try publish(range, batch: batch) }
+    }
+
+    /// Publishes samples, again perhaps.
+    func publish(_ samples: Range<Int>, batch: Int = 10) throws {
+        for first in stride(from: samples.lowerBound, to: samples.upperBound, by: batch) {
+            let (body, packed) = self.batch(first..<min(first + batch, samples.upperBound))
+            try events.publish(
+                topic: Array("\(TopicArea.samples)\(name)".utf8), body: Self.buffer(body),
+                packed: packed.map(Self.buffer), at: .now)
+        }
+    }
+
+    /// Starts anew: what was kept is gone.
+    func restart() {
+        state.withLock { state in
+            state.epochNumber += 1
+            state.rows = []
+            state.firstKept = 0
+            state.walked = 0
+        }
+    }
+
+    /// The uptimes of the steps that a detector finds in all of the epoch, or from a sample on.
+    func expectedSteps(from first: Int = 0) -> [Double] {
+        var detector = StepDetector(StepDetectorSettings(perG: 1))
+        var steps: [Double] = []
+        for row in state.withLock({ $0.rows }).dropFirst(first) {
+            detector.add(time: row[0], x: row[1], y: row[2], z: row[3]) { event in
+                if case .step(let step) = event { steps.append(step.time) }
+            }
+        }
+        return steps
+    }
+
+    // MARK: What it answers
+
+    /// As a publisher should, a second at a time.
+    func answer(_ request: SamplesReplay) throws -> (SamplesReplay.Reply, [[UInt8]]) {
+        let description = description
+        guard request.epoch == description.epoch else { throw RequestError(.unknownEpoch, "it started anew") }
+        let kept = state.withLock { $0.firstKept..<$0.rows.count }
+        let wanted = kept.clamped(to: request.from..<request.from + min(request.count, 1 << 40)).prefix(50)
+        var frames: [[UInt8]] = []
+        for start in stride(from: wanted.startIndex, to: wanted.endIndex, by: 10) {
+            let (body, packed) = batch(start..<min(start + 10, wanted.endIndex))
+            frames.append(body)
+            if let packed { frames.append(packed) }
+        }
+        return (
+            SamplesReplay.Reply(
+                from: wanted.isEmpty ? request.from : wanted.startIndex, count: wanted.count, first: kept.lowerBound,
+                last: kept.upperBound - 1), frames
+        )
+    }
+
+    /// Publishes what the stream is.
+    func describe() throws { try events.publish(description) }
+
+    var description: StreamDescription {
+        let state = state.withLock { $0 }
+        return StreamDescription(
+            source: "fake", sequence: 0, device: name.device, stream: name.stream, epoch: epoch(state), state: .running,
+            fields: state.fields, unit: state.unit, packed: isPacked, nextSequence: state.rows.count,
+            replay: replyEndpoint, clock: clock(state))
+    }
+
+    private func batch(_ samples: Range<Int>) -> (body: [UInt8], packed: [UInt8]?) {
+        let state = state.withLock { $0 }
+        let encoder = SampleBatchEncoder(
+            source: "fake", device: name.device, stream: name.stream, epoch: epoch(state), fields: state.fields,
+            isPacked: isPacked)
+        var body = ByteBuffer(capacity: 1_024)
+        var packed = ByteBuffer(capacity: 1_024)
+        state.rows[samples].flatMap { $0 }.withUnsafeBufferPointer { rows in
+            encoder.encode(
+                sequence: samples.lowerBound, count: samples.count, clock: clock(state), rows: rows, into: &body)
+            if isPacked { encoder.encodePacked(rows, into: &packed) }
+        }
+        return (body.withUnsafeBytes { Array($0) }, isPacked ? packed.withUnsafeBytes { Array($0) } : nil)
+    }
+
+    private func epoch(_ state: State) -> String { "\(name)-epoch-\(state.epochNumber)" }
+
+    private func clock(_ state: State) -> ClockReading {
+        ClockReading(
+            uptime: Double(MonotonicClock.now) / 1e9, date: WallTime(seconds: WallTime.now.seconds + state.ahead))
+    }
+
+    private static func buffer(_ bytes: [UInt8]) -> ByteBuffer {
+        var buffer = ByteBuffer(capacity: bytes.count)
+        buffer.append(bytes)
+        return buffer
+    }
+}
