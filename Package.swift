@@ -163,7 +163,8 @@ let package = Package(
             name: "StepAccuracy", dependencies: ["StepDetection", "TextInput", argumentParser],
             path: "Tests/StepAccuracy", exclude: ["README.md"], swiftSettings: strict),
         .testTarget(
-            name: "SystemTests", dependencies: ["Messages", "MessageBus", "TestSupport", "ZeroMQ", subprocess, system],
+            name: "SystemTests",
+            dependencies: ["Messages", "MessageBus", "StepDetection", "TestSupport", "ZeroMQ", subprocess, system],
             swiftSettings: strict),
     ]
 )

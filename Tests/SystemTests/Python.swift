@@ -13,9 +13,11 @@ enum Python {
     /// Runs a script.
     /// - Returns: what it printed, once it has exited with 0.
     static func run(_ script: FilePath, arguments: [String] = []) async throws -> String {
-        let python = try await environment.value.appending("bin/python")
-        return try await Tool.output(of: python, [script.string] + arguments)
+        try await Tool.output(of: interpreter(), [script.string] + arguments)
     }
+
+    /// The environment's Python.
+    static func interpreter() async throws -> FilePath { try await environment.value.appending("bin/python") }
 
     /// Makes the environment beside the built programs, or finds the one of an earlier run.
     private static func make() async throws -> FilePath {

@@ -1,0 +1,41 @@
+import ServiceKit
+import StepDetection
+import TestSupport
+import Testing
+
+@testable import StepCounter
+
+/// What is said of single devices in a configuration file.
+@Suite
+struct SettingsTests {
+    private func settings(_ json: String) throws -> StepCounterSettings {
+        try withFile("holdfast.json", json) { path in
+            var flags = FlagValues()
+            flags.set("config", path)
+            let reader = try ConfigurationReader(for: .stepCounter, flags: flags, environment: [:])
+            let settings = try StepCounterSettings(reading: reader)
+            try reader.finish()
+            return settings
+        }
+    }
+
+    @Test func aDeviceHasItsOwnSettingsOrThoseOfAll() throws {
+        let settings = try settings(
+            """
+            {"step-counter": {"placement": "phone", "stride-length": 1.4, "devices": [
+                {"device": "watch", "placement": "wrist"}, {"device": "tall", "stride-length": 1.7, "unit": "g"}]}}
+            """)
+        #expect(settings.device("watch").placement == .wrist && settings.device("watch").strideLength == 1.4)
+        #expect(settings.device("tall").placement == .phone && settings.device("tall").strideLength == 1.7)
+        #expect(settings.device("tall").unit == .g && settings.device("other").unit == nil)
+        #expect(settings.detector(of: "watch", unit: .metresPerSecondSquared).placement == .wrist)
+    }
+
+    @Test(arguments: [
+        #"{"devices": [{"placement": "wrist"}]}"#, #"{"devices": [{"device": "a", "placement": "knee"}]}"#,
+        #"{"devices": [{"device": "a", "colour": "red"}]}"#, #"{"strictness": "very"}"#,
+    ])
+    func mistakesAreRefused(json: String) {
+        #expect(throws: ServiceError.self) { try settings(json) }
+    }
+}

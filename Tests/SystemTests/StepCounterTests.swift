@@ -1,0 +1,164 @@
+import FoundationEssentials
+import Glibc
+import MessageBus
+import Messages
+import StepDetection
+import SystemPackage
+import TestSupport
+import Testing
+
+/// step-counter as people run it: live as over a file, killed, with clients that stop, without room.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct StepCounterTests {
+    /// How long the walk is: as many bins of 10 ms as a query may have cover it.
+    private static let seconds = 180
+
+    @Test(arguments: [[], ["--packed"]])
+    func liveEqualsOfflineAlsoAcrossKills(options: [String]) async throws {
+        let began = WallTime.now.seconds
+        let replay = ["--replay", "walk.csv", "--speed", "20", "--unit", "m/s2", "--start-stopped"]
+        try await StepRig.run(publishing: replay + options, seconds: Self.seconds) { rig in
+            let offline = try StepCount(ofFile: rig.directory.appending("walk.csv").string)
+            #expect((250...350).contains(offline.steps.count))
+            try await rig.counter { counter in
+                _ = try await rig.streams.send(
+                    StreamsStart(stream: StreamName(device: "phone", stream: "accelerometer")), timeout: .seconds(10))
+                try await counter.counts(40)
+                try await counter.kill()
+            }
+            try await rig.counter { counter in
+                try await counter.counts(100)
+                try await counter.kill()
+            }
+            // Once more as soon as it is there.
+            try await rig.counter { try await $0.kill() }
+            try await rig.counter { counter in
+                try await eventually("the end of the walk", within: .seconds(60)) {
+                    let streams = try await rig.streams.send(StreamsList(), timeout: .seconds(10)).streams
+                    return streams.first?.state == .ended
+                }
+                try await counter.counts(offline.steps.count)
+                let live = try await times(of: counter, from: began)
+                try #require(live.count == offline.steps.count)
+                let start = live[0] - offline.steps[0].time
+                for (live, offline) in zip(live, offline.steps) { #expect(abs(live - start - offline.time) < 0.05) }
+                try counter.program.send(.terminate)
+                let end = try await counter.program.end()
+                #expect(end == .exited(0))
+            }
+        }
+    }
+
+    /// When steps were made, to 10 ms.
+    private func times(of counter: StepRig.Counter, from began: Double) async throws -> [Double] {
+        var times: [Double] = []
+        for piece in 0..<4 {
+            let from = began - 5 + Double(piece) * 100
+            let reply = try await counter.ask(
+                StepsQuery(
+                    device: "phone", from: WallTime(seconds: from), to: WallTime(seconds: from + 100), interval: 0.01))
+            for bin in reply.bins ?? [] {
+                times += [Double](repeating: bin.from.seconds, count: bin.numberOfSteps)
+            }
+        }
+        return times
+    }
+
+    @Test(.enabled(if: Python.isThere, "there is no python3"))
+    func case53AStoppedClientIsNotSentWhatItMissed() async throws {
+        let replay = ["--replay", "walk.csv", "--speed", "20", "--loop", "--unit", "m/s2"]
+        try await StepRig.run(publishing: replay, seconds: 60) { rig in
+            try await rig.counter { counter in
+                let subscription = try await counter.ask(StepsStartUpdates(device: "phone", updateOn: 10)).subscription
+                let script = FilePath(#filePath).removingLastComponent().appending("Clients/step_updates.py")
+                try await ProgramUnderTest.run(
+                    executable: Python.interpreter(),
+                    arguments: [script.string, counter.ready.publish, "phone", subscription]
+                ) { client in
+                    _ = try await client.line("an update") { Int($0) != nil }
+                    let stopped = try await counter.steps()
+                    try client.send(.stop)
+                    // Some ten seconds, of which two and a half pass until it is noticed.
+                    try await counter.counts(stopped + 300)
+                    let resumed = try await counter.steps()
+                    try client.send(.resume)
+                    _ = try await client.line("an update after all") { Int($0) ?? 0 >= resumed }
+                    let totals = client.standardOutput.split(separator: "\n").compactMap { Int($0) }
+                    let missed = totals.filter { (stopped..<resumed).contains($0) }
+                    #expect(missed.count < (resumed - stopped) / 10 * 2 / 3, "\(totals), \(stopped)..<\(resumed)")
+                    #expect(totals == totals.sorted())
+                }
+            }
+        }
+    }
+
+    @Test(.enabled(if: FullDisk.isPossible, "this machine gives its users no mount namespace"))
+    func aFullDiskStopsTheHistoryAndNotTheCounting() async throws {
+        let replay = ["--replay", "walk.csv", "--speed", "20", "--unit", "m/s2", "--start-stopped"]
+        try await StepRig.run(publishing: replay, seconds: Self.seconds) { rig in
+            let offline = try StepCount(ofFile: rig.directory.appending("walk.csv").string)
+            try await rig.counter(onDiskOf: 4) { counter, disk in
+                let subscription = try await counter.ask(StepsStartUpdates(device: "phone", updateOn: 1)).subscription
+                let filler = disk.appending("filler")
+                try fill(filler)
+                _ = try await rig.streams.send(
+                    StreamsStart(stream: StreamName(device: "phone", stream: "accelerometer")), timeout: .seconds(10))
+                try await eventually("health to tell") {
+                    try await counter.ask(ServiceHealth()).reasons.contains { $0.contains("steps wait in memory") }
+                }
+                try await eventually("the walk to be counted", within: .seconds(60)) {
+                    let measures = try await counter.ask(ServiceHealth()).measures
+                    return measures?["stepsCounted"] == Double(offline.steps.count)
+                }
+                #expect(unlink(filler.string) == 0)
+                try await counter.counts(offline.steps.count)
+                #expect(try await counter.ask(StepsStopUpdates(subscription: subscription)).numberOfSteps > 0)
+                try await eventually("health to be well") {
+                    try await counter.ask(ServiceHealth()).reasons.allSatisfy { !$0.contains("memory") }
+                }
+            }
+        }
+    }
+
+    /// Fills the disk that a file is to be on.
+    private func fill(_ path: FilePath) throws {
+        let file = try FileDescriptor.open(path, .writeOnly, options: .create, permissions: .ownerReadWrite)
+        try file.closeAfter {
+            for size in [65_536, 512] {
+                let bytes = [UInt8](repeating: 0, count: size)
+                do {
+                    while true { _ = try file.writeAll(bytes) }
+                } catch Errno.noSpace {}
+            }
+        }
+    }
+}
+
+extension StepRig {
+    /// Runs a step-counter whose data directory is a small disk of its own, a tmpfs(5) in a mount namespace that nobody else
+    /// sees.
+    func counter(
+        onDiskOf megabytes: Int, _ body: (Counter, _ disk: FilePath) async throws -> Void
+    ) async throws {
+        let data = directory.appending("disk")
+        try FileManager.default.createDirectory(atPath: data.string, withIntermediateDirectories: true)
+        let script = #"mount -t tmpfs -o size="$1"m none "$2" && shift && exec "$0" --data "$@""#
+        let arguments = [
+            "unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c", script,
+            try ProductsDirectory.executable("step-counter").string, "\(megabytes)", data.string, "--subscribe",
+            publisherReady.publish,
+        ]
+        try await ProgramUnderTest.run(
+            executable: "/usr/bin/env", arguments: arguments + ProgramUnderTest.anyPorts, in: directory
+        ) { program in
+            let ready = try await program.ready()
+            guard let process = program.processIdentifier else { throw TestFailure("step-counter has ended") }
+            let root = FilePath("/proc/\(process)/root")
+            try await body(
+                Counter(
+                    program: program, ready: ready,
+                    client: RequestClient(context: context, thread: thread, endpoint: ready.reply)),
+                root.appending(data.removingRoot().components))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// A publisher, and step-counters one after the other in one directory: the real programs.
+struct StepRig: Sendable {
+    let directory: FilePath
+    let publisher: ProgramUnderTest
+    let publisherReady: ProgramReady
+    /// Asks the publisher.
+    let streams: RequestClient
+    let context: Context
+    let thread: SocketThread
+
+    /// Runs a publisher of `phone/accelerometer`.
+    /// - Parameters:
+    ///   - publishing: its options, which may name `walk.csv`.
+    ///   - seconds: how long the walk in `walk.csv` is.
+    static func run(
+        publishing: [String], seconds: Int, _ body: @Sendable (StepRig) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { directory in
+            try GaitFile.write(directory.appending("walk.csv"), seconds: seconds)
+            let context = try Context()
+            let thread = try SocketThread(name: "test")
+            try await ProgramUnderTest.run(
+                "sensor-publisher", arguments: ProgramUnderTest.anyPorts + ["--device", "phone"] + publishing,
+                in: directory
+            ) { publisher in
+                let ready = try await publisher.ready()
+                try await body(
+                    StepRig(
+                        directory: directory, publisher: publisher, publisherReady: ready,
+                        streams: RequestClient(context: context, thread: thread, endpoint: ready.reply),
+                        context: context, thread: thread))
+            }
+        }
+    }
+
+    /// Runs a step-counter.
+    func counter<Result: Sendable>(
+        _ arguments: [String] = [], _ body: (Counter) async throws -> Result
+    ) async throws -> Result {
+        try await ProgramUnderTest.run(
+            "step-counter",
+            arguments: ProgramUnderTest.anyPorts
+                + ["--data", directory.string, "--subscribe", publisherReady.publish] + arguments, in: directory
+        ) { program in
+            let ready = try await program.ready()
+            return try await body(
+                Counter(
+                    program: program, ready: ready,
+                    client: RequestClient(context: context, thread: thread, endpoint: ready.reply)))
+        }
+    }
+
+    /// A step-counter that runs.
+    struct Counter {
+        let program: ProgramUnderTest
+        let ready: ProgramReady
+        let client: RequestClient
+
+        func ask<Params: Request>(_ request: Params) async throws -> Params.Reply {
+            try await client.send(request, timeout: .seconds(20))
+        }
+
+        /// All steps of the phone.
+        func steps() async throws -> Int {
+            let now = WallTime.now.seconds
+            return try await ask(
+                StepsQuery(device: "phone", from: WallTime(seconds: now - 9e8), to: WallTime(seconds: now + 9e8))
+            ).numberOfSteps
+        }
+
+        /// Waits until so many steps are counted.
+        func counts(_ count: Int) async throws {
+            try await eventually("\(count) steps", within: .seconds(60)) { try await steps() >= count }
+        }
+
+        /// Ends it at once, as a power cut of this program alone.
+        func kill() async throws {
+            try program.send(.kill)
+            #expect(try await program.end() == .killed(by: 9))
+        }
+    }
+}
