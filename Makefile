@@ -43,6 +43,7 @@ bench: setup
 	$(RELEASE) --product sensor-publisher
 	$(RELEASE) --product recorder
 	$(RELEASE) --product log-manager
+	$(RELEASE) --product step-counter
 	$(SWIFT) run -c release --package-path Tests/Benchmarks benchmarks \
 	    --programs "$$($(SWIFT) build -c release --show-bin-path)" $(BENCH)
 

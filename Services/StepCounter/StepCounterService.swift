@@ -21,23 +21,9 @@ struct StepCounterService: Service {
     }
 
     func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await pull() }
-            group.addTask { try await engine.commitRegularly() }
-            group.addTask { try await engine.commitWhenWanted() }
-            group.addTask { try await engine.watchRegularly() }
-            group.addTask { try await recover() }
-            group.addTask {
-                try? await gracefulShutdown()
-                await engine.finish()
-                throw CancellationError()
-            }
-            // Each part runs until it is cancelled, so the first that ends, ends all.
-            do {
-                try await group.next()
-            } catch is CancellationError {}
-            group.cancelAll()
-        }
+        try await runTogether(
+            { try await pull() }, { try await engine.commitRegularly() }, { try await engine.commitWhenWanted() },
+            { try await engine.watchRegularly() }, { try await recover() }, finish: { await engine.finish() })
     }
 
     private func pull() async throws {

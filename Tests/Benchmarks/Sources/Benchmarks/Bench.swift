@@ -6,10 +6,10 @@ import ZeroMQ
 
 /// Starts senders, receivers and programs, and measures them.
 struct Bench {
-    private let programs: String
+    let programs: String
     private let directory: String
-    private let context: Context
-    private let thread: SocketThread
+    let context: Context
+    let thread: SocketThread
     private var this: String { "/proc/self/exe" }
     private static let sine = ["--signal", "sine:amplitude=1", "--device", "bench"]
 
@@ -270,7 +270,7 @@ struct Bench {
     }
 
     /// A line of JSON that a program prints when it listens.
-    private struct Ready: Decodable {
+    struct Ready: Decodable {
         let publish: String
         let reply: String
     }
@@ -286,7 +286,7 @@ struct Bench {
         return (child, try RequestClient(context: context, thread: thread, endpoint: ready.reply))
     }
 
-    private func publisher(_ arguments: [String]) throws -> (Child, Ready) {
+    func publisher(_ arguments: [String]) throws -> (Child, Ready) {
         let child = try Child(
             "\(programs)/sensor-publisher",
             [
@@ -304,13 +304,13 @@ struct Bench {
         try await Task.sleep(for: .milliseconds(300))
     }
 
-    private func withDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
+    func withDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
         try make()
         defer { remove() }
         return try body(directory)
     }
 
-    private func withDirectory<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+    func withDirectory<Result>(_ body: (String) async throws -> Result) async throws -> Result {
         try make()
         defer { remove() }
         return try await body(directory)

@@ -27,11 +27,15 @@ struct RunCommand: AsyncParsableCommand {
     var batches: [Int] = [100, 1]
 
     @Option(
-        parsing: .upToNextOption, help: "Measure these alone: throughput, latency, idle, recovery, memory, removal.")
-    var only: [String] = ["throughput", "latency", "idle", "recovery"]
+        parsing: .upToNextOption,
+        help: "Measure these alone: throughput, latency, idle, recovery, memory, removal, steps.")
+    var only: [String] = ["throughput", "latency", "idle", "recovery", "steps"]
 
     @Option(help: "How many files are removed.")
     var files = 100_000
+
+    @Option(help: "How many devices steps are counted of.")
+    var devices = 1_000
 
     func run() async throws {
         let bench = try Bench(programs: programs, directory: directory)
@@ -41,6 +45,7 @@ struct RunCommand: AsyncParsableCommand {
         if only.contains("idle") { try await idle(bench) }
         if only.contains("recovery") { try await recovery(bench) }
         if only.contains("removal") { try await removal(bench) }
+        if only.contains("steps") { try await steps(bench) }
     }
 
     private func throughput(_ bench: Bench) async throws {
@@ -121,6 +126,26 @@ struct RunCommand: AsyncParsableCommand {
                     "| \(method) | \(sorted.count) | \(milliseconds(0.5)) | \(milliseconds(0.99)) | \(milliseconds(1)) |"
                 )
             }
+        }
+    }
+
+    private func steps(_ bench: Bench) async throws {
+        Standard.print("| step-counter count, a walk of 50 Hz as CSV | M samples/s | CPU s/M | MB |")
+        Standard.print("| --- | --- | --- | --- |")
+        let runs = try (0..<rounds).map { _ in try bench.offlineSteps(samples: samples / 5) }
+        let offline = Measurement.median(of: runs)
+        Standard.print("| \(offline.samples) samples | \(offline.rate) | \(offline.cost) | \(offline.memory) |")
+        Standard.print(
+            "\n| \(devices) devices at 50 Hz | batch | % of a core | MB | delay median, ms | 99 %, ms | lost "
+                + "| caught up after a kill, s | publisher, % of a core |")
+        Standard.print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+        for (isPacked, batch) in [(false, 10), (true, 10), (false, 1), (true, 1)] {
+            let live = try await bench.liveSteps(devices: devices, batch: batch, isPacked: isPacked, seconds: 20)
+            let delays = "\(Text.decimal(live.medianDelay * 1e3)) | \(Text.decimal(live.delay99 * 1e3))"
+            Standard.print(
+                "| \(isPacked ? "packed" : "json") | \(batch) | \(Text.decimal(live.load * 100)) "
+                    + "| \(Text.decimal(live.megabytes, places: 0)) | \(delays) | \(live.lost) "
+                    + "| \(Text.decimal(live.caughtUp)) | \(Text.decimal(live.publisherLoad * 100)) |")
         }
     }
 }
