@@ -17,7 +17,7 @@ enum DryRun {
                 settings: settings, data: configuration.dataDirectory, events: nil, health: Health(),
                 logger: Logger(label: Program.logManager.rawValue))
             let files = try await engine.wouldGo().map(\.entry)
-            StandardStream.output.print(try Report(files: files).text(.text, values: files))
+            StandardStream.output.print(try ReportTable(files: files).text(.text, values: files))
             let bytes = files.reduce(0) { $0 + $1.bytes }
             StandardStream.output.print(
                 "\(files.count) files of \(ByteCount(bytes: bytes).rounded) would be removed; nothing was\n")

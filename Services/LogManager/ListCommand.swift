@@ -1,5 +1,6 @@
 import ArgumentParser
 import Messages
+import Recording
 import ServiceKit
 
 /// The `list` subcommand: the finished files that the running log-manager knows, oldest first.
@@ -19,7 +20,7 @@ struct ListCommand: AsyncParsableCommand {
     var format = ReportFormat.text
 
     func run() async throws {
-        try await Report.print(with: options) { program in
+        try await RunningProgram.report(of: .logManager, options: options) { program in
             var files: [LogFileEntry] = []
             var more = true
             while more {
@@ -31,13 +32,13 @@ struct ListCommand: AsyncParsableCommand {
                 files += piece.files
                 more = piece.more == true && !piece.files.isEmpty
             }
-            if format == .json { return try Report.json(LogFileList(files: files)) }
-            return try Report(files: files).text(format, values: files)
+            if format == .json { return try ReportTable.json(LogFileList(files: files)) }
+            return try ReportTable(files: files).text(format, values: files)
         }
     }
 }
 
-extension Report {
+extension ReportTable {
     /// A table of files.
     init(files: [LogFileEntry]) {
         self.init(

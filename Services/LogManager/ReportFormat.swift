@@ -1,4 +1,5 @@
 import ArgumentParser
+import Recording
 
 /// How a report is printed.
 enum ReportFormat: String, CaseIterable, ExpressibleByArgument {
@@ -10,4 +11,16 @@ enum ReportFormat: String, CaseIterable, ExpressibleByArgument {
     case csv
     /// A JSON object per line.
     case ndjson
+}
+
+extension ReportTable {
+    /// The table in a format.
+    /// - Parameter values: what the rows are of, for JSON: a line for each.
+    func text(_ format: ReportFormat, values: [some Encodable]) throws -> String {
+        switch format {
+        case .text: text
+        case .csv: csv
+        case .ndjson, .json: try values.map { try Self.json($0) }.joined()
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Messages
+import Recording
 import ServiceKit
 
 /// The `usage` subcommand: how much there is, as the running log-manager knows it.
@@ -13,11 +14,11 @@ struct UsageCommand: AsyncParsableCommand {
     var format = ReportFormat.text
 
     func run() async throws {
-        try await Report.print(with: options) { program in
+        try await RunningProgram.report(of: .logManager, options: options) { program in
             let usage = try await program.ask(LogsUsage(logs: true))
-            if format == .json { return try Report.json(usage) }
+            if format == .json { return try ReportTable.json(usage) }
             let logs = usage.logs ?? []
-            let rows = Report(
+            let rows = ReportTable(
                 columns: ["log", "files", "bytes", "pending files", "pending bytes", "oldest"],
                 rows: logs.map {
                     [

@@ -1,3 +1,4 @@
+package import Messages
 import TextInput
 
 /// Plays a recorded file again: CSV or NDJSON, plain or compressed with gzip, a chunk at a time however long it is.

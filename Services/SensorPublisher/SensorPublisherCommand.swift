@@ -1,5 +1,6 @@
 package import ArgumentParser
 import MessageBus
+import Messages
 package import ServiceKit
 package import ZeroMQ
 

@@ -1,3 +1,5 @@
+package import Messages
+
 /// A function of time on three axes, to be sampled by `SignalSource`.
 ///
 /// Without state: the value depends on the time and, for noise, on the sample's index. Whoever has the specification can

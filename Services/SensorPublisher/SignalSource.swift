@@ -1,3 +1,5 @@
+import Messages
+
 /// Samples a signal at a fixed rate, without end.
 ///
 /// Sample i is taken at i / rate, rounded to a nanosecond, and has the signal's value at just that time: who receives it can

@@ -1,3 +1,4 @@
+import Messages
 package import ServiceKit
 
 extension StreamConfiguration {

@@ -1,3 +1,5 @@
+package import Messages
+
 #if canImport(Glibc)
     import Glibc
 #else

@@ -16,7 +16,7 @@ package enum TextColumns {
     }
 
     /// A number with so many decimals at most.
-    static func decimal(_ number: Double, places: Int) -> String {
+    package static func decimal(_ number: Double, places: Int) -> String {
         let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
         let text = "\((number * scale).rounded() / scale)"
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text

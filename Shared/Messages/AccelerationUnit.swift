@@ -6,6 +6,15 @@ package enum AccelerationUnit: String, CaseIterable, Hashable, Sendable {
     /// Standard gravity, the size of 1 g in m/s².
     package static let standardGravity = 9.80665
 
+    /// A unit as streams and people write it; nil for another quantity's.
+    package init?(_ text: String) {
+        switch text {
+        case "g", "G": self = .g
+        case "m/s2", "m/s²", "m/s^2", "m s-2", "m·s⁻²": self = .metresPerSecondSquared
+        default: return nil
+        }
+    }
+
     /// What an acceleration in g is multiplied by to be in this unit.
     package var perG: Double {
         self == .g ? 1 : Self.standardGravity
