@@ -1,5 +1,6 @@
 package import ArgumentParser
 import MessageBus
+import Messages
 import Recording
 package import ServiceKit
 import StepDetection
@@ -9,12 +10,16 @@ package import ZeroMQ
 @main
 package struct StepCounterCommand: ServiceCommand {
     package static let program = Program.stepCounter
-    package static let configuration = commandConfiguration(
-        abstract: "Counts the steps of people who wear accelerometers, live, and keeps their history.",
-        discussion: """
-            Steps are counted in every device's stream "accelerometer", from the first sample that its publisher still has. \
-            Settings for single devices come from "devices" in a configuration file.
-            """)
+    package static let configuration: CommandConfiguration = {
+        var configuration = commandConfiguration(
+            abstract: "Counts the steps of people who wear accelerometers, live, and keeps their history.",
+            discussion: """
+                Steps are counted in every device's stream "accelerometer", from the first sample that its publisher still \
+                has. Settings for single devices come from "devices" in a configuration file.
+                """)
+        configuration.subcommands += [CountCommand.self, QueryCommand.self]
+        return configuration
+    }()
 
     @OptionGroup package var options: ServiceOptions
 

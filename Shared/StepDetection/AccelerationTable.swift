@@ -4,27 +4,43 @@ import TextInput
 /// Reads lines of a table as accelerations: which columns are the time and the axes, and then their numbers.
 ///
 /// With a header the columns are found by name, in any order and whatever their case: `t`, `timestamp`, `time` or `uptime`
-/// (seconds), and `x`, `y` and `z`; `x` alone will do, and is then the magnitude. Without one they are time, x, y and z.
-/// Cells are separated by commas, tabs or semicolons; what else there is, is left out. A row without the numbers, as a
-/// recording's markers are, is no sample.
+/// (seconds), and `x`, `y` and `z`; `x` alone will do, and is then the magnitude, as is `magnitude`. Without one they are
+/// time, x, y and z. Cells are separated by commas, tabs or semicolons, and may stand in quotes; what else there is, is left
+/// out. A recording's markers have no numbers, and a `marker` instead.
 struct AccelerationTable {
-    private static let timeNames = ["t", "timestamp", "time", "uptime"]
+    /// What the time may be called; where there are several, the first of these is meant.
+    static let timeNames = ["t", "timestamp", "time", "uptime"]
 
     /// The columns of time, x, y and z; an axis that is not there has none.
     private var columns: SIMD4<Int>?
     private var separator = UInt8(ascii: ",")
+    /// The columns that a recording's markers have.
+    private var markerColumn: Int?
+    private var unitColumn: Int?
 
-    /// Reads a line without its end; nil for one that is no sample.
-    ///
-    /// - Returns: seconds, and the axes.
+    /// Reads a line without its end; nil for the one that names the columns.
     /// - Throws: `invalidInput` where the first line names no such columns, or has too few numbers.
-    mutating func sample(_ line: Span<UInt8>) throws(TextInputError) -> SIMD4<Double>? {
-        guard let columns else {
-            let columns = try decide(line)
-            self.columns = columns.columns
-            return columns.isHeader ? nil : Self.numbers(of: line, columns.columns, separator)
+    mutating func row(_ line: Span<UInt8>) throws(TextInputError) -> AccelerationRow? {
+        if let columns { return row(line, columns) }
+        let (columns, isHeader) = try decide(line)
+        self.columns = columns
+        return isHeader ? nil : row(line, columns)
+    }
+
+    @inline(__always)
+    private func row(_ line: Span<UInt8>, _ columns: SIMD4<Int>) -> AccelerationRow {
+        if let sample = Self.numbers(of: line, columns, separator) { return .sample(sample) }
+        guard let markerColumn, text(of: markerColumn, in: line) != nil else { return .none }
+        return .marker(unit: unitColumn.flatMap { text(of: $0, in: line) })
+    }
+
+    /// What stands in a column; nil where that is nothing.
+    private func text(of column: Int, in line: Span<UInt8>) -> String? {
+        var text: String?
+        Self.forEachCell(of: line, separator) { index, cell in
+            if index == column { text = String(decoding: Self.trimmed(cell), as: UTF8.self) }
         }
-        return Self.numbers(of: line, columns, separator)
+        return text?.isEmpty == true ? nil : text
     }
 
     private mutating func decide(
@@ -42,13 +58,15 @@ struct AccelerationTable {
             return (SIMD4(0, 1, 2, 3), false)
         }
         guard let time = Self.timeNames.compactMap({ names.firstIndex(of: $0) }).first,
-            let x = names.firstIndex(of: "x")
+            let x = names.firstIndex(of: "x") ?? names.firstIndex(of: "magnitude")
         else {
             throw TextInputError(
                 .invalidInput,
                 "no columns t, x, y and z: the first line should name them, or have a time in seconds and three numbers"
             )
         }
+        markerColumn = names.firstIndex(of: "marker")
+        unitColumn = names.firstIndex(of: "unit")
         let none = -1
         return (SIMD4(time, x, names.firstIndex(of: "y") ?? none, names.firstIndex(of: "z") ?? none), true)
     }
@@ -58,27 +76,44 @@ struct AccelerationTable {
     ) -> SIMD4<Double>? {
         var sample = SIMD4<Double>(repeating: .nan)
         for lane in 0..<4 where columns[lane] < 0 { sample[lane] = 0 }
-        line.withUnsafeBytes { bytes in
-            var (column, start) = (0, 0)
-            while start <= bytes.count {
-                var end = start
-                while end < bytes.count, bytes[end] != separator { end += 1 }
-                for lane in 0..<4 where columns[lane] == column {
-                    sample[lane] = number(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) ?? .nan
-                }
-                column += 1
-                start = end + 1
-            }
+        forEachCell(of: line, separator) { column, cell in
+            for lane in 0..<4 where columns[lane] == column { sample[lane] = number(cell) ?? .nan }
         }
         for lane in 0..<4 where !sample[lane].isFinite { return nil }
         return sample
     }
 
+    /// Gives each cell with its number, in order. A separator in quotes is none.
+    @inline(__always)
+    private static func forEachCell(
+        of line: Span<UInt8>, _ separator: UInt8, _ body: (Int, UnsafeRawBufferPointer) -> Void
+    ) {
+        line.withUnsafeBytes { bytes in
+            var (column, start) = (0, 0)
+            while start <= bytes.count {
+                var end = start
+                var isQuoted = false
+                while end < bytes.count, isQuoted || bytes[end] != separator {
+                    if bytes[end] == UInt8(ascii: "\"") { isQuoted.toggle() }
+                    end += 1
+                }
+                body(column, UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+                column += 1
+                start = end + 1
+            }
+        }
+    }
+
     private static func number(_ bytes: UnsafeRawBufferPointer) -> Double? {
+        DecimalParser.parse(trimmed(bytes))
+    }
+
+    /// A cell without the blanks and quotes around it.
+    private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         let isPadding = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\"") }
         var range = 0..<bytes.count
         while let first = range.first, isPadding(bytes[first]) { range.removeFirst() }
         while let last = range.last, isPadding(bytes[last]) { range.removeLast() }
-        return DecimalParser.parse(UnsafeRawBufferPointer(rebasing: bytes[range]))
+        return UnsafeRawBufferPointer(rebasing: bytes[range])
     }
 }

@@ -1,3 +1,4 @@
+import Messages
 package import TextInput
 
 /// The steps in a recording.
@@ -14,8 +15,10 @@ package struct StepCount: Codable, Hashable, Sendable {
     }
 
     package private(set) var samples = 0
-    /// Rows of the table that were no samples.
+    /// Rows that were neither samples nor a recording's markers.
     package private(set) var leftOut = 0
+    /// How often the next sample came so late, more than a second, that counting began anew.
+    package private(set) var gaps = 0
     /// The times of the first and the last sample, in seconds; nil where there is none.
     package private(set) var start: Double?
     package private(set) var end: Double?
@@ -30,15 +33,24 @@ package struct StepCount: Codable, Hashable, Sendable {
 
     package init() {}
 
-    /// Counts the steps in a table of accelerations, plain or compressed with gzip.
+    /// Counts the steps in a file of accelerations, plain or compressed with gzip.
     ///
-    /// - Parameter perG: how much 1 g is in the table's unit; nil to tell it from the first second.
+    /// - Parameter perG: how much 1 g is in the file's unit; nil for what a recording says, or to tell it from the first second.
     /// - Throws: `unreadable` or `invalidInput`, saying what is wrong with the file.
     package init(
         ofFile path: String, perG: Double? = nil, placement: SensorPlacement = .unknown,
         strictness: StepStrictness = .normal
     ) throws(TextInputError) {
+        try self.init(ofFiles: [path], perG: perG, placement: placement, strictness: strictness)
+    }
+
+    /// Counts the steps in the files of one recording, in order.
+    package init(
+        ofFiles paths: [String], perG: Double? = nil, placement: SensorPlacement = .unknown,
+        strictness: StepStrictness = .normal
+    ) throws(TextInputError) {
         var count = StepCount()
+        var perG = perG
         var first: [SIMD4<Double>] = []
         var isBegun = false
         var detector = StepDetector()
@@ -49,16 +61,32 @@ package struct StepCount: Codable, Hashable, Sendable {
                     perG: perG ?? Self.perG(of: first), placement: placement, strictness: strictness))
             for sample in first { count.add(sample, to: &detector) }
         }
-        let leftOut = try AccelerationFile.read(path) { sample in
-            if isBegun {
-                count.add(sample, to: &detector)
-            } else {
-                first.append(sample)
-                if sample.x - first[0].x >= 1 || first.count >= 1000 { begin() }
+        for path in paths {
+            try AccelerationFile.forEachRow(path) { (row) throws(TextInputError) in
+                switch row {
+                case .sample(let sample) where isBegun:
+                    count.add(sample, to: &detector)
+                case .sample(let sample):
+                    first.append(sample)
+                    if sample.x - first[0].x >= 1 || first.count >= 1000 { begin() }
+                case .marker(let unit?):
+                    guard let unit = AccelerationUnit(unit) else {
+                        throw TextInputError(
+                            .invalidInput, "the unit is \(unit): steps are counted in accelerations, in g or m/s2")
+                    }
+                    if perG == nil { perG = unit.perG }
+                case .marker(nil): break
+                case .none: count.leftOut += 1
+                }
             }
         }
         if !isBegun { begin() }
-        count.leftOut = leftOut
+        guard count.gaps * 2 <= count.samples else {
+            throw TextInputError(
+                .invalidInput,
+                "\(paths[0]): most samples are more than \(Int(StepDetector.longestGap)) s apart: times must be in seconds, and "
+                    + "walking needs 12.5 samples a second or more")
+        }
         self = count
     }
 
@@ -66,6 +94,7 @@ package struct StepCount: Codable, Hashable, Sendable {
     package mutating func add(_ sample: SIMD4<Double>, to detector: inout StepDetector) {
         samples += 1
         start = start ?? sample.x
+        if let end, sample.x - end > StepDetector.longestGap { gaps += 1 }
         end = sample.x
         detector.add(time: sample.x, x: sample.y, y: sample.z, z: sample.w) { add($0) }
     }

@@ -23,7 +23,7 @@ package struct StepDetector: Sendable {
     /// Cells between two estimates: 0.24 s.
     private static let hop = 6
     /// Seconds between two samples from which they are not connected: a bout ends.
-    private static let longestGap = 1.0
+    static let longestGap = 1.0
 
     /// What the detector was told.
     package let settings: StepDetectorSettings

@@ -47,15 +47,15 @@ struct HistoryFixture {
     }
 }
 
-/// The dates of a device's steps.
 extension StepHistory {
+    /// The dates of a device's steps, in order; one of which there are two is there twice.
     func dates(of device: String) throws -> [WallTime] {
         try database.read { database in
-            try Int64.fetchAll(
+            try Row.fetchAll(
                 database,
-                sql: "SELECT date FROM step JOIN device ON device.id = step.device WHERE name = ? ORDER BY date",
+                sql: "SELECT date, steps FROM step JOIN device ON device.id = step.device WHERE name = ? ORDER BY date",
                 arguments: [device]
-            ).map { WallTime(nanosecondsSince1970: $0) }
+            ).flatMap { Array(repeating: WallTime(nanosecondsSince1970: $0[0]), count: $0[1]) }
         }
     }
 }

@@ -14,12 +14,12 @@ struct RestartTests {
     private static let stream = StreamName(device: "phone", stream: "accelerometer")
     private static let settings = StepDetectorSettings(perG: 1)
     private static let rate = 25
-    private static let samples = 90 * rate
+    private static let samples = 55 * rate
 
     /// Two bouts of walking with rest before, between and after.
     private static func magnitude(_ sample: Int) -> Double {
         let time = Double(sample) / Double(rate)
-        let isWalking = (5..<35).contains(time) || (45..<80).contains(time)
+        let isWalking = (5..<25).contains(time) || (32..<50).contains(time)
         return 1 + (isWalking ? 0.3 * sin(2 * .pi * 1.8 * time) : 0)
     }
 
@@ -74,8 +74,8 @@ struct RestartTests {
             try run.finish()
             return try run.history.dates(of: "phone")
         }
-        #expect(abs(whole.count - 117) <= 2)
-        for seed in UInt64(1)...4 {
+        #expect(abs(whole.count - 68) <= 2)
+        for seed in UInt64(1)...3 {
             var random = SplitMix(seed: seed)
             try withTemporaryDirectory { data in
                 var runs = 0
@@ -83,7 +83,7 @@ struct RestartTests {
                     var run = try Run(in: data)
                     runs += 1
                     let length = Int.random(in: 1...300, using: &random)
-                    if runs > 60 || run.sample + length >= Self.samples {
+                    if runs > 40 || run.sample + length >= Self.samples {
                         try run.finish()
                         break
                     }

@@ -50,7 +50,7 @@ struct StepCountTests {
     }
 
     @Test func rowsWithoutNumbersAreLeftOut() throws {
-        let text = "t,x,y,z,marker\n0,,,,start\n" + rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)," } + "\n99,,,,stop\n"
+        let text = "t,x,y,z,label\n0,,,,start\n" + rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)," } + "\n99,,,,stop\n"
         let count = try withFile(text) { try StepCount(ofFile: $0) }
         #expect(count.leftOut == 2)
         #expect(abs(count.steps.count - walk.steps.count) <= 2)

@@ -1,0 +1,5 @@
+import ArgumentParser
+import Messages
+import ServiceKit
+
+extension AccelerationUnit: ConfigurationValue, ExpressibleByArgument {}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Messages
+import Recording
+import ServiceKit
+
+/// The `query` subcommand: how many steps a device made in a time, as the running step-counter knows it.
+struct QueryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "query", abstract: "Show how many steps a device made in a time.",
+        discussion: "Times are ISO 8601 with a zone, such as 2026-11-21T08:00:00+01:00.")
+
+    @OptionGroup var options: ServiceOptions
+
+    @Option(help: "The device.")
+    var device: String
+
+    @Option(
+        help: ArgumentHelp("The first moment that counts.", valueName: "date"), transform: WallTime.init(iso8601:))
+    var from: WallTime
+
+    @Option(
+        help: ArgumentHelp("The first moment that does not count any more (default: now).", valueName: "date"),
+        transform: WallTime.init(iso8601:))
+    var to: WallTime?
+
+    @Option(help: "Also show the steps of each piece of this length: 1h, 1d.")
+    var interval: TimeSpan?
+
+    @Option(help: "text, json or csv.")
+    var format = StepReportFormat.text
+
+    func run() async throws {
+        try await RunningProgram.report(of: .stepCounter, options: options) { program in
+            let to = to ?? .now
+            let reply = try await program.ask(
+                StepsQuery(
+                    device: device, from: from, to: to, interval: interval.map { Double($0.nanoseconds) / 1e9 }))
+            if format == .json { return try ReportTable.json(reply) }
+            let bins =
+                reply.bins
+                ?? [StepsQuery.Bin(from: from, to: to, numberOfSteps: reply.numberOfSteps)]
+            let table = ReportTable(
+                columns: ["from", "to", "steps"],
+                rows: bins.map { [$0.from.utcText, $0.to.utcText, "\($0.numberOfSteps)"] }, textColumns: [0, 1])
+            if format == .csv { return table.csv }
+            var text = table.text
+            if reply.bins != nil { text += "\(reply.numberOfSteps) steps in all\n" }
+            if from < reply.firstAvailable {
+                text += "nothing is known of the time before \(reply.firstAvailable.utcText)\n"
+            }
+            return text
+        }
+    }
+}

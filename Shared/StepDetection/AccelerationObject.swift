@@ -1,0 +1,73 @@
+import Messages
+
+/// Reads lines of JSON as accelerations: one object on each, with numbers by their names, as `AccelerationTable` has them.
+///
+/// What stands around the objects of a recording, its brackets and its `startDate`, is passed over.
+enum AccelerationObject {
+    /// Whether a file that begins with this line is JSON.
+    static func begins(_ line: Span<UInt8>) -> Bool {
+        line.withUnsafeBytes { bytes in
+            bytes.first { $0 > 0x20 }.map { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } ?? false
+        }
+    }
+
+    /// Reads a line without its end; nil for one on which no object begins, or nothing but that.
+    static func row(_ line: Span<UInt8>) -> AccelerationRow? {
+        line.withUnsafeBytes { bytes in
+            guard let start = bytes.firstIndex(of: UInt8(ascii: "{")),
+                bytes[(start + 1)...].contains(where: { $0 > 0x20 })
+            else { return nil }
+            return (try? row(bytes, from: start)) ?? AccelerationRow.none
+        }
+    }
+
+    private static func row(_ bytes: UnsafeRawBufferPointer, from start: Int) throws(MessageError) -> AccelerationRow {
+        var scanner = JSONScanner(bytes, in: start..<bytes.count)
+        var sample = SIMD4<Double>(.nan, 0, 0, 0)
+        var hasX = false
+        var timeRank = AccelerationTable.timeNames.count
+        var isMarker = false
+        var unit: String?
+        try scanner.expect(UInt8(ascii: "{"))
+        repeat {
+            let key = try scanner.skipString().dropFirst().dropLast()
+            try scanner.expect(UInt8(ascii: ":"))
+            let value = try scanner.skipValue()
+            let name = UnsafeRawBufferPointer(rebasing: bytes[key])
+            if let lane = lane(of: name) {
+                sample[lane] = number(bytes[value])
+                hasX = hasX || lane == 1
+            } else if !hasX, name.elementsEqual("magnitude".utf8) {
+                sample.y = number(bytes[value])
+                hasX = true
+            } else if let rank = AccelerationTable.timeNames.firstIndex(where: { name.elementsEqual($0.utf8) }) {
+                guard rank < timeRank else { continue }
+                timeRank = rank
+                sample.x = number(bytes[value])
+            } else if name.elementsEqual("marker".utf8) {
+                isMarker = true
+            } else if name.elementsEqual("unit".utf8) {
+                unit = JSONScanner.string(at: value, in: bytes)
+            }
+        } while scanner.skip(UInt8(ascii: ","))
+        try scanner.expect(UInt8(ascii: "}"))
+        if isMarker { return .marker(unit: unit) }
+        for lane in 0..<4 where !sample[lane].isFinite { return .none }
+        return hasX ? .sample(sample) : .none
+    }
+
+    private static func number(_ text: Slice<UnsafeRawBufferPointer>) -> Double {
+        DecimalParser.parse(UnsafeRawBufferPointer(rebasing: text)) ?? .nan
+    }
+
+    /// Where an axis stands in a sample.
+    private static func lane(of name: UnsafeRawBufferPointer) -> Int? {
+        guard name.count == 1 else { return nil }
+        switch name[0] {
+        case UInt8(ascii: "x"): return 1
+        case UInt8(ascii: "y"): return 2
+        case UInt8(ascii: "z"): return 3
+        default: return nil
+        }
+    }
+}
