@@ -18,7 +18,7 @@ package final class LiveInput: Sampler {
 
     private let isMotion: Bool
     private var layout: DeviceMotionLayout?
-    private var lines = LineSplitter<PublisherError>()
+    private var lines = LineSplitter()
     private var parser: LineParser
     private var sampler: LiveSampler
     private var row: [Double] = []
@@ -87,8 +87,11 @@ package final class LiveInput: Sampler {
         while true {
             row.removeAll(keepingCapacity: true)
             do throws(PublisherError) {
-                let line = try lines.next { (text) throws(PublisherError) in try parser.parse(text, into: &row) }
-                guard let line else { return batches }
+                var line = LineParser.Line.nothing
+                let isThere = try lines.next { (text) throws(PublisherError) in
+                    line = try parser.parse(text, into: &row)
+                }
+                guard isThere else { return batches }
                 guard case .sample(let time) = line else { continue }
                 if fields.isEmpty { try settleFields() }
                 layout?.apply(to: &row, from: 0)

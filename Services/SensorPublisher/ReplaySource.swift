@@ -177,15 +177,16 @@ package final class ReplaySource: SampleSource {
     }
 
     private func nextLine(into row: inout [Double]) throws(PublisherError) -> LineParser.Line? {
-        try reader.next { (text) throws(PublisherError) in
-            let line = try parser.parse(text, into: &row)
+        var line: LineParser.Line?
+        _ = try reader.next { (text) throws(PublisherError) in
+            line = try parser.parse(text, into: &row)
             if line == .sample(time: nil), schedule == nil {
                 row.removeLast(parser.fields.count)
                 throw PublisherError(
                     .invalidInput, "there is no time (t or timestamp, in seconds); add it, or give a rate")
             }
-            return line
         }
+        return line
     }
 
     /// Begins the next round of the loop, one interval after the latest row of this one.

@@ -15,18 +15,15 @@ package enum AccelerationFile {
         let reader = try LineReader<TextInputError>(path: path)
         var table = AccelerationTable()
         var isJSON: Bool?
-        while true {
-            let isLine: Void? = try reader.next { (line) throws(TextInputError) in
-                if line.isEmpty { return }
-                if isJSON == nil { isJSON = AccelerationObject.begins(line) }
-                if isJSON == true {
-                    if let row = AccelerationObject.row(line) { try body(row) }
-                } else if let row = try table.row(line) {
-                    try body(row)
-                }
+        while try reader.next({ (line) throws(TextInputError) in
+            if line.isEmpty { return }
+            if isJSON == nil { isJSON = AccelerationObject.begins(line) }
+            if isJSON == true {
+                if let row = AccelerationObject.row(line) { try body(row) }
+            } else if let row = try table.row(line) {
+                try body(row)
             }
-            if isLine == nil { return }
-        }
+        }) {}
     }
 
     /// Gives every sample, seconds and three axes, to `body`, in the file's order.

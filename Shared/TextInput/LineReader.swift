@@ -2,7 +2,7 @@
 package final class LineReader<Failure: TextInputFailure> {
     private let path: String
     private let file: GzipFile<Failure>
-    private var lines = LineSplitter<Failure>()
+    private var lines = LineSplitter()
     private var isAtEnd = false
 
     /// - Throws: `unreadable` if the file cannot be opened.
@@ -11,18 +11,18 @@ package final class LineReader<Failure: TextInputFailure> {
         file = try GzipFile(path: path)
     }
 
-    /// Lends the next line, without its end (LF or CR LF), to `body`; nil at the end.
+    /// Lends the next line, without its end (LF or CR LF), to `body`; false, without a call, at the end.
     ///
     /// - Throws: `unreadable` if reading fails; `invalidInput` for a line that is too long and what `body` throws, with the
     ///   file and line in front. That line is taken all the same.
-    package func next<Result>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure) -> Result? {
+    package func next(_ body: (Span<UInt8>) throws(Failure) -> Void) throws(Failure) -> Bool {
         while true {
             do throws(Failure) {
-                if let result = try lines.next(body) { return result }
+                if try lines.next(body) { return true }
             } catch {
                 throw error.at("\(path), line \(lines.lineNumber)")
             }
-            if isAtEnd { return nil }
+            if isAtEnd { return false }
             if try !file.read({ lines.append($0) }) {
                 isAtEnd = true
                 lines.finish()

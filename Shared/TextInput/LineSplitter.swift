@@ -1,9 +1,9 @@
 /// Cuts bytes that come in chunks into lines, for files and for live input alike.
 ///
 /// Holds at most one chunk and one unfinished line; a line longer than `maximumLength` is an error, and skipped.
-package struct LineSplitter<Failure: TextInputFailure> {
+package struct LineSplitter {
     /// The longest line that is taken, in bytes.
-    package static var maximumLength: Int { 1 << 20 }
+    package static let maximumLength = 1 << 20
 
     /// The number of the line that `next` gave last, from 1.
     package private(set) var lineNumber = 0
@@ -31,19 +31,21 @@ package struct LineSplitter<Failure: TextInputFailure> {
         isFinished = true
     }
 
-    /// Lends the next line, without its end (LF or CR LF), to `body`; nil if there is no complete one.
+    /// Lends the next line, without its end (LF or CR LF), to `body`; false, without a call, if there is no complete one.
     ///
     /// - Throws: `invalidInput` for a line that is too long, else what `body` throws. The line is taken all the same.
-    package mutating func next<Result>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure) -> Result? {
+    package mutating func next<Failure: TextInputFailure>(
+        _ body: (Span<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
         while true {
             let end = endOfLine()
             guard let end else {
-                guard bytes.count - start > Self.maximumLength else { return nil }
+                guard bytes.count - start > Self.maximumLength else { return false }
                 start = bytes.count
-                if isSkipping { return nil }
+                if isSkipping { return false }
                 isSkipping = true
                 lineNumber += 1
-                throw tooLong()
+                throw Failure(Self.tooLong)
             }
             var line = start..<end
             start = min(end + 1, bytes.count)
@@ -54,15 +56,16 @@ package struct LineSplitter<Failure: TextInputFailure> {
             }
             lineNumber += 1
             guard line.count <= Self.maximumLength else {
-                throw tooLong()
+                throw Failure(Self.tooLong)
             }
             if line.last.map({ bytes[$0] }) == UInt8(ascii: "\r") { line.removeLast() }
-            return try body(bytes.span.extracting(line))
+            try body(bytes.span.extracting(line))
+            return true
         }
     }
 
-    private func tooLong() -> Failure {
-        Failure(TextInputError(.invalidInput, "the line is longer than \(Self.maximumLength) bytes"))
+    private static var tooLong: TextInputError {
+        TextInputError(.invalidInput, "the line is longer than \(maximumLength) bytes")
     }
 
     private mutating func endOfLine() -> Int? {

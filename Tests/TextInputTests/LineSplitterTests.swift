@@ -3,17 +3,23 @@ import TextInput
 
 @Suite(.timeLimit(.minutes(1)))
 struct LineSplitterTests {
+    private func next(_ splitter: inout LineSplitter, _ lines: inout [String]) throws(TextInputError) -> Bool {
+        try splitter.next { (line) throws(TextInputError) in
+            lines.append(line.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) })
+        }
+    }
+
     /// All lines of a text that comes in chunks of `size` bytes.
     private func lines(_ text: String, chunk size: Int) throws -> [String] {
-        var splitter = LineSplitter<TextInputError>()
+        var splitter = LineSplitter()
         var lines: [String] = []
         let bytes = Array(text.utf8)
         for start in stride(from: 0, to: bytes.count, by: size) {
             splitter.append(bytes.span.extracting(start..<min(bytes.count, start + size)))
-            while let line = try splitter.next({ lineText($0) }) { lines.append(line) }
+            while try next(&splitter, &lines) {}
         }
         splitter.finish()
-        while let line = try splitter.next({ lineText($0) }) { lines.append(line) }
+        while try next(&splitter, &lines) {}
         #expect(splitter.lineNumber == lines.count)
         return lines
     }
@@ -25,7 +31,7 @@ struct LineSplitterTests {
     }
 
     @Test(arguments: [1000, 1 << 16, 1 << 22]) func aLineThatIsTooLongIsSkippedAndCounted(size: Int) throws {
-        var splitter = LineSplitter<TextInputError>()
+        var splitter = LineSplitter()
         let long = [UInt8](repeating: UInt8(ascii: "7"), count: 3 << 20)
         let bytes = Array("a\n".utf8) + long + Array("\nb\n".utf8)
         var found: [String] = []
@@ -34,11 +40,7 @@ struct LineSplitterTests {
             var isMore = true
             while isMore {
                 do throws(TextInputError) {
-                    if let line = try splitter.next({ lineText($0) }) {
-                        found.append(line)
-                    } else {
-                        isMore = false
-                    }
+                    isMore = try next(&splitter, &found)
                 } catch {
                     found.append("line \(splitter.lineNumber): \(error.code.rawValue)")
                 }
@@ -47,9 +49,4 @@ struct LineSplitterTests {
         #expect(found == ["a", "line 2: invalidInput", "b"])
         #expect(splitter.lineNumber == 3)
     }
-}
-
-/// A line's bytes as text.
-private func lineText(_ line: Span<UInt8>) -> String {
-    line.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
 }
