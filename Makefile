@@ -12,6 +12,7 @@ RELEASE = $(SWIFT) build -c release --static-swift-stdlib $(CHECKS)
 run: setup
 	$(RELEASE) --product sensor-publisher
 	$(RELEASE) --product recorder
+	$(RELEASE) --product step-counter
 	@Scripts/run "$$($(SWIFT) build -c release --show-bin-path)"
 
 # What computes comes first and the real programs last: each would keep the others from their processor.
@@ -19,9 +20,9 @@ COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextIn
 test: setup
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(SWIFT) test --skip-build --filter '^($(COMPUTING))\.'
-	$(SWIFT) test --skip-build --filter '^LogManagerTests\.'
+	$(SWIFT) test --skip-build --filter '^(LogManagerTests|StepCounterTests)\.'
 	$(SWIFT) test --skip-build --filter '^RecorderTests\.'
-	$(SWIFT) test --skip-build --skip '^($(COMPUTING)|LogManagerTests|RecorderTests|SystemTests)\.'
+	$(SWIFT) test --skip-build --skip '^($(COMPUTING)|LogManagerTests|StepCounterTests|RecorderTests|SystemTests)\.'
 	$(SWIFT) test --skip-build --filter '^SystemTests\.'
 
 # Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.

@@ -4,7 +4,7 @@ import Testing
 @testable import CrashLab
 
 /// What the rules of `DiskModel` say of small cases.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DiskModelTests {
     private static let root = "/data"
 

@@ -4,7 +4,7 @@ import Testing
 @testable import CrashLab
 
 /// What the oracle of custody says of what is left of four files, `a` the oldest, of 10 bytes each.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct InventoryTests {
     private static let names = ["a", "b", "c", "d"]
 

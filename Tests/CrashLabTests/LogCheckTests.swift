@@ -4,7 +4,7 @@ import Testing
 @testable import CrashLab
 
 /// What the oracle says of small logs.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LogCheckTests {
     /// The time at which uptimes are 0, in seconds since 1970.
     private static let origin = 1_000_000.0

@@ -3,7 +3,7 @@ import Testing
 @testable import CrashLab
 
 /// The laboratory's own parsers.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StrictJSONTests {
     @Test func aLogIsRead() throws {
         let text = """

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Messages
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ByteBufferTests {
     @Test func whatIsAppendedStandsInOrder() {
         var buffer = ByteBuffer(capacity: 0)

@@ -1,7 +1,7 @@
 import Messages
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DecimalParserTests {
     static func parse(_ text: String) -> Double? {
         Array(text.utf8).withUnsafeBytes { DecimalParser.parse($0) }

@@ -4,7 +4,7 @@ import Testing
 
 /// Every message has a file in `Golden` with its bytes. A file that no longer matches is a break of the wire: make a new
 /// version of the message instead of changing the file.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct GoldenTests {
     private static let clock = ClockReading(
         uptime: 1234.5, date: WallTime(nanosecondsSince1970: 1_795_219_200_123_456_000))

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Messages
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct JSONScannerTests {
     static func isValid(_ text: some Collection<UInt8>) -> Bool {
         Array(text).withUnsafeBytes { JSONScanner.isValid($0) }

@@ -2,7 +2,7 @@ import Messages
 import Testing
 
 /// The cases of the ancestors' recorder configuration, by their numbers in SEEDS. Ours: it is the request to start.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RecordingStartTests {
     @Test func case37WhatIsGivenIsReadBack() throws {
         let text = #"""

@@ -1,7 +1,7 @@
 import Messages
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SampleBatchEncoderTests {
     static func encode(_ batch: SampleBatch, rows: [[Double]]) -> String {
         let encoder = SampleBatchEncoder(

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Messages
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SampleBatchTests {
     static let golden =
         #"{"clock":{"date":"2026-11-21T05:25:01.123456Z","uptime":12.5},"count":2,"device":"left-wrist","#

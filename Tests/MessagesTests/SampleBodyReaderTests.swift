@@ -2,7 +2,7 @@ import Messages
 import Testing
 
 /// What a reader finds is what `SampleBody` finds, whatever it read before.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SampleBodyReaderTests {
     private static let parts: [any Sendable & KeyPath<SampleBody, Range<Int>>] = [
         \.source, \.device, \.stream, \.epoch, \.fields, \.clock,

@@ -1,7 +1,7 @@
 import Messages
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SampleBodyTests {
     /// What a body says, decoded.
     struct Contents: Equatable {

@@ -1,7 +1,7 @@
 import Messages
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SampleRowsTests {
     /// The texts of all values.
     static func tokens(_ text: String, columns: Int) throws -> [[String]] {

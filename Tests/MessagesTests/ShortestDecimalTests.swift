@@ -2,7 +2,7 @@ import FoundationEssentials
 import Messages
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShortestDecimalTests {
     /// What the text must be.
     static func expected(_ number: Double) -> String {

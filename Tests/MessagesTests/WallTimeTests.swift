@@ -3,7 +3,7 @@ import Glibc
 import Messages
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct WallTimeTests {
     static let time = WallTime(nanosecondsSince1970: 1_795_238_701_123_456_789)
 

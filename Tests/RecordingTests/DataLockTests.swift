@@ -4,7 +4,7 @@ import Recording
 import SystemPackage
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DataLockTests {
     @Test func aSecondOneIsRefusedUntilTheFirstIsGone() throws {
         try withTemporaryDirectory { data in

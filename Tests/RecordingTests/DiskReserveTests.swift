@@ -3,7 +3,7 @@ import Recording
 import SystemPackage
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DiskReserveTests {
     @Test func theRoomIsTakenAndGivenBack() throws {
         try withTemporaryDirectory { data in

@@ -2,7 +2,7 @@ import Messages
 import Recording
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FinishedNameTests {
     private let log = LogName("phone_gyro")
 

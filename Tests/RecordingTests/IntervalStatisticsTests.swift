@@ -4,7 +4,7 @@ import Recording
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct IntervalStatisticsTests {
     /// The same, the plain way: all intervals kept and sorted.
     private struct Reference {

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct JournalTests {
     private func entry(_ number: Int, _ kind: JournalEntry.Kind = .commit, epoch: String = "E1") throws -> JournalEntry
     {

@@ -3,7 +3,7 @@ import Messages
 import Recording
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LogNameTests {
     @Test(arguments: [
         ("walk.outbound rest", "walk_outbound_rest"),

@@ -7,7 +7,7 @@ import Testing
 ///
 /// Ours: a record read from a log, whatever its format, has the digits and texts that stand there, and nothing where
 /// nothing stands. Written is what a publisher sends: its digits are copied.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LogRecordAcceptanceTests {
     /// Ours: a marker that we write has whole nanoseconds; one with the ancestors' digits is read as it stands.
     @Test(arguments: LogFormat.allCases)

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LogScannerTests {
     /// A log with every kind of record, its bytes, and the ends of its records.
     private func withLog(

@@ -8,7 +8,7 @@ import Testing
 /// The cases of the ancestors' logger, by their numbers in SEEDS.
 ///
 /// 4 needs the programs (SystemTests); 1, 9, 10 and 11 are decisions of the recorder (RecorderTests).
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LoggerAcceptanceTests {
     /// Ours: an object is a sample with its step and times.
     @Test func case2AFinishedFileHasTheObject() throws {

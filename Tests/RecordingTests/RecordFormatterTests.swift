@@ -4,7 +4,7 @@ import Recording
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RecordFormatterTests {
     private let fields = ["uptime", "x", "y", "z"]
     private let timeline = SessionTimeline(task: "Task", step: "step1")

@@ -2,7 +2,7 @@ import Recording
 import SystemPackage
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RecordingErrorTests {
     @Test(arguments: [
         (Errno.noSpace, RecordingError.Code.noSpace), (.diskQuotaExceeded, .noSpace),

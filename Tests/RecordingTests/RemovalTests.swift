@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Finished files that log-manager removed: while a session is recorded, between a crash and the restart, afterwards.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RemovalTests {
     /// Records four files: a pause and a gap in the first two, another epoch in the third, and the one being written.
     private func record(_ log: RecordedLog) throws {

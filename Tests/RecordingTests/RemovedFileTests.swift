@@ -5,7 +5,7 @@ import Recording
 import SystemPackage
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RemovedFileTests {
     private func file(_ number: Int, uploaded: Bool = false) throws -> RemovedFile {
         let date = try WallTime(iso8601: "2026-11-21T02:55:01Z")

@@ -8,7 +8,7 @@ import Testing
 /// The cases of the ancestors' sample log, by their numbers in SEEDS: a marker, two samples, a marker, a sample.
 ///
 /// Ours: a sample's text is its sensor type, in place of the ancestors' label.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SampleLogAcceptanceTests {
     private static let date = "2017-10-16T22:28:09.000-07:00"
     private static let items = [

@@ -2,7 +2,7 @@ import Messages
 import Recording
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionIdentifierTests {
     @Test(arguments: ["a", "walk-1_B.2", "...", "-", ".hidden", String(repeating: "x", count: 128)])
     func namesThatDo(text: String) throws {

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionRecoveryTests {
     /// All that a recovery says, and what it made of the directory.
     private struct Outcome: Equatable {

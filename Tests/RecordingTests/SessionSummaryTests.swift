@@ -4,7 +4,7 @@ import Recording
 import SystemPackage
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionSummaryTests {
     private func withLog(_ body: (RecordedLog) throws -> Void) throws {
         try withRecordedLog(2) { log in

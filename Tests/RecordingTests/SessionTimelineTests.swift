@@ -1,7 +1,7 @@
 import Recording
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionTimelineTests {
     @Test(arguments: [
         ("Task", "step1", "Task/step1"), ("Task", "", "Task"), ("", "step1", "step1"), ("", "", ""),

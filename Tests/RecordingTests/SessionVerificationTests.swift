@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionVerificationTests {
     /// Lends a session of two files, with a pause and two epochs.
     private func withLog(_ kind: Int, hasGap: Bool = false, _ body: (RecordedLog) throws -> Void) throws {

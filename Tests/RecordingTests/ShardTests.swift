@@ -4,7 +4,7 @@ import Recording
 import SystemPackage
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShardTests {
     @Test func aShardIsAPartOfAWhole() throws {
         let shard = try #require(Shard("2/3"))

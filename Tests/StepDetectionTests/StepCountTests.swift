@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TextInput
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StepCountTests {
     /// A file of its own that is gone afterwards.
     private func withFile<Result>(

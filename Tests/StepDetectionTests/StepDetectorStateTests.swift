@@ -2,7 +2,7 @@ import StepDetection
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StepDetectorStateTests {
     private let settings = StepDetectorSettings(perG: 1)
 

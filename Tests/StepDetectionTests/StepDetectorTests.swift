@@ -2,7 +2,7 @@ import StepDetection
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StepDetectorTests {
     @Test(arguments: [12.5, 25, 50, 100, 200, 400], [1.3, 1.8, 2.3])
     func itCountsAWalkAtAnyRate(rate: Double, cadence: Double) {

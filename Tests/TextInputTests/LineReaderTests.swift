@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TextInput
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LineReaderTests {
     /// An error of who reads.
     private enum Mistake: TextInputFailure, Equatable {

@@ -1,7 +1,7 @@
 import Testing
 import TextInput
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LineSplitterTests {
     private func next(_ splitter: inout LineSplitter, _ lines: inout [String]) throws(TextInputError) -> Bool {
         try splitter.next { (line) throws(TextInputError) in
