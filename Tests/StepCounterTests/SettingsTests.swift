@@ -1,3 +1,4 @@
+import Messages
 import ServiceKit
 import StepDetection
 import TestSupport

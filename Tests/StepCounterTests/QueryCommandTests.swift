@@ -1,0 +1,58 @@
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import StepCounter
+
+/// `step-counter query`, as a person uses it.
+@Suite(.timeLimit(.minutes(2)))
+struct QueryCommandTests {
+    private func query(_ arguments: [String]) async throws -> (output: String, errors: String, end: ProgramEnd) {
+        try await ProgramUnderTest.run("step-counter", arguments: ["query"] + arguments) { program in
+            let end = try await program.end()
+            return (program.standardOutput, program.standardError, end)
+        }
+    }
+
+    @Test func aRunningProgramIsAsked() async throws {
+        try await withTemporaryDirectory { data in
+            let hour = WallTime(seconds: (WallTime.now.seconds / 3600).rounded(.down) * 3600)
+            let ago = { (minutes: Double) in WallTime(seconds: hour.seconds - 60 * minutes) }
+            do {
+                let history = try StepHistory(in: data)
+                try history.commit(StepCommit(steps: ["phone": [61, 60, 59, 1].map(ago)]))
+            }
+            let counter = ["--data", data.string, "--subscribe", "tcp://127.0.0.1:1"] + ProgramUnderTest.anyPorts
+            try await ProgramUnderTest.run("step-counter", arguments: counter) { program in
+                let reply = try await program.ready().reply
+                let range = ["--reply", reply, "--device", "phone", "--from", ago(120).utcText, "--to", hour.utcText]
+                let text = try await query(range)
+                #expect(text.end == .exited(0), "\(text.errors)")
+                let lines = text.output.split(separator: "\n")
+                #expect(lines.count == 3)
+                #expect(lines[1].hasSuffix("      4"))
+                #expect(lines[2] == "nothing is known of the time before \(ago(61).utcText)")
+                let csv = try await query(range + ["--interval", "1h", "--format", "csv"])
+                #expect(
+                    csv.output == """
+                        from,to,steps
+                        \(ago(120).utcText),\(ago(60).utcText),1
+                        \(ago(60).utcText),\(hour.utcText),3
+
+                        """)
+                let json = try await query(range + ["--format", "json"])
+                let answer = try WireCoding.decode(StepsQuery.Reply.self, from: json.output.utf8)
+                #expect(answer.numberOfSteps == 4 && answer.bins == nil)
+                let reversed = try await query([
+                    "--reply", reply, "--device", "phone", "--from", hour.utcText, "--to", ago(1).utcText,
+                ])
+                #expect(reversed.end == .exited(69))
+                #expect(reversed.errors.contains("Exchange from and to."))
+                let mistyped = try await query(["--device", "phone", "--from", "yesterday"])
+                #expect(mistyped.end == .exited(64))
+                #expect(mistyped.errors.contains("is no date and time with a zone"))
+            }
+        }
+    }
+}
