@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Messages
 import SensorPublisher
 import TestSupport
 import Testing
