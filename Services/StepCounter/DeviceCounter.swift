@@ -2,10 +2,10 @@ import MessageBus
 import Messages
 import StepDetection
 
-/// Counts the steps of a device in one of its streams: puts the batches in order, and lets a detector hear their samples.
+/// Counts the steps of a device in one of its streams: puts the batches in order, and has a `StepFinder` hear them.
 ///
-/// Counts one run of the publisher, an epoch, at a time; with a new one the detector begins anew. What it finds waits until
-/// `takeFound()`. Confined to the engine's thread.
+/// Counts one run of the publisher, an epoch, at a time; with a new one the detector begins anew. Confined to the engine's
+/// thread.
 final class DeviceCounter {
     /// What a batch or a description led to.
     enum Outcome {
@@ -15,17 +15,7 @@ final class DeviceCounter {
         case recover
     }
 
-    /// What was found since it was asked last.
-    struct Found {
-        /// Steps in the order of their times: on the device's clock, and on `MonotonicClock` in nanoseconds.
-        var steps: [(date: WallTime, instant: Int64)] = []
-        /// Where bouts of walking began and ended.
-        var bouts: [(change: StepEvent.Change, date: WallTime, start: WallTime)] = []
-        /// Samples that could not be had. They are no loss where they were taken before anybody counted.
-        var gaps: [(gap: Gap, isLoss: Bool)] = []
-    }
-
-    /// Each start of the publisher is one; those that are remembered are known when another publisher is behind them.
+    /// So many starts of the publisher are remembered, to know another publisher of the same stream by.
     private static let rememberedEpochs = 64
 
     let name: StreamName
@@ -40,40 +30,31 @@ final class DeviceCounter {
     /// Bytes that wait here, as the engine knows.
     var accountedBytes = 0
 
-    /// Where missing samples can be asked for.
-    private(set) var replay: String
     /// When the publisher described the stream last, on `MonotonicClock`.
     private(set) var heard: Int64
     /// When another publisher was heard that has a stream of this name, on `MonotonicClock`.
     private(set) var heardOther: Int64?
     /// The device's clocks, as they were said last.
     private(set) var clock: ClockReading
-    /// When the present bout of walking began.
-    private(set) var boutStart: WallTime?
+    /// Where missing samples can be asked for.
+    private(set) var replay: String
     private(set) var intake = StreamIntake(maximumHeldBytes: .max)
-    private(set) var samplesTaken = 0
-    private(set) var hasFound = false
+    private(set) var finder: StepFinder
+    /// What was wrong with the last samples that could not be read.
+    private(set) var lastFault: MessageError?
 
     private var epoch: String
     /// The epoch as it stands in a body.
     private var token: [UInt8]
     private var pastEpochs: [String] = []
-    private var layout: AccelerationLayout
-    /// The names of the columns as they stood in the last body: compared before anything is decoded.
-    private var fieldsToken: [UInt8] = []
-    private var detector: StepDetector
-    /// What samples before this one bring about is in the history.
-    private var counted: Int
-    /// Whether no sample of a stream came yet that nobody counted before.
+    /// Samples that could not be had.
+    private var gaps: [(gap: Gap, isLoss: Bool)] = []
+    /// Whether no sample came yet of a stream that nobody counted before: what is missing then is no loss.
     private var isJoining: Bool
     /// What must be added to the publisher's uptime to get an instant of `MonotonicClock`, in nanoseconds.
     private var offset: Int64
-    private var lastStep: WallTime?
-    private var found = Found()
-    /// Of the batch that is being counted, with whether they are not in the history.
-    private var events: [(event: WalkingEvent, isNew: Bool)] = []
-    /// How far the detector was that is stored.
-    private var snapshotNext = -1
+    /// How far the detector was that is stored; nil where none of this epoch is.
+    private var snapshotNext: Int?
 
     /// Begins to count a stream, or goes on with it.
     /// - Parameters:
@@ -90,47 +71,47 @@ final class DeviceCounter {
         epoch = description.epoch
         token = Self.token(of: description.epoch)
         offset = Self.offset(description.clock, at: now)
-        self.layout = layout
-        detector = StepDetector(settings)
-        counted = isLate ? description.nextSequence : 0
         isJoining = stored == nil
-        var first = counted
-        if let stored, stored.epoch == description.epoch {
-            counted = stored.next
-            first = stored.next
-            if let snapshot = stored.snapshot, snapshot.settings == settings,
-                let detector = StepDetector(state: snapshot.state, settings)
-            {
-                self.detector = detector
-                boutStart = snapshot.boutStart
-                first = snapshot.next
-                snapshotNext = first
+        guard let stored, stored.epoch == description.epoch else {
+            finder = StepFinder(layout, settings)
+            intake.start(epoch: epoch, at: isLate ? description.nextSequence : 0)
+            if let stored {
+                // It may have sampled on after that; nobody can say how much.
+                note(Gap(epoch: stored.epoch, from: stored.next, count: 0, reason: .epochEnded))
             }
-        } else if let stored {
-            // It may have sampled on after that; nobody can say how much.
-            note(Gap(epoch: stored.epoch, from: stored.next, count: 0, reason: .epochEnded))
+            return
         }
-        intake.start(epoch: epoch, at: first)
+        if let snapshot = stored.snapshot,
+            let finder = StepFinder(snapshot, layout, settings, firstNew: stored.next)
+        {
+            self.finder = finder
+            snapshotNext = snapshot.next
+            intake.start(epoch: epoch, at: snapshot.next)
+        } else {
+            finder = StepFinder(layout, settings)
+            intake.start(epoch: epoch, at: stored.next)
+        }
     }
 
-    /// Steps a second while walking, else nil.
-    var cadence: Double? { detector.cadence }
+    // MARK: What was found
 
-    /// What was found since this was asked last.
-    func takeFound() -> Found {
+    /// Whether there is something to be told.
+    var hasFound: Bool { !finder.found.isEmpty || !gaps.isEmpty }
+
+    /// What was found since this was asked last, and samples that could not be had meanwhile.
+    func takeFound() -> (found: StepFinder.Found, gaps: [(gap: Gap, isLoss: Bool)]) {
         defer {
-            found = Found()
-            hasFound = false
+            finder.found = StepFinder.Found()
+            gaps = []
         }
-        return found
+        if !finder.found.steps.isEmpty { hasNewSteps = true }
+        return (finder.found, gaps)
     }
-
-    // MARK: What is stored
 
     private var next: Int { intake.next(of: epoch) ?? 0 }
 
     /// Whether a detector of this epoch is stored, or about to be.
-    var hasSnapshot: Bool { snapshotNext >= 0 }
+    var hasSnapshot: Bool { snapshotNext != nil }
 
     /// Whether the detector heard samples since the last snapshot.
     var isSnapshotDue: Bool { next != snapshotNext }
@@ -138,18 +119,18 @@ final class DeviceCounter {
     /// How far the stream is counted.
     /// - Parameter isWithSnapshot: with all that the detector knows.
     func position(isWithSnapshot: Bool) -> StreamPosition {
-        var position = StreamPosition(epoch: epoch, next: max(next, counted))
+        // While it hears again what is stored already, its steps are further than it is.
+        var position = StreamPosition(epoch: epoch, next: max(next, finder.firstNew))
         if isWithSnapshot {
             snapshotNext = next
-            position.snapshot = DetectorSnapshot(
-                next: next, state: detector.state, settings: detector.settings, boutStart: boutStart)
+            position.snapshot = finder.snapshot(before: next)
         }
         return position
     }
 
     /// Notes that the last position could not be stored.
     func noteUnstored() {
-        snapshotNext = -1
+        snapshotNext = nil
         hasNewSteps = true
     }
 
@@ -164,14 +145,10 @@ final class DeviceCounter {
                 heardOther = now
                 return .nothing
             }
-            leaveEpoch()
-            begin(description, settings)
-            self.layout = layout
-            fieldsToken = []
-        } else if settings != detector.settings {
-            endBout()
-            detector = StepDetector(settings)
-            snapshotNext = -1
+            begin(description.epoch, layout, settings)
+        } else if settings != finder.settings {
+            finder.restart(settings)
+            snapshotNext = nil
         }
         heard = now
         replay = description.replay
@@ -187,20 +164,21 @@ final class DeviceCounter {
     /// - Throws: what can't be read, with nothing changed.
     func take(_ batch: ReceivedBatch, canHold: Bool) throws(MessageError) -> Outcome {
         guard isOfEpoch(batch) else { return .nothing }
-        try check(batch)
-        let body = batch.body
-        switch intake.admit(epoch: epoch, sequence: body.sequence, count: body.count) {
-        case .take(let rows):
-            count(rows, of: batch)
-            return .nothing
-        case .duplicate, .late:
-            return .nothing
-        case .wait:
-            if canHold { _ = intake.hold(StreamIntake.HeldBatch(batch, epoch: epoch)) }
-            return .nothing
-        case .gap:
-            if canHold { _ = intake.hold(StreamIntake.HeldBatch(batch, epoch: epoch)) }
-            return .recover
+        try finder.check(batch)
+        let admission = intake.admit(epoch: epoch, sequence: batch.body.sequence, count: batch.body.count)
+        switch admission {
+        case .take(let rows): count(rows, of: batch)
+        case .duplicate, .late: break
+        case .wait, .gap: if canHold { _ = intake.hold(StreamIntake.HeldBatch(batch, epoch: epoch)) }
+        }
+        return admission == .gap ? .recover : .nothing
+    }
+
+    private func count(_ rows: Range<Int>, of batch: ReceivedBatch) {
+        isJoining = false
+        if let (unread, fault) = finder.hear(rows, of: batch, clock: clock, offset: offset) {
+            // The publisher would send the same again, so asking for it would not help.
+            noteUnreadable(unread, from: batch.body.sequence, fault)
         }
     }
 
@@ -221,7 +199,8 @@ final class DeviceCounter {
             try? ReceivedBatch.forEach(inReplay: frames) { batch in
                 try takeReplayed(batch, missingBefore: reason)
                 reason = nil
-            } unreadable: { _ in
+            } unreadable: { fault in
+                lastFault = fault
                 reason = .malformed
             }
         }
@@ -242,7 +221,7 @@ final class DeviceCounter {
     }
 
     private func takeReplayed(_ batch: ReceivedBatch, missingBefore reason: Gap.Reason?) throws(MessageError) {
-        try check(batch)
+        try finder.check(batch)
         let body = batch.body
         guard isOfEpoch(batch), SampleBody.string(at: body.device, in: batch.frame) == name.device,
             SampleBody.string(at: body.stream, in: batch.frame) == name.stream
@@ -258,10 +237,12 @@ final class DeviceCounter {
             switch intake.admit(epoch: held.epoch, sequence: held.sequence, count: held.count) {
             case .take(let rows):
                 do {
-                    try held.withBatch { count(rows, of: $0) }
+                    try held.withBatch { batch in
+                        try finder.check(batch)
+                        count(rows, of: batch)
+                    }
                 } catch {
-                    // It was read when it was held.
-                    note(gap(rows, from: held.sequence))
+                    noteUnreadable(rows, from: held.sequence, error as? MessageError)
                 }
             case .duplicate, .late:
                 break
@@ -274,33 +255,24 @@ final class DeviceCounter {
 
     // MARK: Epochs
 
-    private func leaveEpoch() {
+    /// Leaves the epoch, with what can't be had of it any more, for another one.
+    private func begin(_ epoch: String, _ layout: AccelerationLayout, _ settings: StepDetectorSettings) {
         while intake.recovery != nil {
             note(intake.giveUp(reason: .epochEnded))
             goOn()
         }
-        endBout()
+        finder.endBout()
         if pastEpochs.count == Self.rememberedEpochs { pastEpochs.removeFirst() }
-        pastEpochs.append(epoch)
-    }
+        pastEpochs.append(self.epoch)
 
-    private func begin(_ description: StreamDescription, _ settings: StepDetectorSettings) {
-        epoch = description.epoch
+        self.epoch = epoch
         token = Self.token(of: epoch)
         intake = StreamIntake(maximumHeldBytes: .max)
         intake.start(epoch: epoch, at: 0)
-        detector = StepDetector(settings)
-        counted = 0
-        snapshotNext = -1
-    }
-
-    /// The detector will say nothing more of the present bout.
-    private func endBout() {
-        if let start = boutStart {
-            found.bouts.append((.pause, lastStep ?? start, start))
-            hasFound = true
-        }
-        boutStart = nil
+        let found = finder.found
+        finder = StepFinder(layout, settings)
+        finder.found = found
+        snapshotNext = nil
     }
 
     private func isOfEpoch(_ batch: ReceivedBatch) -> Bool {
@@ -317,69 +289,16 @@ final class DeviceCounter {
         now.addingClamped(-WallTime(seconds: clock.uptime).nanosecondsSince1970)
     }
 
-    // MARK: Counting
+    // MARK: Gaps
 
-    /// Refuses a batch that is not as long as it says, or not an acceleration, before anything is counted by what it says.
-    private func check(_ batch: ReceivedBatch) throws(MessageError) {
-        if !batch.hasFields(fieldsToken) {
-            layout = try AccelerationLayout(try batch.fields)
-            fieldsToken = Array(batch.frame[batch.body.fields])
-        }
-        try batch.check { () throws(MessageError) in layout.columns }
-    }
-
-    /// Lets the detector hear samples that are new and in order.
-    private func count(_ rows: Range<Int>, of batch: ReceivedBatch) {
-        let first = batch.body.sequence
-        isJoining = false
-        var end = rows.lowerBound
-        do {
-            try layout.forEach(rows, of: batch) { row, sample in
-                let isNew = first + row >= counted
-                detector.add(time: sample.x, x: sample.y, y: sample.z, z: sample.w) { events.append(($0, isNew)) }
-                end = row + 1
-            }
-        } catch {
-            // The publisher would send the same again, so asking for it would not help.
-            note(gap(end..<rows.upperBound, from: first))
-        }
-        samplesTaken += end - rows.lowerBound
-        guard !events.isEmpty else { return }
-        let clock = (try? SampleBody.clock(at: batch.body.clock, in: batch.frame)) ?? clock
-        for (event, isNew) in events { note(event, clock, isNew: isNew) }
-        events.removeAll(keepingCapacity: true)
-    }
-
-    private func note(_ event: WalkingEvent, _ clock: ClockReading, isNew: Bool) {
-        switch event {
-        case .began(let time):
-            let date = clock.date(atUptime: time)
-            boutStart = date
-            if isNew { found.bouts.append((.resume, date, date)) }
-        case .step(let step):
-            let date = clock.date(atUptime: step.time)
-            lastStep = date
-            if isNew {
-                let instant = offset.addingClamped(WallTime(seconds: step.time).nanosecondsSince1970)
-                found.steps.append((date, instant))
-                hasNewSteps = true
-            }
-        case .ended(let time):
-            let date = clock.date(atUptime: time)
-            if isNew { found.bouts.append((.pause, date, boutStart ?? date)) }
-            boutStart = nil
-        }
-        if isNew { hasFound = true }
-    }
-
-    private func gap(_ rows: Range<Int>, from sequence: Int) -> Gap {
-        Gap(epoch: epoch, from: sequence + rows.lowerBound, count: rows.count, reason: .malformed)
+    private func noteUnreadable(_ rows: Range<Int>, from sequence: Int, _ fault: MessageError?) {
+        lastFault = fault
+        note(Gap(epoch: epoch, from: sequence + rows.lowerBound, count: rows.count, reason: .malformed))
     }
 
     private func note(_ gap: Gap?) {
         guard var gap else { return }
         gap.date = .now
-        found.gaps.append((gap, !isJoining))
-        hasFound = true
+        gaps.append((gap, !isJoining))
     }
 }

@@ -11,8 +11,8 @@ extension StepEngine {
 
     /// Tells everybody what a counter found.
     func announce(_ counter: DeviceCounter) {
-        let found = counter.takeFound()
-        for (gap, isLoss) in found.gaps { announce(gap, isLoss: isLoss, of: counter) }
+        let (found, gaps) = counter.takeFound()
+        for (gap, isLoss) in gaps { announce(gap, isLoss: isLoss, of: counter) }
         for bout in found.bouts {
             publish(bout.change, of: counter, at: bout.date) { $0.boutStart = bout.start }
         }
@@ -27,8 +27,8 @@ extension StepEngine {
                 event.subscription = subscription.id
                 event.startDate = subscription.startDate
                 event.numberOfSteps = subscription.numberOfSteps
-                event.cadence = counter.cadence
-                event.boutStart = counter.boutStart
+                event.cadence = counter.finder.cadence
+                event.boutStart = counter.finder.boutStart
                 event.distance = strideLength.map { Double(subscription.numberOfSteps) * $0 / 2 }
             }
         }
@@ -45,10 +45,11 @@ extension StepEngine {
     }
 
     private func announce(_ gap: Gap, isLoss: Bool, of counter: DeviceCounter) {
-        let metadata: Logger.Metadata = [
+        var metadata: Logger.Metadata = [
             "stream": "\(counter.name)", "from": "\(gap.from)", "count": "\(gap.count)",
             "reason": "\(gap.reason.rawValue)",
         ]
+        if gap.reason == .malformed, let fault = counter.lastFault { metadata[LogKey.error] = "\(fault)" }
         if isLoss {
             logger.error("samples lost", metadata: metadata)
             samplesLost = samplesLost.addingClamped(gap.count)

@@ -9,7 +9,7 @@ import ZeroMQ
 @testable import StepCounter
 
 /// Counting live: what is missing, what begins anew, what can't be counted, and what is kept meanwhile.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct CountingTests {
     private func run(
         _ publishers: WalkingPublisher..., options: [String: String] = [:],
@@ -217,6 +217,8 @@ struct CountingTests {
             let totals = counter.totals(subscription)
             #expect(totals == totals.sorted() && Set(totals).count == totals.count)
             #expect(try await counter.stop(subscription) == expected)
+            publisher.set { $0.ahead = 3_600 }
+            try await eventually("health to tell") { reasons(counter).contains("the clock of phone is 3600 s ahead") }
         }
     }
 
@@ -256,6 +258,29 @@ struct CountingTests {
             try await eventually("health to tell") { reasons(counter).contains("name with --stream") }
             try one.walk(seconds: 20)
             try await counter.counts(one.expectedSteps().count)
+        }
+    }
+
+    @Test func aDeviceThatChangesItsStreamIsNotCountedTwice() async throws {
+        let old = try await WalkingPublisher()
+        let new = try await WalkingPublisher(stream: "raw")
+        for publisher in [old, new] { try publisher.walk(seconds: 20) }
+        let options = ["stream": "accelerometer,raw"]
+        try await withTemporaryDirectory { data in
+            let before = old.expectedSteps().count
+            try await StepCounterUnderTest.whileRunning([old]) {
+                try await StepCounterUnderTest.run(in: data, listeningTo: [old], options: options) { counter in
+                    try await counter.counts(before)
+                }
+            }
+            // The other one may be back any moment; then it is given up, and the new one is counted from there on.
+            try await StepCounterUnderTest.whileRunning([new]) {
+                try await StepCounterUnderTest.run(in: data, listeningTo: [new], options: options) { counter in
+                    try await counter.isCounting()
+                    try new.walk(seconds: 20)
+                    try await counter.counts(before + new.expectedSteps(from: 1_000).count)
+                }
+            }
         }
     }
 

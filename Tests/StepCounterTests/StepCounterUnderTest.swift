@@ -100,9 +100,10 @@ final class StepCounterUnderTest: Sendable {
             let subscriber = try await counter.subscriber()
             tasks.addTask { try? await counter.collect(from: subscriber) }
             try await withThrowingTaskGroup(of: Void.self) { service in
-                service.addTask { try await group.run() }
+                // Before anything can be found.
                 try await counter.join { try host.publisher.publish($0) }
-                try await withTimeLimit(.seconds(55), "the test") { try await body(counter) }
+                service.addTask { try await group.run() }
+                try await withTimeLimit(.seconds(150), "the test") { try await body(counter) }
                 switch end {
                 case .inOrder:
                     await group.triggerGracefulShutdown()
@@ -120,7 +121,7 @@ final class StepCounterUnderTest: Sendable {
 
     func send<Params: Request>(_ request: Params) async throws -> Params.Reply {
         try await RequestClient(context: context, thread: thread, endpoint: endpoints.reply)
-            .send(request, timeout: .seconds(20))
+            .send(request, timeout: .seconds(60))
     }
 
     /// The word of the reason for which a request is refused; nil if it is not.
@@ -151,7 +152,7 @@ final class StepCounterUnderTest: Sendable {
 
     /// Waits until everything that a publisher has sampled is counted.
     func counts(_ count: Int, of device: String = "phone") async throws {
-        try await eventually("\(count) steps of \(device)") {
+        try await eventually("\(count) steps of \(device)", within: .seconds(90)) {
             let steps = try await steps(device)
             guard steps <= count else { throw TestFailure("\(steps) steps of \(device), more than \(count)") }
             return steps == count

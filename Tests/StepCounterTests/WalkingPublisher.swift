@@ -14,6 +14,8 @@ final class WalkingPublisher: Sendable {
         var epochNumber = 0
         /// All samples of the epoch: the uptime, and three axes.
         var rows: [[Double]] = []
+        /// How many of them were published, or lost on their way: a description tells of no others.
+        var published = 0
         /// The first sample that is still kept.
         var firstKept = 0
         /// How long the present walk lasts.
@@ -22,6 +24,8 @@ final class WalkingPublisher: Sendable {
         var fields = ["uptime", "x", "y", "z"]
         /// What the wall clock is ahead of the true one, in seconds.
         var ahead = 0.0
+        /// How many samples an answer brings at most.
+        var replySize = 1_000
         var replay: Replay?
         var replaysAsked = 0
     }
@@ -126,6 +130,7 @@ final class WalkingPublisher: Sendable {
             return first..<state.rows.count
         }
         if !isLost { try publish(range, batch: batch) }
+        state.withLock { $0.published = range.upperBound }
     }
 
     /// Publishes samples, again perhaps.
@@ -143,6 +148,7 @@ final class WalkingPublisher: Sendable {
         state.withLock { state in
             state.epochNumber += 1
             state.rows = []
+            state.published = 0
             state.firstKept = 0
             state.walked = 0
         }
@@ -162,15 +168,15 @@ final class WalkingPublisher: Sendable {
 
     // MARK: What it answers
 
-    /// As a publisher should, a second at a time.
+    /// As a publisher should.
     func answer(_ request: SamplesReplay) throws -> (SamplesReplay.Reply, [[UInt8]]) {
         let description = description
         guard request.epoch == description.epoch else { throw RequestError(.unknownEpoch, "it started anew") }
-        let kept = state.withLock { $0.firstKept..<$0.rows.count }
-        let wanted = kept.clamped(to: request.from..<request.from + min(request.count, 1 << 40)).prefix(50)
+        let (kept, size) = state.withLock { ($0.firstKept..<$0.rows.count, $0.replySize) }
+        let wanted = kept.clamped(to: request.from..<request.from + min(request.count, 1 << 40)).prefix(size)
         var frames: [[UInt8]] = []
-        for start in stride(from: wanted.startIndex, to: wanted.endIndex, by: 10) {
-            let (body, packed) = batch(start..<min(start + 10, wanted.endIndex))
+        for start in stride(from: wanted.startIndex, to: wanted.endIndex, by: 50) {
+            let (body, packed) = batch(start..<min(start + 50, wanted.endIndex))
             frames.append(body)
             if let packed { frames.append(packed) }
         }
@@ -188,7 +194,7 @@ final class WalkingPublisher: Sendable {
         let state = state.withLock { $0 }
         return StreamDescription(
             source: "fake", sequence: 0, device: name.device, stream: name.stream, epoch: epoch(state), state: .running,
-            fields: state.fields, unit: state.unit, packed: isPacked, nextSequence: state.rows.count,
+            fields: state.fields, unit: state.unit, packed: isPacked, nextSequence: state.published,
             replay: replyEndpoint, clock: clock(state))
     }
 
