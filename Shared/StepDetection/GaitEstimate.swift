@@ -1,5 +1,7 @@
 /// What the last seconds say about walking.
 struct GaitEstimate: Hashable, Sendable {
+    /// The standard deviation of the magnitude in g.
+    var deviation = 0.0
     /// Steps a second.
     var cadence = 0.0
     /// How much the magnitude is like itself one stride before, −1 … 1.

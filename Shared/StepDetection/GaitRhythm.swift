@@ -3,9 +3,8 @@ import Glibc
 /// Finds the cadence in the last seconds of what was band-passed.
 ///
 /// Each cadence f from 0.6 to 3.4 steps a second is given a score; the best one wins. The score is a sum of
-/// - the correlation of the last 1.7 s with the 1.7 s one *stride*, 2/f, before. Not one step: at the wrist and in a trouser
-///   pocket one leg is felt more than the other, and the correlation at the step is near zero or negative.
-///   With a window of fixed length, every lag is judged by as many samples, and the newest 1.7 s decide at any lag;
+/// - the correlation of the last *stride*, 2/f, with the one before (`LagProducts`). Not of one step: at the wrist and in a
+///   trouser pocket one leg is felt more than the other, and the correlation at the step is near zero or negative;
 /// - 0.11 × the spectrum's amplitude at f, as a share of its maximum. A correlation has maxima at two and three strides too,
 ///   the spectrum has them at the step and its multiples: together they are unambiguous. The amplitude is the root of the
 ///   cosine transform of the correlation (Wiener–Khinchin; Blackman and Tukey, 1958);
@@ -16,20 +15,16 @@ import Glibc
 struct GaitRhythm: Sendable {
     /// Cells a second.
     static let rate = 25.0
-    /// Cells that are compared: 1.7 s.
-    static let overlap = 43
-    /// Lags that are looked at, in blocks of 8: up to 3.5 s, a stride at 0.6 steps a second.
-    static let lags = 88
-    /// Cells that are used at most.
-    static let history = overlap + lags
-    /// The fewest cells from which a rhythm is looked for: 3 s.
-    static let shortestHistory = 75
+
+    /// The cells of which a deviation is taken: 1.7 s, one stride and a half.
+    static let deviationCells = 42
 
     private static let cadences = 40
     private static let lowest = 0.6
     private static let highest = 3.4
-    /// Lags that make up the spectrum: 3 s, fading out.
-    private static let spectrumLags = 75
+    /// Lags that make up the spectrum: every other one up to 3 s, fading out.
+    private static let spectrumLags = 38
+    private static let lagStep = 2
     private static let spectrumWeight: Float = 0.11
     private static let priorWeight = 0.13
     private static let usualCadence = 1.8
@@ -54,105 +49,101 @@ struct GaitRhythm: Sendable {
     }
 
     /// For each lag a row of cosines, one for each cadence.
-    private static let cosines: [Float] = (0..<spectrumLags).flatMap { lag in
+    private static let cosines: [SIMD8<Float>] = (0..<spectrumLags).flatMap { lag in
         let weight = (lag == 0 ? 1 : 2) * (1 - Double(lag) / Double(spectrumLags))
-        return candidates.map { Float(weight * cos(2 * .pi * $0.cadence * Double(lag) / rate)) }
+        return (0..<(cadences / 8)).map { row in
+            var cosines = SIMD8<Float>()
+            for lane in 0..<8 {
+                let cadence = candidates[8 * row + lane].cadence
+                cosines[lane] = Float(weight * cos(2 * .pi * cadence * Double(lagStep * lag) / rate))
+            }
+            return cosines
+        }
     }
 
-    // The newest sample first, with room for a block more than is read; then the correlation, then the spectrum.
-    private static let correlationStart = history + 13
-    private static let spectrumStart = correlationStart + lags
-    private var scratch = [Float](repeating: 0, count: spectrumStart + cadences)
+    private var products = LagProducts()
+    /// The correlation at each lag, then the spectrum at each cadence.
+    private var scratch = [SIMD8<Float>](repeating: SIMD8(), count: (LagProducts.lags + cadences) / 8)
 
-    /// The estimate from all that a history holds.
-    mutating func estimate(_ history: History, following: Double?, width: Double) -> GaitEstimate? {
-        history.withLast(history.count) { estimate($0, following: following, width: width) }
+    /// Cells since the last estimate.
+    var cellsInBlock: Int { products.cellsInBlock }
+
+    mutating func removeAll() {
+        products.removeAll()
     }
 
-    /// The estimate from `cells`, oldest first: the signed root of the magnitude, and the axes.
+    /// Goes on from a history of which the last `cells` cells made no block yet.
+    mutating func restore(_ history: History, cells: Int) {
+        let phase = (cells - history.count) % LagProducts.block
+        products.removeAll(cellsInBlock: phase < 0 ? phase + LagProducts.block : phase)
+        for age in (0..<history.count).reversed() { _ = products.append(history[age: age].x) }
+    }
+
+    /// Takes the signed root of the magnitude.
     ///
-    /// - Parameter following: the cadence of a bout, from which the new one is at most `width` away, as a share.
+    /// - Returns: whether it is time for an estimate.
+    @inline(__always)
+    mutating func append(_ value: Float) -> Bool {
+        products.append(value)
+    }
+
+    /// The estimate from the last cells: the signed root of the magnitude, and the axes.
+    ///
+    /// - Parameters:
+    ///   - following: the cadence of a bout, from which the new one is at most `width` away, as a share.
+    ///   - least: the least deviation of the magnitude for which it is worth it, in g.
     /// - Returns: nil where nothing moves.
     mutating func estimate(
-        _ cells: UnsafeBufferPointer<SIMD4<Float>>, following: Double?, width: Double
+        _ history: History, following: Double?, width: Double, least: Double
     ) -> GaitEstimate? {
-        // The lags for which there are cells enough, one left over for the maximum between two cells.
-        let longest = min(Self.lags - 2, cells.count - Self.overlap - 1)
-        guard longest >= 2 * Int(Self.rate / Self.highest) else { return nil }
-        return scratch.withUnsafeMutableBytes { scratch in
-            let samples = UnsafeMutableRawBufferPointer(rebasing: scratch[..<(4 * Self.correlationStart)])
-            let correlation = UnsafeMutableRawBufferPointer(
-                rebasing: scratch[(4 * Self.correlationStart)..<(4 * Self.spectrumStart)])
-            let spectrum = UnsafeMutableRawBufferPointer(rebasing: scratch[(4 * Self.spectrumStart)...])
-            for index in 0..<cells.count {
-                samples.storeBytes(of: cells[cells.count - 1 - index].x, toByteOffset: 4 * index, as: Float.self)
+        history.withLast(history.count) { cells in
+            var magnitude = SIMD4<Float>()
+            for index in max(0, cells.count - Self.deviationCells)..<cells.count {
+                let square = cells[index] * cells[index]
+                magnitude += square * square
             }
-            for index in cells.count..<Self.correlationStart {
-                samples.storeBytes(of: 0, toByteOffset: 4 * index, as: Float.self)
+            // What is kept is the root. Before the first cell there was rest.
+            let deviation = Double((magnitude.x / Float(Self.deviationCells)).squareRoot())
+            guard deviation > least else { return nil }
+            return scratch.withUnsafeMutableBufferPointer { scratch in
+                let correlation = UnsafeMutableBufferPointer(rebasing: scratch[..<(LagProducts.lags / 8)])
+                let spectrum = UnsafeMutableBufferPointer(rebasing: scratch[(LagProducts.lags / 8)...])
+                products.correlate(into: correlation)
+                Self.transform(correlation, into: spectrum)
+                let numbers = UnsafeRawBufferPointer(scratch).assumingMemoryBound(to: Float.self)
+                return Self.best(numbers, cells, deviation: deviation, following: following, width: width)
             }
-            guard Self.correlate(samples, into: correlation, longest: longest) else { return nil }
-            Self.transform(correlation, into: spectrum)
-            return Self.best(correlation, spectrum, cells, longest: longest, following: following, width: width)
         }
-    }
-
-    /// Eight lags at a time; false where nothing moves.
-    @inline(__always)
-    private static func correlate(
-        _ samples: UnsafeMutableRawBufferPointer, into correlation: UnsafeMutableRawBufferPointer, longest: Int
-    ) -> Bool {
-        for lag in stride(from: 0, to: lags, by: 8) {
-            var sum = SIMD8<Float>()
-            for index in 0..<overlap {
-                let now = samples.load(fromByteOffset: 4 * index, as: Float.self)
-                let before = samples.loadUnaligned(fromByteOffset: 4 * (index + lag), as: SIMD8<Float>.self)
-                sum += SIMD8(repeating: now) * before
-            }
-            correlation.storeBytes(of: sum, toByteOffset: 4 * lag, as: SIMD8<Float>.self)
-        }
-        let energy = correlation.load(as: Float.self)
-        guard energy > 1e-9 else { return false }
-        var energyBefore = energy
-        for lag in 0..<lags {
-            let value = correlation.load(fromByteOffset: 4 * lag, as: Float.self)
-            let normal = lag <= longest + 1 ? value / max(1e-9, energy * energyBefore).squareRoot() : 0
-            correlation.storeBytes(of: normal, toByteOffset: 4 * lag, as: Float.self)
-            let leaving = samples.load(fromByteOffset: 4 * lag, as: Float.self)
-            let entering = samples.load(fromByteOffset: 4 * (lag + overlap), as: Float.self)
-            energyBefore += entering * entering - leaving * leaving
-        }
-        return true
     }
 
     @inline(__always)
     private static func transform(
-        _ correlation: UnsafeMutableRawBufferPointer, into spectrum: UnsafeMutableRawBufferPointer
+        _ correlation: UnsafeMutableBufferPointer<SIMD8<Float>>, into spectrum: UnsafeMutableBufferPointer<SIMD8<Float>>
     ) {
-        cosines.withUnsafeBytes { cosines in
-            for block in stride(from: 0, to: cadences, by: 8) {
+        let correlation = UnsafeRawBufferPointer(correlation).assumingMemoryBound(to: Float.self)
+        cosines.withUnsafeBufferPointer { cosines in
+            for row in 0..<(cadences / 8) {
                 var sum = SIMD8<Float>()
                 for lag in 0..<spectrumLags {
-                    let value = correlation.load(fromByteOffset: 4 * lag, as: Float.self)
-                    let row = cosines.loadUnaligned(
-                        fromByteOffset: 4 * (lag * cadences + block), as: SIMD8<Float>.self)
-                    sum += SIMD8(repeating: value) * row
+                    sum += SIMD8(repeating: correlation[lagStep * lag]) * cosines[lag * (cadences / 8) + row]
                 }
-                spectrum.storeBytes(
-                    of: pointwiseMax(sum, SIMD8()).squareRoot(), toByteOffset: 4 * block, as: SIMD8<Float>.self)
+                spectrum[row] = sum
             }
         }
     }
 
     private static func best(
-        _ correlation: UnsafeMutableRawBufferPointer, _ spectrum: UnsafeMutableRawBufferPointer,
-        _ cells: UnsafeBufferPointer<SIMD4<Float>>, longest: Int, following: Double?, width: Double
+        _ numbers: UnsafeBufferPointer<Float>, _ cells: UnsafeBufferPointer<SIMD4<Float>>, deviation: Double,
+        following: Double?, width: Double
     ) -> GaitEstimate? {
-        let correlation = correlation.assumingMemoryBound(to: Float.self)
-        let spectrum = spectrum.assumingMemoryBound(to: Float.self)
+        let correlation = UnsafeBufferPointer(rebasing: numbers[..<LagProducts.lags])
+        let spectrum = UnsafeBufferPointer(rebasing: numbers[LagProducts.lags...])
+        let longest = LagProducts.lags - 2
         var largest: Float = 0
         var strongest = 0
         for index in 0..<cadences where spectrum[index] > largest { (strongest, largest) = (index, spectrum[index]) }
         guard largest > 0 else { return nil }
+        let share = 1 / largest
         let range = following.map { $0 / (1 + width)...$0 * (1 + width) }
 
         var best: (index: Int, score: Float)?
@@ -160,11 +151,11 @@ struct GaitRhythm: Sendable {
         candidates.withUnsafeBufferPointer { candidates in
             for index in 0..<cadences {
                 let candidate = candidates[index]
-                guard candidate.lag < longest else { continue }
                 let regularity =
                     correlation[candidate.lag] * (1 - candidate.rest)
                     + correlation[candidate.lag + 1] * candidate.rest
-                let score = regularity + spectrumWeight * spectrum[index] / largest + candidate.prior
+                let amplitude = (max(0, spectrum[index]) * share).squareRoot()
+                let score = regularity + spectrumWeight * amplitude + candidate.prior
                 if score > bestOfAll.score { bestOfAll = (index, score) }
                 if let range, !range.contains(candidate.cadence) { continue }
                 if best.map({ score > $0.score }) ?? true { best = (index, score) }
@@ -185,6 +176,7 @@ struct GaitRhythm: Sendable {
         let half = 0.5 * stride
         let rest = Float(half - half.rounded(.down))
         var estimate = GaitEstimate()
+        estimate.deviation = deviation
         estimate.cadence = 2 * rate / stride
         estimate.regularity = Double(here - 0.25 * (before - after) * shift)
         estimate.symmetry = Double(correlation[Int(half)] * (1 - rest) + correlation[Int(half) + 1] * rest)
@@ -203,7 +195,9 @@ struct GaitRhythm: Sendable {
     private static func axesRegularity(_ cells: UnsafeBufferPointer<SIMD4<Float>>, lag: Int) -> Double? {
         var (both, now, before) = (SIMD4<Float>(), SIMD4<Float>(), SIMD4<Float>())
         var magnitude: Float = 0
-        for index in (cells.count - overlap)..<cells.count {
+        let first = max(cells.count - LagProducts.window(lag: lag), lag)
+        guard first < cells.count else { return nil }
+        for index in first..<cells.count {
             let (one, other) = (cells[index], cells[index - lag])
             let square = one.x * one.x
             magnitude += square * square

@@ -1,14 +1,16 @@
 /// The median of the last few values, without a list that grows.
-struct RecentMedian: Hashable, Sendable {
-    /// At most 16.
+struct RecentMedian: Sendable {
+    /// At most 9.
     let capacity: Int
     private(set) var count = 0
     /// The median; 0 while there is no value.
     private(set) var value = 0.0
-    private var values = SIMD16<Double>()
+    /// In the order they came, and by size.
+    private var values = [9 of Double](repeating: 0)
+    private var sorted = [9 of Double](repeating: 0)
 
     init(capacity: Int) {
-        precondition(capacity > 0 && capacity <= 16)
+        precondition(capacity > 0 && capacity <= 9)
         self.capacity = capacity
     }
 
@@ -18,27 +20,37 @@ struct RecentMedian: Hashable, Sendable {
 
     mutating func append(_ new: Double) {
         if count == capacity {
-            for index in 1..<count { values[index - 1] = values[index] }
-        } else {
-            count += 1
+            remove(values[0])
+            for index in 0..<count { values[index] = values[index + 1] }
         }
-        values[count - 1] = new
-        value = median()
+        values[count] = new
+        var place = count
+        while place > 0, sorted[place - 1] > new {
+            sorted[place] = sorted[place - 1]
+            place -= 1
+        }
+        sorted[place] = new
+        count += 1
+        let middle = count / 2
+        value = count % 2 == 1 ? sorted[middle] : 0.5 * (sorted[middle - 1] + sorted[middle])
     }
 
-    private func median() -> Double {
-        var sorted = values
-        for index in 1..<max(count, 1) {
-            let moved = sorted[index]
-            var place = index
-            while place > 0, sorted[place - 1] > moved {
-                sorted[place] = sorted[place - 1]
-                place -= 1
-            }
-            sorted[place] = moved
+    /// The least of the last `number` values; 0 while there are fewer.
+    func least(ofLast number: Int) -> Double {
+        guard count >= number else { return 0 }
+        var least = values[count - 1]
+        for index in (count - number)..<count { least = min(least, values[index]) }
+        return least
+    }
+
+    private mutating func remove(_ old: Double) {
+        count -= 1
+        var place = 0
+        while place < count, sorted[place] != old { place += 1 }
+        while place < count {
+            sorted[place] = sorted[place + 1]
+            place += 1
         }
-        let middle = count / 2
-        return count % 2 == 1 ? sorted[middle] : 0.5 * (sorted[middle - 1] + sorted[middle])
     }
 
     mutating func read(from state: inout DetectorStateReader) {

@@ -20,10 +20,10 @@
 ///
 /// A value: a copy goes on by itself. No memory is allocated while samples are added. How samples are batched changes nothing.
 package struct StepDetector: Sendable {
-    /// Cells between two estimates: 0.24 s.
-    private static let hop = 6
     /// Seconds between two samples from which they are not connected: a bout ends.
     static let longestGap = 1.0
+    /// The magnitude in g that no sensor can mean.
+    private static let most: Float = 1000
 
     /// What the detector was told.
     package let settings: StepDetectorSettings
@@ -35,12 +35,13 @@ package struct StepDetector: Sendable {
     /// What the low pass took away.
     private var upper = Filter(.highPass(6, rate: GaitRhythm.rate))
     private var aboveSquared: Float = 0
-    private var cells = History(capacity: GaitRhythm.history)
-    private var cellsUntilEstimate = hop
+    private var cells = History(capacity: LagProducts.reach)
     private var rhythm = GaitRhythm()
     private var evidence: WalkingEvidence
     private var peaks: StepPeaks
-    private let tracking: Double
+    private let leastDeviation: Double
+    /// Of the magnitude, in g, when something last moved.
+    private var deviation = 0.0
 
     package init(_ settings: StepDetectorSettings = StepDetectorSettings()) {
         self.init(settings, WalkingThresholds(placement: settings.placement, strictness: settings.strictness))
@@ -52,7 +53,7 @@ package struct StepDetector: Sendable {
         perG = settings.perG
         evidence = WalkingEvidence(thresholds)
         peaks = StepPeaks(thresholds)
-        tracking = thresholds.tracking
+        leastDeviation = thresholds.leastDeviationInBout
     }
 
     /// Steps a second while walking, else nil.
@@ -62,12 +63,13 @@ package struct StepDetector: Sendable {
     ///
     /// - Parameters:
     ///   - time: seconds on any clock. A sample that is not later than the one before is left out, as is one that is not a
-    ///     number; after more than a second without one, everything begins anew.
+    ///     number, or of 1,000 g; after more than a second without one, everything begins anew.
     ///   - x: the specific force along an axis, as y and z, in the unit of the settings.
     @inline(__always)
     package mutating func add(time: Double, x: Double, y: Double, z: Double, _ event: (WalkingEvent) -> Void) {
         let (x, y, z) = (x / perG, y / perG, z / perG)
         let value = SIMD4<Float>(SIMD4((x * x + y * y + z * z).squareRoot(), x, y, z))
+        guard value.x < Self.most else { return }
         // Taken out, as the cells that it completes change the rest.
         var grid = self.grid
         let outcome = grid.add(value, at: time) { end, mean in append(mean, end: end, event) }
@@ -81,7 +83,7 @@ package struct StepDetector: Sendable {
         upper.settle(at: value)
         aboveSquared = 0
         cells.removeAll()
-        cellsUntilEstimate = Self.hop
+        rhythm.removeAll()
         evidence.reset(at: time)
         peaks.end(event)
         peaks.restart(at: value)
@@ -92,31 +94,21 @@ package struct StepDetector: Sendable {
         passed.x = Float(signOf: passed.x, magnitudeOf: passed.x.magnitude.squareRoot())
         cells.append(passed)
         let above = upper(mean).x
-        aboveSquared += (above * above - aboveSquared) / Float(GaitRhythm.overlap)
+        aboveSquared += (above * above - aboveSquared) / Float(GaitRhythm.deviationCells)
         peaks.append(mean)
-        cellsUntilEstimate -= 1
-        if cellsUntilEstimate == 0 {
-            cellsUntilEstimate = Self.hop
-            estimate(now: end - 0.5 * grid.cell, event)
-        }
+        let now = end - 0.5 * grid.cell
+        if rhythm.append(passed.x) { estimate(now: now, event) }
+        if evidence.isWalking { peaks.look(evidence, deviation: deviation, now: now, event) }
     }
 
     private mutating func estimate(now: Double, _ event: (WalkingEvent) -> Void) {
-        guard cells.count >= GaitRhythm.shortestHistory else { return }
         let wasWalking = evidence.isWalking
-        let deviation = cells.withLast(GaitRhythm.overlap) { cells in
-            // Of the magnitude, whose root is what is kept.
-            var sum: Float = 0
-            for cell in cells {
-                let square = cell.x * cell.x
-                sum += square * square
-            }
-            return Double((sum / Float(cells.count)).squareRoot())
-        }
-        let estimate = rhythm.estimate(cells, following: wasWalking ? evidence.cadence : nil, width: tracking)
-        evidence.weigh(estimate, deviation: deviation, above: Double(aboveSquared.squareRoot()), at: now)
+        let estimate = rhythm.estimate(
+            cells, following: evidence.followed, width: evidence.width, least: leastDeviation)
+        evidence.weigh(estimate, above: Double(aboveSquared.squareRoot()), at: now)
         if evidence.isWalking {
-            peaks.follow(evidence, deviation: deviation, cells: Self.hop, now: now, event)
+            deviation = estimate?.deviation ?? deviation
+            if !peaks.follow(evidence, deviation: deviation, now: now, event) { evidence.halve() }
         } else if wasWalking {
             peaks.end(event)
         }
@@ -125,7 +117,7 @@ package struct StepDetector: Sendable {
 
 extension StepDetector {
     /// Tells states of this layout from later ones.
-    private static let stateVersion = 1.0
+    private static let stateVersion = 2.0
 
     /// All that the detector knows, at most 7.5 kB: a detector made from it goes on as if nothing had happened.
     ///
@@ -139,7 +131,8 @@ extension StepDetector {
         upper.write(to: &state)
         state.append(Double(aboveSquared))
         cells.write(to: &state)
-        state.append(Double(cellsUntilEstimate))
+        state.append(Double(rhythm.cellsInBlock))
+        state.append(deviation)
         evidence.write(to: &state)
         peaks.write(to: &state)
         return state.bytes
@@ -158,7 +151,8 @@ extension StepDetector {
         upper.read(from: &state)
         aboveSquared = Float(state.next() as Double)
         cells.read(from: &state)
-        cellsUntilEstimate = max(1, min(Self.hop, Int(exactly: state.next() as Double) ?? 0))
+        rhythm.restore(cells, cells: max(0, min(LagProducts.block - 1, Int(exactly: state.next() as Double) ?? 0)))
+        deviation = state.next()
         evidence.read(from: &state)
         peaks.read(from: &state)
         guard state.isComplete else { return nil }

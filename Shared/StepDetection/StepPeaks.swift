@@ -8,8 +8,8 @@
 struct StepPeaks: Sendable {
     private static let cutoffs = SIMD4<Double>(1.7, 2.3, 3.0, 4.0)
     private static let margin = 1.15
-    /// Ten seconds: how far back a bout's first steps are looked for.
-    private static let longestHistory = 256
+    /// Eight seconds: how far back a bout's first steps are looked for.
+    private static let longestHistory = 200
     /// More steps than a body makes in that time.
     private static let mostPeaks = 64
     /// The delay of each filter at low frequencies: √2 / (2π f) for the second-order Butterworth low pass.
@@ -69,39 +69,45 @@ struct StepPeaks: Sendable {
         isCounting = false
     }
 
-    /// Looks through the last `cells` cells of a bout, the newest of which is at `now`.
+    /// Takes what the last estimate says: the newest cell is at `now`.
+    ///
+    /// - Returns: false if the cadence must be twice the true one: a bout would begin, but every other step is not there.
     mutating func follow(
-        _ evidence: WalkingEvidence, deviation: Double, cells: Int, now: Double, _ event: (WalkingEvent) -> Void
-    ) {
-        let cadence = evidence.cadence
-        let edge = Self.margin * cadence
+        _ evidence: WalkingEvidence, deviation: Double, now: Double, _ event: (WalkingEvent) -> Void
+    ) -> Bool {
+        let edge = Self.margin * evidence.cadence
         var newBand = 3
         for lane in (0..<3).reversed() where Self.cutoffs[lane] > edge { newBand = lane }
         if newBand != band { trough = .greatestFiniteMagnitude }
         band = newBand
-
-        guard isCounting else {
-            begin(evidence, deviation: deviation, now: now, event)
-            return
+        if !isCounting {
+            return begin(evidence, deviation: deviation, now: now, event)
         }
         if !evidence.isInDoubt, !held.isEmpty {
-            for time in held { credit(time, cadence: cadence, now: now, event) }
+            for time in held { credit(time, cadence: evidence.cadence, now: now, event) }
             held.removeAll(keepingCapacity: true)
         }
-        let least = thresholds.swingByDeviation * deviation
-        for age in stride(from: min(cells, history.count - 2), through: 1, by: -1) {
-            guard let swing = maximum(age: age), swing > least else { continue }
-            if swings.count > 2, swing < thresholds.swingByMedian * swings.value { continue }
-            let peak = Peak(place: now - Double(age) / GaitRhythm.rate, swing: swing)
-            guard peak.place - lastPlace > thresholds.refractory / cadence else { continue }
-            take(peak, cadence: cadence, isHeld: evidence.isInDoubt, now: now, event)
-        }
+        return true
+    }
+
+    /// Whether the cell before the newest one, which is at `now`, is a step of the bout.
+    mutating func look(
+        _ evidence: WalkingEvidence, deviation: Double, now: Double, _ event: (WalkingEvent) -> Void
+    ) {
+        guard isCounting, history.count > 2, let swing = maximum(age: 1),
+            swing > thresholds.swingByDeviation * deviation,
+            swings.count <= 2 || swing > thresholds.swingByMedian * swings.value,
+            swing > thresholds.swingByLeast * swings.least(ofLast: 4)
+        else { return }
+        let peak = Peak(place: now - 1 / GaitRhythm.rate, swing: swing)
+        guard peak.place - lastPlace > thresholds.refractory / evidence.cadence else { return }
+        take(peak, cadence: evidence.cadence, isHeld: evidence.isInDoubt, now: now, event)
     }
 
     /// Credits a bout's first steps: the run of peaks that lasts until now.
     private mutating func begin(
         _ evidence: WalkingEvidence, deviation: Double, now: Double, _ event: (WalkingEvent) -> Void
-    ) {
+    ) -> Bool {
         let cadence = evidence.cadence
         let seconds = now - evidence.since + thresholds.lookBack
         let cells = min(history.count, Int(seconds * GaitRhythm.rate))
@@ -120,14 +126,17 @@ struct StepPeaks: Sendable {
             run.append(peak)
             trough = .greatestFiniteMagnitude
         }
-        guard let first = run.first, let last = run.last, now - last.place < 2 / cadence else { return }
+        guard let first = run.first, let last = run.last, now - last.place < 2 / cadence else { return true }
         let steps = (last.place - first.place) * cadence + 1
         let fewest = thresholds.shortestRun - min(1, max(0, thresholds.shortestRun - 1 - 3 * cadence))
-        guard steps >= fewest - 0.5, Double(run.count) >= thresholds.seenShare * steps else { return }
+        guard steps >= fewest - 0.5 else { return true }
+        let seen = Double(run.count) / steps
+        guard seen >= thresholds.seenShare else { return seen > thresholds.everyOther }
         isCounting = true
         lastPlace = -.infinity
         event(.began(at: first.place - Self.delays[band]))
         for peak in run { take(peak, cadence: cadence, isHeld: false, now: now, event) }
+        return true
     }
 
     /// How far the maximum at `age` rises above the lowest point since the last step; nil if there is none.

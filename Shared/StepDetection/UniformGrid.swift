@@ -1,8 +1,9 @@
 /// Turns samples that come at any times into the means of equal cells of time.
 ///
-/// The signal is taken as straight between two samples, and each cell holds its exact mean: a box filter that does the same
-/// to a source of 12.5 Hz and to one of 400 Hz, jittered or with samples missing, since only time stamps count. It has its
-/// zero where sampling would fold into 0 Hz; at 2 Hz a cell of 40 ms loses 1 %.
+/// Between two samples the signal is taken as the parabola that also goes through the one before them, and each cell holds its
+/// exact mean: a box filter that does the same to a source of 12.5 Hz and to one of 400 Hz, jittered or with samples missing,
+/// since only time stamps count. It has its zero where sampling would fold into 0 Hz; at 2 Hz a cell of 40 ms loses 1 %.
+/// Straight lines would do at 50 Hz; of a movement of 4 Hz that is sampled at 15 Hz they lose a quarter, the parabola a tenth.
 ///
 /// Cells are counted from the first sample, so that how samples are batched changes nothing.
 struct UniformGrid: Hashable, Sendable {
@@ -28,6 +29,8 @@ struct UniformGrid: Hashable, Sendable {
     private(set) var value = SIMD4<Float>()
     private(set) var area = SIMD4<Float>()
     private var end = 0.0
+    private var previousSlope = SIMD4<Float>()
+    private var previousStep = 0.0
 
     init(cell: Double, longestGap: Double) {
         self.cell = cell
@@ -49,27 +52,43 @@ struct UniformGrid: Hashable, Sendable {
             time = newTime
             value = newValue
             area = SIMD4()
+            previousStep = 0
             return .begins
         }
+        let slope = (newValue - value) / Float(step)
+        // A parabola through the last three samples: see above.
+        let bend = previousStep > 0 ? (slope - previousSlope) / Float(step + previousStep) : SIMD4()
         if newTime >= end {
-            let slope = (newValue - value) / Float(step)
+            let (start, startValue) = (time, value)
             while end <= newTime {
-                let width = Float(end - time)
-                let valueAtEnd = value + slope * width
-                let mean = (area + (value + valueAtEnd) * (0.5 * width)) / Float(cell)
+                let (from, to) = (Float(time - start), Float(end - start))
+                let mean = (area + integral(startValue, slope, bend, Float(step), from, to)) / Float(cell)
                 time = end
-                value = valueAtEnd
                 area = SIMD4()
                 count += 1
                 complete(end, mean)
                 // Not by adding: the cells would drift.
-                end = start + (count + 1) * cell
+                end = self.start + (count + 1) * cell
             }
+            area += integral(startValue, slope, bend, Float(step), Float(time - start), Float(step))
+        } else {
+            area += integral(value, slope, bend, Float(step), 0, Float(step))
         }
-        area += (value + newValue) * Float(0.5 * (newTime - time))
+        previousSlope = slope
+        previousStep = step
         time = newTime
         value = newValue
         return .continues
+    }
+
+    /// Of the parabola between `from` and `to`, seconds after its first sample.
+    @inline(__always)
+    private func integral(
+        _ value: SIMD4<Float>, _ slope: SIMD4<Float>, _ bend: SIMD4<Float>, _ step: Float, _ from: Float, _ to: Float
+    ) -> SIMD4<Float> {
+        let half = 0.5 * (to * to - from * from)
+        let third = (to * to * to - from * from * from) / 3
+        return value * (to - from) + slope * half + bend * (third - step * half)
     }
 
     init(cell: Double, longestGap: Double, state: inout DetectorStateReader) {
@@ -79,7 +98,11 @@ struct UniformGrid: Hashable, Sendable {
         time = state.next()
         value = state.next()
         area = state.next()
+        previousSlope = state.next()
+        previousStep = state.next()
         end = start + (count + 1) * cell
+        // What is damaged begins anew.
+        if !(0...1.01 * cell ~= end - time) { time = -.infinity }
     }
 
     func write(to state: inout DetectorStateWriter) {
@@ -88,5 +111,7 @@ struct UniformGrid: Hashable, Sendable {
         state.append(time)
         state.append(value)
         state.append(area)
+        state.append(previousSlope)
+        state.append(previousStep)
     }
 }

@@ -1,8 +1,13 @@
+import Glibc
+
 /// Weighs what speaks for walking and against it, estimate by estimate, and says when a bout begins and ends.
 ///
 /// A sequential test (Wald, 1945): what each estimate says is added up, and the sum decides, not any single one. A plain
 /// rhythm is believed within 1.5 s, a middling one in 3 s, and what comes and goes never.
-struct WalkingEvidence: Hashable, Sendable {
+///
+/// Before a bout the sum belongs to one cadence, which is followed as in a bout: a single estimate that prefers two strides to
+/// one, as the first steps of a walk bring about, costs nothing, where another cadence is truly better the sum begins anew.
+struct WalkingEvidence: Sendable {
     private let thresholds: WalkingThresholds
     private(set) var isWalking = false
     /// The last estimate said nothing for walking: what looks like a step now may be none.
@@ -15,10 +20,17 @@ struct WalkingEvidence: Hashable, Sendable {
     /// The cadence that was better than the bout's, and for how many hops on end.
     private var rival = 0.0
     private var rivalHops = 0.0
+    /// The cadence was found to be twice the true one, which no estimate can know: of two legs that move alike each makes a
+    /// stride.
+    private var isHalved = false
 
     init(_ thresholds: WalkingThresholds) {
         self.thresholds = thresholds
     }
+
+    /// The cadence that the next estimate should look near, and how near; nil for any.
+    var followed: Double? { isWalking || cadences.count > 0 ? cadence : nil }
+    var width: Double { isWalking ? thresholds.tracking : thresholds.agreement }
 
     /// Steps a second: the median of 2 s.
     var cadence: Double { cadences.value }
@@ -27,17 +39,25 @@ struct WalkingEvidence: Hashable, Sendable {
         isWalking = false
         sum = 0
         rivalHops = 0
+        isHalved = false
         since = time
         cadences.removeAll()
+    }
+
+    /// Goes on with half the cadence.
+    mutating func halve() {
+        let half = 0.5 * cadence
+        cadences.removeAll()
+        cadences.append(half)
+        isHalved = true
     }
 
     /// Takes the estimate of a hop.
     ///
     /// - Parameters:
-    ///   - deviation: the standard deviation of the magnitude, in g.
-    ///   - above: that of what is above 6 Hz.
-    mutating func weigh(_ estimate: GaitEstimate?, deviation: Double, above: Double, at time: Double) {
-        let gain = gain(estimate, deviation: deviation, above: above, at: time)
+    ///   - above: the standard deviation of what is above 6 Hz, in g.
+    mutating func weigh(_ estimate: GaitEstimate?, above: Double, at time: Double) {
+        let gain = gain(estimate, above: above, at: time)
         sum = min(sum + gain, thresholds.most)
         isInDoubt = gain < -thresholds.doubt
         if !isInDoubt { lastGain = time }
@@ -48,33 +68,41 @@ struct WalkingEvidence: Hashable, Sendable {
         }
     }
 
-    private mutating func gain(_ estimate: GaitEstimate?, deviation: Double, above: Double, at time: Double) -> Double {
+    private mutating func gain(_ estimate: GaitEstimate?, above: Double, at time: Double) -> Double {
         let loss = -thresholds.mostLoss
         guard let estimate else { return loss }
         let least = isWalking ? thresholds.leastDeviationInBout : thresholds.leastDeviation
         let quickest = max(estimate.cadence, thresholds.strongestShare * estimate.strongest)
         let leastByCadence = thresholds.leastDeviationByCadence * quickest * quickest
-        guard deviation > max(least, leastByCadence), above <= thresholds.mostAboveSixHertz * deviation else {
+        guard estimate.deviation > max(least, leastByCadence),
+            above <= thresholds.mostAboveSixHertz * estimate.deviation
+        else {
             return loss
         }
-        if isWalking {
+        if isHalved, estimate.bestCadence > 1.8 * cadence {
+            // The same once more.
+        } else if isWalking {
             if isRivalBetter(estimate) {
                 cadences.removeAll()
                 cadences.append(estimate.bestCadence)
                 return 0
             }
             if estimate.rivalry > thresholds.rivalry { return -thresholds.strayLoss }
-        } else if cadences.count > 0, abs(estimate.cadence / cadence - 1) > thresholds.agreement {
+        } else if estimate.rivalry > thresholds.rivalryBefore {
             reset(at: time)
+            cadences.append(estimate.bestCadence)
+            return 0
         }
         let weight = thresholds.axesWeight
-        let regularity =
+        let unusual = log(estimate.cadence / thresholds.usualCadence)
+        let gain =
             estimate.regularity * (1 - weight) + estimate.axesRegularity * weight
+            + thresholds.symmetryWeight * max(0, estimate.symmetry - thresholds.symmetry)
+            - min(thresholds.unusualWeight * unusual * unusual, thresholds.mostUnusual)
             - (isWalking ? thresholds.leastRegularityInBout : thresholds.leastRegularity)
-            - (estimate.cadence < thresholds.slowCadence ? thresholds.slowPenalty : 0)
-        guard regularity > 0 else { return max(loss, regularity) }
+        guard gain > 0 else { return max(loss, gain) }
         cadences.append(estimate.cadence)
-        return regularity + thresholds.symmetryWeight * max(0, estimate.symmetry - thresholds.symmetry)
+        return gain
     }
 
     /// Whether one other cadence has been the best for so long that it is the true one.
@@ -99,6 +127,7 @@ struct WalkingEvidence: Hashable, Sendable {
         lastGain = state.next()
         rival = state.next()
         rivalHops = state.next()
+        isHalved = (state.next() as Double) != 0
         cadences.read(from: &state)
     }
 
@@ -110,6 +139,7 @@ struct WalkingEvidence: Hashable, Sendable {
         state.append(lastGain)
         state.append(rival)
         state.append(rivalHops)
+        state.append(isHalved ? 1.0 : 0)
         cadences.write(to: &state)
     }
 }

@@ -7,19 +7,24 @@ package struct WalkingThresholds: Hashable, Sendable {
 
     /// The regularity from which a hop speaks for walking, before a bout and in it. Before it the best of all lags is taken,
     /// which is high by chance now and then; in it only lags near the one that is followed.
-    package var leastRegularity = 0.40
+    package var leastRegularity = 0.43
     package var leastRegularityInBout = 0.33
     /// How much a regularity at the step, above `symmetry`, adds. Two legs that move alike make it high at once; what a hand
     /// does at a table, or a road to a car, hardly ever.
-    package var symmetryWeight = 0.8
+    package var symmetryWeight = 0.65
     package var symmetry = 0.2
     /// The share of the three axes in the regularity; the rest is the magnitude's. They tell a swing of the limb from a
     /// magnitude that is regular by chance.
     package var axesWeight = 0.35
+    /// How much an unusual cadence f takes away: this times (ln f/1.8)², and at most so much. What is slow or quick is had by
+    /// chance and by other work of the hands, at a table or a sink, more often than by walking.
+    package var usualCadence = 1.8
+    package var unusualWeight = 0.5
+    package var mostUnusual = 0.3
     /// The sum of what hops say that begins a bout: 6 hops of a perfect rhythm, 10 of a middling one.
     package var enough = 3.0
     /// The most that is remembered: what a bout lives on when its rhythm is lost.
-    package var most = 3.5
+    package var most = 3.2
     /// What the worst hop takes away, and one in which another cadence is better by `rivalry`.
     package var mostLoss = 1.0
     package var strayLoss = 0.4
@@ -28,16 +33,15 @@ package struct WalkingThresholds: Hashable, Sendable {
     package var doubt = 0.1
     /// How long nothing may speak for walking before a bout is over, whatever was before, in seconds.
     package var longestDoubt = 4.0
-    /// How far, as a share, the cadence may be from that of the hops before it: before a bout, and in it.
-    package var agreement = 0.13
+    /// How far, as a share, the cadence may be from that of the hops before it, before a bout and in it; and by how much
+    /// another one must be better, before a bout, to begin anew.
+    package var agreement = 0.3
     package var tracking = 0.22
+    package var rivalryBefore = 0.04
     /// For how many hops on end one other cadence must be better, and by how much at least, to become the bout's: a bout that
     /// begins at rest has only short lags to go by, and may be taken for twice as quick.
-    package var rivalHops = 8.0
+    package var rivalHops = 10.0
     package var leastRivalry = 0.03
-    /// Below this cadence (steps a second) a regularity counts this much less: a slow rhythm is easily had by chance.
-    package var slowCadence = 0.93
-    package var slowPenalty = 0.2
 
     // MARK: - Is it large enough?
 
@@ -59,13 +63,18 @@ package struct WalkingThresholds: Hashable, Sendable {
     /// The least swing of a step, as a share of the deviation and of the median of the last eight.
     package var swingByDeviation = 0.75
     package var swingByMedian = 0.25
+    /// And as a share of the least of the last four: the body that comes to rest rises half as far as in a step, which may be
+    /// as far as in a step of the weaker leg, but not so soon after both.
+    package var swingByLeast = 0.45
     /// The least time between two steps, as a share of a step's.
-    package var refractory = 0.55
+    package var refractory = 0.6
     /// The most steps that one gap between two peaks may hold: every other one is weak at the wrist and in a pocket.
     package var longestGap = 4.0
     /// The steps that a bout must have, of which one less will do where they take 3 s, and the share that must be peaks.
-    package var shortestRun = 6.0
+    package var shortestRun = 5.0
     package var seenShare = 0.8
+    /// The share from which on it is not every other step that is seen.
+    package var everyOther = 0.6
     /// How long before the first hop that spoke for a bout its steps may lie, in seconds: the rhythm's window reaches back.
     package var lookBack = 2.4
 
@@ -84,6 +93,7 @@ package struct WalkingThresholds: Hashable, Sendable {
             enough = 4
             most = 4.5
             axesWeight = 0.45
+            leastRegularity = 0.5
         }
     }
 }

@@ -5,12 +5,15 @@ import Testing
 @Suite struct GaitRhythmTests {
     private func estimate(_ signal: (Double) -> Double, following: Double? = nil) -> GaitEstimate? {
         var rhythm = GaitRhythm()
-        let cells = (0..<GaitRhythm.history).map { index in
+        var history = History(capacity: LagProducts.reach)
+        // Whole blocks.
+        for index in 0..<(25 * LagProducts.block) {
             let value = Float(signal(Double(index) / GaitRhythm.rate))
             let root = Float(signOf: value, magnitudeOf: value.magnitude.squareRoot())
-            return SIMD4(root, value, value, 0)
+            history.append(SIMD4(root, value, value, 0))
+            _ = rhythm.append(root)
         }
-        return cells.withUnsafeBufferPointer { rhythm.estimate($0, following: following, width: 0.2) }
+        return rhythm.estimate(history, following: following, width: 0.2, least: 0.01)
     }
 
     @Test(arguments: [0.9, 1.2, 1.5, 1.8, 2.1, 2.4, 2.7]) func itFindsTheCadence(cadence: Double) throws {

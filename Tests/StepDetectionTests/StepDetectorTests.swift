@@ -213,6 +213,7 @@ struct StepDetectorTests {
         for (index, sample) in samples.enumerated() {
             spoilt.append(sample)
             switch index % 50 {
+            case 5: spoilt.append(SIMD4(sample.x + 0.001, 1e30, 0, 1))
             case 10: spoilt.append(SIMD4(sample.x + 0.001, .nan, 0, 1))
             case 20: spoilt.append(SIMD4(sample.x - 5, 3, 3, 3))
             case 30: spoilt.append(SIMD4(.infinity, 0, 0, 1))
