@@ -29,11 +29,32 @@ extension RecordingEngine {
     func stop(_ request: RecordingStop) async throws -> RecordingResult {
         let identifier = try SessionIdentifier(request.session)
         if let session = sessions[identifier] {
+            if let results = request.results { try note(results, of: session) }
             // Carried out apart from the request, whose time limit must not cut a session's end short.
             ordering.yield(.stop(session: identifier))
             while sessions[identifier] === session { try await thread.sleep(until: MonotonicClock.now + 2_000_000) }
         }
+        if let results = request.results { try requireStored(results, of: identifier) }
         return try storedResult(request.session)
+    }
+
+    /// Keeps what was answered in a session with it.
+    private func note(_ results: JSONValue, of session: Session) throws(RequestError) {
+        do throws(MessageError) {
+            _ = try TaskResults(results)
+        } catch {
+            throw RequestError(
+                .invalidParameter, "\(error): the session goes on, stop it with results that can be kept")
+        }
+        session.note(results: results)
+    }
+
+    /// Refuses results that came too late, for nobody would miss them.
+    private func requireStored(_ results: JSONValue, of identifier: SessionIdentifier) throws {
+        let record = try unstored[identifier]?.record ?? SessionDirectory.open(identifier, in: data).record()
+        if record.results == results { return }
+        throw RequestError(
+            .finished, "session \(identifier) is over, and its results came too late to be kept with it")
     }
 
     /// Ends every session, each with what was taken so far, for the program is about to end: nobody waits for

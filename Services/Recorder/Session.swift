@@ -207,6 +207,13 @@ final class Session {
         isChanged = true
     }
 
+    /// Keeps what was answered, unless the session's last record is being stored.
+    func note(results: JSONValue) {
+        guard status < .processingResults else { return }
+        record.results = results
+        isChanged = true
+    }
+
     /// Goes on to another step: every log gets a marker.
     func move(to step: String, at date: WallTime) throws {
         timeline.move(to: step, at: time(of: date))

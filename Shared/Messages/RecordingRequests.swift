@@ -238,9 +238,14 @@ public struct RecordingStop: Request, Hashable {
     public static let method = "recording.stop"
     /// The session.
     public var session: String
+    /// What was answered in it, to be archived with it: see `TaskResults`. Kept as it is.
+    public var results: JSONValue?
 
     /// Asks for the end.
-    public init(session: String) { self.session = session }
+    public init(session: String, results: JSONValue? = nil) {
+        self.session = session
+        self.results = results
+    }
 }
 
 /// Asks how a recording went that is over: `recording.result`.

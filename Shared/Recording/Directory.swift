@@ -61,7 +61,7 @@ package struct Directory: Hashable, Sendable {
     }
 
     /// The bytes of a file.
-    func read(_ name: String) throws(RecordingError) -> [UInt8] {
+    package func read(_ name: String) throws(RecordingError) -> [UInt8] {
         var bytes: [UInt8] = []
         try OpenFile(path.appending(name), .readOnly, action: "read").forEachPiece { bytes += $0 }
         return bytes
@@ -82,7 +82,7 @@ package struct Directory: Hashable, Sendable {
     }
 
     /// Where the bytes of a file are written before it gets its name.
-    static func temporaryName(for name: String) -> String { ".\(name).new" }
+    package static func temporaryName(for name: String) -> String { ".\(name).new" }
 
     /// Writes and syncs what is to get the name later.
     func writeTemporary(for name: String, _ bytes: [UInt8], calls: FileCalls) throws(RecordingError) -> GrowingFile {
@@ -111,7 +111,7 @@ package struct Directory: Hashable, Sendable {
     }
 
     /// Removes a file.
-    static func removeFile(_ path: FilePath) throws(RecordingError) {
+    package static func removeFile(_ path: FilePath) throws(RecordingError) {
         try SystemCall.perform("remove", path) { unlink(path.string) }
     }
 }

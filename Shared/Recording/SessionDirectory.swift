@@ -148,7 +148,7 @@ package struct SessionDirectory: Hashable, Sendable {
     }
 
     /// Whether there is a file of this name.
-    func isFile(_ name: String) -> Bool {
+    package func isFile(_ name: String) -> Bool {
         (try? directory.path.appending(name).stat(followTargetSymlink: false).type) == .regular
     }
 

@@ -38,6 +38,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     package var failures: [String] = []
     /// How far the publishers' clocks were from the recorder's, in the order measured.
     package var clocks: [ClockComparison] = []
+    /// What was answered in it, as it was given with `recording.stop`; see `TaskResults`.
+    package var results: JSONValue?
 
     package init(
         session: SessionIdentifier, task: String, step: String, streams: [String], format: LogFormat, root: JSONRoot,

@@ -3,14 +3,14 @@ import Messages
 import SystemPackage
 
 /// JSON as it is kept in a session's directory: sorted keys, plain slashes, ISO 8601 dates.
-enum StoredJSON {
+package enum StoredJSON {
     /// A value in one line, without a line end.
     static func line(_ value: some Encodable) -> [UInt8] {
         encode(value, [.sortedKeys, .withoutEscapingSlashes])
     }
 
     /// A value for people to look at, with a line end.
-    static func document(_ value: some Encodable) -> [UInt8] {
+    package static func document(_ value: some Encodable) -> [UInt8] {
         encode(value, [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]) + [UInt8(ascii: "\n")]
     }
 
