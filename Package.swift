@@ -32,6 +32,7 @@ let package = Package(
         .executable(name: "recorder", targets: ["Recorder"]),
         .executable(name: "log-manager", targets: ["LogManager"]),
         .executable(name: "step-counter", targets: ["StepCounter"]),
+        .executable(name: "archiver", targets: ["Archiver"]),
         .executable(name: "crash-lab", targets: ["CrashLab"]),
         .executable(name: "step-accuracy", targets: ["StepAccuracy"]),
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
@@ -52,6 +53,9 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
+        .systemLibrary(name: "CArchive", path: "Shared/CArchive"),
+        .systemLibrary(name: "CISAL", path: "Shared/CISAL"),
+        .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL"),
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
         .target(
@@ -108,6 +112,12 @@ let package = Package(
                 deque, database, lifecycle, logging, system,
             ],
             path: "Services/StepCounter", swiftSettings: strict),
+        .executableTarget(
+            name: "Archiver",
+            dependencies: [
+                "CArchive", "CISAL", "COpenSSL", "Messages", "Recording", "ServiceKit", argumentParser, sha2, system,
+            ],
+            path: "Services/Archiver", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
         .executableTarget(
@@ -155,6 +165,12 @@ let package = Package(
             dependencies: [
                 "MessageBus", "Messages", "Recording", "SensorPublisher", "ServiceKit", "StepCounter", "StepDetection",
                 "Storage", "TestSupport", "ZeroMQ", database, lifecycle, logging, system,
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "ArchiverTests",
+            dependencies: [
+                "Archiver", "Messages", "Recording", "ServiceKit", "TestSupport", argumentParser, sha2,
+                subprocess, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "StepDetectionTests", dependencies: ["StepDetection", "TestSupport", "TextInput"],

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Recording
+import ServiceKit
+import SystemPackage
+
+/// The `create` subcommand: makes the archives of a session's directory. Needs no running archiver.
+struct CreateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create", abstract: "Make the archive of a finished session.",
+        discussion: """
+            The session is only read. Exits 0 if everything of it is in the archive, 3 if files had to be left out, 1 if \
+            there is no archive because of the session, 74 because of the disk, 78 because of a certificate.
+            """)
+
+    @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
+    var directory: String
+
+    @Option(help: ArgumentHelp("Where the archive is made (default: archives beside recordings).", valueName: "dir"))
+    var to: String?
+
+    @OptionGroup var choices: ArchiveOptions
+
+    func run() throws {
+        try ArchiveError.showing { () throws(ArchiveError) in
+            let session: SessionDirectory
+            do throws(RecordingError) {
+                session = try SessionDirectory(at: FilePath(directory))
+            } catch {
+                throw ArchiveError(error)
+            }
+            let path = to.map { FilePath($0) } ?? FilePath(directory).appending("../../archives").lexicallyNormalized()
+            let archiver = SessionArchiver(choices: choices.choices, recipients: try choices.recipients())
+            let made = try archiver.archive(session, to: Directory(path))
+            for archive in made {
+                let metadata = archive.metadata
+                let plain = metadata.files.reduce(0) { $0 + $1.bytes }
+                StandardStream.output.print(
+                    "\(path.appending(archive.name)): \(ByteCount(bytes: archive.bytes).rounded) for "
+                        + "\(metadata.files.count) files of \(ByteCount(bytes: plain).rounded), "
+                        + "\(archive.isEncrypted ? "encrypted" : "not encrypted"), SHA-256 \(archive.sha256)\n")
+                for file in metadata.leftOut ?? [] {
+                    StandardStream.output.print("left out: \(file.filename): \(file.reason)\n")
+                }
+            }
+            return made.contains { $0.metadata.hasLoss } ? .doneWithLoss : .done
+        }
+    }
+}
+
+extension ArchiveMetadata {
+    /// Whether files are not in the archive that nobody removed on purpose.
+    var hasLoss: Bool { leftOut?.contains { $0.reason != "removed" } ?? false }
+}

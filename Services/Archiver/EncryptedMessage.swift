@@ -1,0 +1,121 @@
+/// Where the parts of an encrypted archive are in its file: CMS AuthEnvelopedData (RFC 5652, RFC 5083), in BER or DER.
+///
+/// OpenSSL's own reader takes the whole file into memory, and none that is larger than some gigabytes.
+struct EncryptedMessage {
+    /// The message as it would be without contents, in DER: for whom it is, how it was encrypted, and the tag.
+    let envelope: [UInt8]
+    /// The pieces in which the contents are, in order.
+    let firstPiece: Int
+    /// Where the contents end.
+    let contentEnd: Int
+
+    private static let authEnvelopedData: [UInt8] = [
+        0x06, 0x0B, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x10, 0x01, 0x17,
+    ]
+    /// More than the keys of a thousand recipients.
+    fileprivate static let maximumPartLength = 4 << 20
+
+    /// Reads everything but the contents.
+    ///
+    /// - Throws: `damaged` where it is no such message.
+    init(_ file: ArchiveInput) throws(ArchiveError) {
+        var reader = Reader(file: file)
+        try reader.enter(BERElement.sequence)
+        guard try reader.part(BERElement.identifier) == Self.authEnvelopedData else { throw reader.fault }
+        try reader.enter(BERElement.context0)
+        try reader.enter(BERElement.sequence)
+        var head = try reader.part(BERElement.integer)
+        if try reader.element().tag == BERElement.context0 { head += try reader.part(BERElement.context0) }
+        head += try reader.part(BERElement.set)
+        try reader.enter(BERElement.sequence)
+        var content = try reader.part(BERElement.identifier)
+        content += try reader.part(BERElement.sequence)
+        firstPiece = reader.place
+        try reader.skipContent()
+        contentEnd = reader.place
+        try reader.leaveEnd()
+        var tail: [UInt8] = []
+        if try reader.element().tag == BERElement.context1 { tail += try reader.part(BERElement.context1) }
+        tail += try reader.part(BERElement.octets)
+        let encrypted = BERElement.encoded(
+            BERElement.sequence, content + BERElement.encoded(BERElement.primitiveContext0, []))
+        envelope = BERElement.encoded(
+            BERElement.sequence,
+            Self.authEnvelopedData
+                + BERElement.encoded(
+                    BERElement.context0, BERElement.encoded(BERElement.sequence, head + encrypted + tail)))
+    }
+
+    /// Goes through the values of a message one after the other.
+    struct Reader {
+        let file: ArchiveInput
+        var place = 0
+
+        init(file: ArchiveInput, place: Int = 0) {
+            self.file = file
+            self.place = place
+        }
+
+        var fault: ArchiveError {
+            ArchiveError(
+                .damaged,
+                "\(file.path) is no encrypted archive, or not a whole one: at byte \(place) there is something else. Get it "
+                    + "again from where it was made.")
+        }
+
+        /// The value that comes next.
+        func element() throws(ArchiveError) -> BERElement {
+            guard let element = BERElement(try file.bytes(at: place, count: BERElement.maximumHeaderLength)) else {
+                throw fault
+            }
+            return element
+        }
+
+        /// Goes on to the first value in the next one.
+        mutating func enter(_ tag: UInt8) throws(ArchiveError) {
+            let element = try element()
+            guard element.tag == tag else { throw fault }
+            place += element.headerLength
+        }
+
+        /// The whole next value, which must be a short one of given length.
+        mutating func part(_ tag: UInt8) throws(ArchiveError) -> [UInt8] {
+            let element = try element()
+            guard element.tag == tag, let length = element.length, length <= EncryptedMessage.maximumPartLength else {
+                throw fault
+            }
+            let bytes = try file.bytes(at: place, count: element.headerLength + length)
+            guard bytes.count == element.headerLength + length else { throw fault }
+            place += bytes.count
+            return bytes
+        }
+
+        /// Goes on behind the contents.
+        mutating func skipContent() throws(ArchiveError) {
+            let element = try element()
+            guard [BERElement.context0, BERElement.primitiveContext0].contains(element.tag) else { throw fault }
+            place += element.headerLength
+            if let length = element.length {
+                place += length
+                return
+            }
+            while let length = try pieceLength() { place += length }
+            place += 2
+        }
+
+        /// Goes on to the bytes of the contents' next piece.
+        /// - Returns: how many there are; `nil` at the end, where the place stays.
+        mutating func pieceLength() throws(ArchiveError) -> Int? {
+            let element = try element()
+            if element.isEnd { return nil }
+            guard element.tag == BERElement.octets, let length = element.length else { throw fault }
+            place += element.headerLength
+            return length
+        }
+
+        /// Goes on behind the marker that ends a value, where there is one.
+        mutating func leaveEnd() throws(ArchiveError) {
+            if try element().isEnd { place += 2 }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import COpenSSL
+import Recording
+package import SystemPackage
+
+/// A private key, which opens the archives that were encrypted to its certificate.
+package final class PrivateKey {
+    let handle: OpaquePointer
+
+    /// Reads a key in PEM; one with a pass phrase asks for it on the terminal.
+    ///
+    /// - Throws: `wrongKey` where there is none.
+    package init(_ path: FilePath) throws(ArchiveError) {
+        let bytes: [UInt8]
+        do {
+            bytes = try Directory(path.removingLastComponent()).read(path.lastComponent?.string ?? "")
+        } catch {
+            throw ArchiveError(error)
+        }
+        defer { ERR_clear_error() }
+        guard let source = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else {
+            throw ArchiveError(.wrongKey, "Could not use \(path): \(OpenSSLFailure.reason()).")
+        }
+        defer { BIO_free(source) }
+        guard let handle = PEM_read_bio_PrivateKey(source, nil, nil, nil) else {
+            throw ArchiveError(
+                .wrongKey,
+                "Could not use \(path): there is no private key in it that can be read (\(OpenSSLFailure.reason())). Give "
+                    + "one in PEM.")
+        }
+        self.handle = handle
+    }
+
+    deinit {
+        EVP_PKEY_free(handle)
+    }
+}

@@ -1,0 +1,28 @@
+#ifndef HOLDFAST_COPENSSL_SHIM_H
+#define HOLDFAST_COPENSSL_SHIM_H
+
+#include <openssl/bio.h>
+#include <openssl/cms.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+// What OpenSSL has as macros, which Swift can't see.
+
+static inline int holdfast_bio_flush(BIO *bio) { return BIO_flush(bio); }
+
+static inline int holdfast_bio_reset(BIO *bio) { return BIO_reset(bio); }
+
+static inline long holdfast_bio_memory(BIO *bio, const char **bytes) { return BIO_get_mem_data(bio, bytes); }
+
+// Lets a memory BIO that is empty say that more may come (-1), or that nothing does (0).
+static inline void holdfast_bio_set_end(BIO *bio, int answer) { BIO_set_mem_eof_return(bio, answer); }
+
+static inline int holdfast_bio_should_retry(BIO *bio) { return BIO_should_retry(bio); }
+
+static inline int holdfast_bio_cipher_is_ok(BIO *bio) { return BIO_get_cipher_status(bio) > 0; }
+
+#endif
