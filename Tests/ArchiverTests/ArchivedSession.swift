@@ -1,0 +1,118 @@
+import FoundationEssentials
+import Messages
+import Recording
+import SystemPackage
+
+@testable import Archiver
+
+/// A finished session in a data directory of its own, as a recorder leaves it.
+final class ArchivedSession {
+    let data: FilePath
+    let directory: SessionDirectory
+    private(set) var record: SessionRecord
+
+    /// - Parameter results: JSON, as it comes with `recording.stop`.
+    init(_ name: String = "s1", in data: FilePath, task: String = "Walk", results: String? = nil) throws {
+        self.data = data
+        record = SessionRecord(
+            session: try SessionIdentifier(name), task: task, step: "out", streams: ["phone/"], format: .json,
+            root: .array, status: .finished, startDate: try WallTime(iso8601: "2026-11-21T02:55:01.123456Z"))
+        record.endDate = try WallTime(iso8601: "2026-11-21T02:56:01Z")
+        record.results = try results.map { try WireCoding.decode(JSONValue.self, from: Array($0.utf8)) }
+        directory = try SessionDirectory.create(record.session, in: data)
+    }
+
+    var archives: Directory { Directory(data.appending("archives")) }
+
+    func path(_ name: String) -> FilePath { directory.directory.path.appending(name) }
+
+    /// Adds a file that is of no log.
+    func add(_ name: String, _ bytes: some Sequence<UInt8>) throws {
+        try Data(bytes).write(to: URL(filePath: path(name).string))
+    }
+
+    /// Adds the next finished file of a log, which begins with a sample of that number.
+    func addLog(_ log: String = "phone_gyro", from sequence: Int = 0, samples: Int = 2) throws {
+        let date = WallTime(
+            nanosecondsSince1970: record.startDate.nanosecondsSince1970 + Int64(sequence) * 10_000_000)
+        var lines = [
+            """
+            {"uptime":\(sequence),"timestamp":0,"stepPath":"Walk/out","timestampDate":"\(date.utcText)","marker":"start",\
+            "device":"phone","epoch":"E1","from":\(sequence)}
+            """
+        ]
+        for index in sequence..<sequence + samples {
+            lines.append(
+                #"{"uptime":\#(index),"timestamp":\#(index),"stepPath":"Walk/out","sensorType":"gyro","x":0.5}"#)
+        }
+        let name = LogName(log)
+        if !record.logs.contains(where: { $0.name == name }) {
+            record.logs.append(SessionRecord.Log(name: name, device: "phone", stream: "gyro", fields: ["uptime", "x"]))
+            let index = record.logs.count - 1
+            record.logs[index].epochs = [
+                SessionRecord.Epoch(epoch: "E1", clock: ClockReading(uptime: 0, date: date), replay: "")
+            ]
+        }
+        guard let index = record.logs.firstIndex(where: { $0.name == name }) else { return }
+        let last = record.logs[index].files.compactMap { FinishedName($0.name, of: name) }.max()
+        let file = FinishedName(log: name, finishedAt: date, after: last, format: .json).description
+        try add(file, "[\n\(lines.joined(separator: ",\n"))\n]".utf8)
+        let (bytes, sha256) = try FinishedFile.measure(path(file))
+        record.logs[index].files.append(
+            FinishedFile(name: file, bytes: bytes, samples: samples, sha256: sha256))
+    }
+
+    /// Notes samples of the first log that could not be had.
+    func addGap(from sequence: Int) {
+        record.logs[0].gaps.append(Gap(epoch: "E1", from: sequence, count: 1, reason: .notRetained))
+    }
+
+    /// Writes what a recorder writes last.
+    func finish(status: SessionStatus = .finished, hasChecksums: Bool = true) throws {
+        record.status = status
+        try directory.write(record)
+        try directory.write(SessionReport(record))
+        if hasChecksums { try directory.writeChecksums() }
+    }
+
+    /// Makes its archives.
+    @discardableResult
+    func archive(
+        _ choices: ArchiveChoices = ArchiveChoices(), recipients: [Certificate] = [], calls: FileCalls = .system
+    ) throws(ArchiveError) -> [MadeArchive] {
+        try SessionArchiver(choices: choices, recipients: recipients, calls: calls).archive(directory, to: archives)
+    }
+
+    /// Every file of the session and its bytes.
+    var contents: [String: Data] {
+        get throws {
+            var contents: [String: Data] = [:]
+            for name in try directory.directory.names() where directory.isFile(name) {
+                contents[name] = try Data(contentsOf: URL(filePath: path(name).string))
+            }
+            return contents
+        }
+    }
+}
+
+/// A directory to which an archive was extracted.
+struct ExtractedArchive {
+    let path: FilePath
+
+    /// Extracts an archive that must be whole.
+    init(_ archive: String, of session: ArchivedSession, key: PrivateKey? = nil) throws {
+        path = session.data.appending("extracted-\(archive)")
+        let opened = try ArchiveExtraction.extract(session.archives.path.appending(archive), to: path, key: key)
+        if !opened.findings.isEmpty { throw ArchiveError(.damaged, "\(opened.findings)") }
+    }
+
+    var names: [String] { get throws { try Directory(path).names().sorted() } }
+
+    func bytes(_ name: String) throws -> Data { try Data(contentsOf: URL(filePath: path.appending(name).string)) }
+
+    func json(_ name: String) throws -> JSONValue { try WireCoding.decode(JSONValue.self, from: bytes(name)) }
+
+    func metadata() throws -> ArchiveMetadata {
+        try WireCoding.decode(ArchiveMetadata.self, from: bytes("metadata.json"))
+    }
+}

@@ -1,0 +1,54 @@
+import FoundationEssentials
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import Archiver
+
+/// The subcommands, as people and scripts use them.
+@Suite(.timeLimit(.minutes(1)))
+struct CommandTests {
+    /// Runs the program.
+    private func run(_ arguments: [String], in directory: FilePath) async throws -> (ProgramEnd, String) {
+        try await ProgramUnderTest.run("archiver", arguments: arguments, in: directory) { program in
+            let end = try await program.end()
+            return (end, program.standardOutput + program.standardError)
+        }
+    }
+
+    @Test func anArchiveIsMadeVerifiedAndExtracted() async throws {
+        try await withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            try session.addLog()
+            try session.finish()
+            var (end, output) = try await run(["create", "recordings/s1"], in: data)
+            #expect(end == .exited(0), "\(output)")
+            #expect(output.contains("not encrypted"))
+            (end, output) = try await run(["verify", "archives/s1.zip"], in: data)
+            #expect(end == .exited(0), "\(output)")
+            #expect(output.hasSuffix("whole\n"))
+            (end, output) = try await run(["extract", "archives/s1.zip"], in: data)
+            #expect(end == .exited(0), "\(output)")
+            #expect(FileManager.default.fileExists(atPath: data.appending("s1/metadata.json").string))
+            (end, output) = try await run(["extract", "archives/s1.zip"], in: data)
+            #expect(end == .exited(74), "\(output)")
+            try session.add("link", [])
+            try FileManager.default.removeItem(atPath: session.path("link").string)
+            try FileManager.default.createSymbolicLink(
+                atPath: session.path("link").string, withDestinationPath: "nowhere")
+            (end, output) = try await run(["create", "recordings/s1", "--to", "other"], in: data)
+            #expect(end == .exited(1), "\(output)")
+            (end, output) = try await run(
+                ["create", "recordings/s1", "--to", "other", "--continue-on-failure"], in: data)
+            #expect(end == .exited(3), "\(output)")
+            (end, output) = try await run(["verify", "other/s1.zip"], in: data)
+            #expect(end == .exited(3), "\(output)")
+            (end, output) = try await run(["create", "recordings/s1", "--certificate", "recordings"], in: data)
+            #expect(end == .exited(78), "\(output)")
+            (end, output) = try await run(["verify", "nowhere.zip"], in: data)
+            #expect(end == .exited(74), "\(output)")
+            (end, output) = try await run(["create", "nowhere"], in: data)
+            #expect(end == .exited(74), "\(output)")
+        }
+    }
+}

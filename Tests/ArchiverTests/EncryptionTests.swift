@@ -1,0 +1,165 @@
+import FoundationEssentials
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import Archiver
+
+/// Archives that only the owners of certificates can open, by the openssl program and by ours.
+@Suite(.timeLimit(.minutes(2)), .enabled(if: Tool.isThere("openssl")))
+struct EncryptionTests {
+    private func withKeys(_ body: (ArchivedSession, TestKeys) async throws -> Void) async throws {
+        try await withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            try session.addLog()
+            try session.add("large", (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * $0 / 7) })
+            try session.finish()
+            try await body(session, TestKeys(in: data))
+        }
+    }
+
+    private static func decrypt(_ archive: FilePath, key: FilePath) async throws -> (Bool, FilePath) {
+        let plain = FilePath("\(archive).plain")
+        let answer = try await Tool.run(
+            "openssl",
+            [
+                "cms", "-decrypt", "-binary", "-inform", "DER", "-in", archive.string, "-inkey", key.string, "-out",
+                plain.string,
+            ])
+        return (answer.isSuccess, plain)
+    }
+
+    @Test(arguments: ["rsa", "ec"])
+    func opensslOpensIt(kind: String) async throws {
+        try await withKeys { session, keys in
+            let (certificate, key) = try await keys.make("study", kind: kind)
+            let plain = try session.archive()[0]
+            let made = try session.archive(recipients: Certificate.read(certificate))[0]
+            #expect(made.name == "s1.zip.p7m")
+            #expect(made.isEncrypted)
+            let path = session.archives.path.appending(made.name)
+            #expect(try FinishedFile.measure(path) == (made.bytes, made.sha256))
+            let (isOpen, decrypted) = try await Self.decrypt(path, key: key)
+            #expect(isOpen)
+            #expect(try FinishedFile.measure(decrypted).sha256 == plain.sha256)
+            // And so do we, piece by piece.
+            let archive = try ExtractedArchive(made.name, of: session, key: PrivateKey(key))
+            #expect(try archive.bytes("large") == Data(contentsOf: URL(filePath: session.path("large").string)))
+        }
+    }
+
+    @Test func eachRecipientOpensItAndNobodyElse() async throws {
+        try await withKeys { session, keys in
+            let (one, oneKey) = try await keys.make("one", kind: "ec")
+            let (two, twoKey) = try await keys.make("two", kind: "rsa")
+            let (_, otherKey) = try await keys.make("other", kind: "rsa")
+            // Both in one file, as people collect them.
+            let both = session.data.appending("both.pem")
+            try (Data(contentsOf: URL(filePath: one.string)) + Data(contentsOf: URL(filePath: two.string)))
+                .write(to: URL(filePath: both.string))
+            let recipients = try Certificate.read(both)
+            #expect(recipients.count == 2)
+            let path = session.archives.path.appending(try session.archive(recipients: recipients)[0].name)
+            for key in [oneKey, twoKey] {
+                #expect(try OpenedArchive.verify(path, key: PrivateKey(key)).findings == [])
+                let isOpen = try await Self.decrypt(path, key: key).0
+                #expect(isOpen)
+            }
+            let error = try #require(throws: ArchiveError.self) {
+                try OpenedArchive.verify(path, key: PrivateKey(otherKey))
+            }
+            #expect(error.code == .wrongKey)
+            let noKey = try #require(throws: ArchiveError.self) { try OpenedArchive.verify(path) }
+            #expect(noKey.code == .wrongKey)
+            #expect(noKey.message.contains("--key"))
+        }
+    }
+
+    /// Nothing of an archive with a flipped bit is extracted; openssl refuses it too, though it may have written some.
+    @Test func aFlippedBitIsNoticed() async throws {
+        try await withKeys { session, keys in
+            let (certificate, key) = try await keys.make("study", kind: "ec")
+            let made = try session.archive(recipients: Certificate.read(certificate))[0]
+            let path = session.archives.path.appending(made.name)
+            let whole = try Data(contentsOf: URL(filePath: path.string))
+            let privateKey = try PrivateKey(key)
+            for place in [whole.count / 4, whole.count / 2, whole.count - 30, whole.count - 10] {
+                var flipped = whole
+                flipped[place] ^= 0x10
+                try flipped.write(to: URL(filePath: path.string))
+                #expect(throws: ArchiveError.self, "byte \(place)") {
+                    try ExtractedArchive(made.name, of: session, key: privateKey)
+                }
+                let isOpen = try await Self.decrypt(path, key: key).0
+                #expect(!isOpen, "byte \(place)")
+            }
+            for length in stride(from: 0, to: whole.count, by: 40_001) {
+                try whole.prefix(length).write(to: URL(filePath: path.string))
+                #expect(throws: ArchiveError.self, "\(length) bytes") {
+                    try OpenedArchive.verify(path, key: privateKey)
+                }
+            }
+            #expect(try Directory(session.data).names().filter { $0.contains("extracted") } == [])
+        }
+    }
+
+    /// What is on disk while an archive is made is encrypted already, under any name.
+    @Test func aPlaintextNeverTouchesTheDisk() async throws {
+        try await withKeys { session, keys in
+            let (certificate, _) = try await keys.make("study", kind: "ec")
+            let written = Counter()
+            var calls = FileCalls.system
+            calls.write = { descriptor, bytes, offset throws(Errno) in
+                // A zip names its files in plain text.
+                if String(decoding: bytes, as: UTF8.self).contains("session.json") { _ = written.next() }
+                return try FileCalls.system.write(descriptor, bytes, offset)
+            }
+            try session.archive(recipients: Certificate.read(certificate), calls: calls)
+            #expect(written.value == 0)
+            try session.archive(calls: calls)
+            #expect(written.value > 0)
+            #expect(try session.archives.names().sorted() == ["s1.zip", "s1.zip.p7m"])
+        }
+    }
+
+    @Test func certificatesAreCheckedBeforeAnythingIsDone() async throws {
+        try await withTemporaryDirectory { data in
+            let keys = TestKeys(in: data)
+            let usage = "keyUsage=critical,keyEncipherment"
+            let cases: [(name: String, kind: String, extensions: [String], fault: String)] = [
+                ("ca", "rsa", ["basicConstraints=critical,CA:TRUE", usage], "certificate authority"),
+                ("signer", "rsa", ["keyUsage=critical,digitalSignature"], "keyEncipherment"),
+                ("ec-signer", "ec", ["keyUsage=critical,digitalSignature"], "keyAgreement"),
+                ("server", "rsa", [usage, "extendedKeyUsage=serverAuth"], "another purpose"),
+                ("small", "rsa1024", [usage], "1024 bits"),
+                ("edwards", "ed25519", [], "neither RSA nor EC"),
+            ]
+            for bad in cases {
+                let (certificate, _) = try await keys.make(bad.name, kind: bad.kind, extensions: bad.extensions)
+                let error = try #require(throws: ArchiveError.self, "\(bad.name)") { try Certificate.read(certificate) }
+                #expect(error.code == .badCertificate)
+                #expect(error.exitStatus == .badConfiguration)
+                #expect(error.message.contains(bad.fault), "\(error)")
+            }
+            let (good, key) = try await keys.make(
+                "mail", kind: "rsa", extensions: [usage, "extendedKeyUsage=emailProtection"])
+            #expect(try Certificate.read(good).map(\.subject) == ["/CN=mail"])
+            let now = WallTime.now.nanosecondsSince1970
+            let year: Int64 = 365 * 86_400 * 1_000_000_000
+            for (date, fault) in [(now + year, "expired"), (now - year, "not valid before")] {
+                let error = try #require(throws: ArchiveError.self) {
+                    try Certificate.read(good, at: WallTime(nanosecondsSince1970: date))
+                }
+                #expect(error.message.contains(fault), "\(error)")
+            }
+            for wrong in [key, data.appending("nowhere.pem")] {
+                let error = try #require(throws: ArchiveError.self) { try Certificate.read(wrong) }
+                #expect(error.code == .badCertificate)
+            }
+            #expect(throws: ArchiveError.self) { try PrivateKey(good) }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import FoundationEssentials
+import Messages
+import Recording
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import Archiver
+
+/// What is in an archive is believed only when it is what the manifest says, and it stays where it is put.
+@Suite(.timeLimit(.minutes(1)))
+struct ExtractionTests {
+    private static let date = WallTime(nanosecondsSince1970: 1_795_219_201_000_000_000)
+
+    /// Writes a zip of files, with a manifest of some of them.
+    private func write(
+        _ files: [(name: String, bytes: [UInt8])], listed: [(name: String, bytes: [UInt8])]? = nil, to path: FilePath
+    ) throws {
+        let sink = MemorySink()
+        let writer = ZipWriter(to: sink)
+        for file in files { try writer.add(file.name, date: Self.date, from: MemorySource(file.bytes)) }
+        let metadata = ArchiveMetadata(
+            deviceInfo: "phone", appVersion: "1", rsdFrameworkVersion: "1", taskIdentifier: "t", taskRunUUID: "u",
+            startDate: Self.date, endDate: Self.date, session: "s", status: "finished",
+            files: (listed ?? files).map {
+                ArchiveMetadata.File(
+                    filename: $0.name, timestamp: Self.date, contentType: "text/plain", bytes: $0.bytes.count,
+                    sha256: SHA256Digits.of($0.bytes))
+            })
+        try writer.add("metadata.json", date: Self.date, from: MemorySource(StoredJSON.document(metadata)))
+        try writer.finish()
+        try Data(sink.bytes).write(to: URL(filePath: path.string))
+    }
+
+    @Test(arguments: ["../evil", "/tmp/holdfast-evil", "a/b", "a/../../evil", "..", ".", "./x"])
+    func nothingEscapes(name: String) throws {
+        try withTemporaryDirectory { directory in
+            let archive = directory.appending("a.zip")
+            try write([("good", [1]), (name, [2])], to: archive)
+            let error = try #require(throws: ArchiveError.self) {
+                try ArchiveExtraction.extract(archive, to: directory.appending("x/out"))
+            }
+            #expect(error.code == .damaged)
+            #expect(try Directory(directory).names().sorted() == ["a.zip", "x"])
+            #expect(try Directory(directory.appending("x")).names() == [])
+            #expect(!FileManager.default.fileExists(atPath: "/tmp/holdfast-evil"))
+        }
+    }
+
+    /// A link's target is not followed, for the link is not made.
+    @Test(.enabled(if: Tool.isThere("python3"))) func linksAreNoLinks() async throws {
+        let program = """
+            import sys, zipfile
+            z = zipfile.ZipFile(sys.argv[1], "w")
+            link = zipfile.ZipInfo("link"); link.create_system = 3; link.external_attr = 0o120777 << 16
+            z.writestr(link, "/etc"); z.writestr("link/passwd", "x"); z.close()
+            """
+        try await withTemporaryDirectory { directory in
+            let archive = directory.appending("a.zip")
+            try await Tool.require("python3", ["-c", program, archive.string])
+            #expect(throws: ArchiveError.self) {
+                try ArchiveExtraction.extract(archive, to: directory.appending("out"))
+            }
+            #expect(try Directory(directory).names() == ["a.zip"])
+        }
+    }
+
+    @Test func missingAdditionalAndChangedFilesAreNamed() throws {
+        try withTemporaryDirectory { directory in
+            let archive = directory.appending("a.zip")
+            try write(
+                [("same", [1]), ("changed", [1, 2]), ("longer", [1, 2, 3]), ("additional", [])],
+                listed: [("same", [1]), ("changed", [3, 4]), ("longer", [1]), ("missing", [])], to: archive)
+            let opened = try ArchiveExtraction.extract(archive, to: directory.appending("out"))
+            #expect(
+                opened.findings.map(\.description) == [
+                    "changed: is not what the manifest says: its SHA-256 is another one",
+                    "longer: has 3 bytes in place of 1", "missing: is missing", "additional: is not in the manifest",
+                ])
+            #expect(try Directory(directory).names() == ["a.zip"])
+        }
+    }
+
+    @Test func whatIsThereIsNotOverwritten() throws {
+        try withTemporaryDirectory { directory in
+            let archive = directory.appending("a.zip")
+            try write([("a", [1])], to: archive)
+            let out = Directory(directory.appending("out"))
+            try out.create()
+            #expect(try ArchiveExtraction.extract(archive, to: out.path).findings == [])
+            let error = try #require(throws: ArchiveError.self) { try ArchiveExtraction.extract(archive, to: out.path) }
+            #expect(error.code == .alreadyExists)
+            #expect(try out.names().sorted() == ["a", "metadata.json"])
+        }
+    }
+
+    /// Bits in the bytes of files, in the directory and at the end; those of dates and flags mean nothing to a file.
+    @Test func damageIsFound() throws {
+        try withTemporaryDirectory { directory in
+            let archive = directory.appending("a.zip")
+            try write([("a", Array(repeating: 5, count: 900)), ("b", (0..<200).map { $0 &* 37 })], to: archive)
+            let whole = try Data(contentsOf: URL(filePath: archive.string))
+            #expect(try OpenedArchive.verify(archive).findings == [])
+            for length in 0..<whole.count {
+                try whole.prefix(length).write(to: URL(filePath: archive.string))
+                #expect(!isWhole(archive), "cut to \(length)")
+            }
+            try (whole + [0]).write(to: URL(filePath: archive.string))
+            #expect(!isWhole(archive))
+            let names = try #require(whole.lastRange(of: Data("b".utf8)))
+            for place in [15, 30, 44, names.lowerBound, whole.count - 10, whole.count - 5] {
+                var flipped = whole
+                flipped[place] ^= 4
+                try flipped.write(to: URL(filePath: archive.string))
+                #expect(!isWhole(archive), "byte \(place)")
+            }
+        }
+    }
+
+    private func isWhole(_ archive: FilePath) -> Bool {
+        guard let opened = try? OpenedArchive.verify(archive) else { return false }
+        return opened.findings.isEmpty
+    }
+
+    @Test(arguments: [[], Array("PK".utf8), Array("hello".utf8), [0x30, 0x80], Array(repeating: 0x30, count: 400)])
+    func whatIsNoArchiveIsSaid(bytes: [UInt8]) throws {
+        try withTemporaryDirectory { directory in
+            let archive = directory.appending("a.zip")
+            try Data(bytes).write(to: URL(filePath: archive.string))
+            let error = try #require(throws: ArchiveError.self) { try OpenedArchive.verify(archive) }
+            #expect([.damaged, .wrongKey].contains(error.code))
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import SystemPackage
+
+/// Keys and certificates of a test, made by the openssl program.
+struct TestKeys {
+    private let directory: FilePath
+
+    init(in directory: FilePath) {
+        self.directory = directory
+    }
+
+    /// Makes a key and a certificate that is valid for 30 days.
+    /// - Parameters:
+    ///   - kind: `rsa`, `rsa1024`, `ec` or `ed25519`.
+    ///   - extensions: the usual ones for encryption, where none are given.
+    func make(
+        _ name: String, kind: String, extensions: [String]? = nil
+    ) async throws -> (certificate: FilePath, key: FilePath) {
+        let (certificate, key) = (directory.appending("\(name).pem"), directory.appending("\(name).key"))
+        let usage = kind == "ec" ? "keyAgreement" : "keyEncipherment"
+        let algorithm =
+            switch kind {
+            case "ec": ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+            case "rsa1024": ["-newkey", "rsa:1024"]
+            case "ed25519": ["-newkey", "ed25519"]
+            default: ["-newkey", "rsa:2048"]
+            }
+        var all = extensions ?? ["keyUsage=critical,\(usage)"]
+        if !all.contains(where: { $0.hasPrefix("basicConstraints") }) {
+            all.append("basicConstraints=critical,CA:FALSE")
+        }
+        try await Tool.require(
+            "openssl",
+            [
+                "req", "-x509", "-nodes", "-days", "30", "-subj", "/CN=\(name)", "-keyout", key.string, "-out",
+                certificate.string,
+            ] + algorithm + all.flatMap { ["-addext", $0] })
+        return (certificate, key)
+    }
+}
