@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run test test-sanitized build lint format bench crash-lab step-accuracy docs clean setup
+.PHONY: run test test-sanitized build lint format bench crash-lab step-accuracy docs clean setup receivers
 
 SWIFT = swift
 SOURCES = Package.swift Services Shared Tests
@@ -17,7 +17,7 @@ run: setup
 
 # What computes comes first and the real programs last: each would keep the others from their processor.
 COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextInputTests
-test: setup
+test: setup receivers
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(SWIFT) test --skip-build --filter '^($(COMPUTING))\.'
 	$(SWIFT) test --skip-build --filter '^LogManagerTests\.'
@@ -75,3 +75,7 @@ clean:
 
 setup:
 	@Scripts/setup
+
+# What the tests upload archives to.
+receivers:
+	@Tests/ArchiverTests/Receivers/setup

@@ -54,6 +54,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CArchive", path: "Shared/CArchive"),
+        .systemLibrary(name: "CCurl", path: "Shared/CCurl"),
         .systemLibrary(name: "CISAL", path: "Shared/CISAL"),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL"),
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
@@ -115,7 +116,8 @@ let package = Package(
         .executableTarget(
             name: "Archiver",
             dependencies: [
-                "CArchive", "CISAL", "COpenSSL", "Messages", "Recording", "ServiceKit", argumentParser, sha2, system,
+                "CArchive", "CCurl", "CISAL", "COpenSSL", "Messages", "Recording", "ServiceKit", "ZeroMQ",
+                argumentParser, sha2, system,
             ],
             path: "Services/Archiver", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
@@ -169,9 +171,9 @@ let package = Package(
         .testTarget(
             name: "ArchiverTests",
             dependencies: [
-                "Archiver", "Messages", "Recording", "ServiceKit", "TestSupport", argumentParser, sha2,
+                "Archiver", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, sha2,
                 subprocess, system,
-            ], swiftSettings: strict),
+            ], exclude: ["Receivers"], swiftSettings: strict),
         .testTarget(
             name: "StepDetectionTests", dependencies: ["StepDetection", "TestSupport", "TextInput"],
             swiftSettings: strict),

@@ -1,0 +1,21 @@
+import Crypto
+
+/// The hashes of a file and of its parts, as receivers tell them.
+struct FileDigests: Hashable, Sendable {
+    /// A piece of the file, as it is sent in a multipart upload.
+    struct Part: Hashable, Sendable {
+        let range: Range<Int>
+        let sha256: [UInt8]
+        let md5: [UInt8]
+    }
+
+    let sha256: [UInt8]
+    let md5: [UInt8]
+    /// The parts, in order: one where the file is not split.
+    let parts: [Part]
+
+    /// The SHA-256 of the parts' SHA-256: S3's composite checksum.
+    var partsSHA256: [UInt8] { Array(SHA256.hash(data: parts.flatMap(\.sha256))) }
+    /// The MD5 of the parts' MD5: what S3 makes entity tags of.
+    var partsMD5: [UInt8] { Array(Insecure.MD5.hash(data: parts.flatMap(\.md5))) }
+}

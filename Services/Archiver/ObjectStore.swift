@@ -1,0 +1,17 @@
+/// A kind of web server that keeps files: how it is asked, and what it answers.
+protocol ObjectStore: Sendable {
+    /// Where a file of this name is, or would be, without secrets.
+    func location(of name: String) -> String
+
+    /// A request about a file that is there, perhaps: HEAD or GET.
+    func request(_ method: String, _ name: String) throws(UploadError) -> HTTPRequest
+
+    /// Sends a file, but not in the place of another one.
+    /// - Returns: what the server said about the file when it took it; `nil` where there is one of this name already.
+    func put(
+        _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
+    ) throws(UploadError) -> ObjectStatement?
+
+    /// Why an answer is none of success.
+    func refusal(_ response: HTTPResponse, of name: String) -> UploadError
+}

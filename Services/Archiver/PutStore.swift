@@ -1,0 +1,68 @@
+import FoundationEssentials
+import ServiceKit
+import SystemPackage
+
+/// A server that takes files by PUT: WebDAV, a gateway, storage with signed URLs.
+///
+/// `If-None-Match: *` asks it to replace nothing (RFC 9110, 13.1.2) and `Repr-Digest` tells it the hash (RFC 9530);
+/// servers that know neither pass over them. There is no resuming: `Content-Range` in a PUT means something only by
+/// private agreement (RFC 9110, 14.5), and a server without one would keep a piece as if it were the file. What was cut
+/// off begins anew.
+struct PutStore: ObjectStore {
+    let template: WebTemplate
+    /// Sent with every request; `nil` for none. Read anew each time, so that keys may be changed while it runs.
+    let headerFile: FilePath?
+
+    func location(of name: String) -> String { "\(template.address(of: name))" }
+
+    func request(_ method: String, _ name: String) throws(UploadError) -> HTTPRequest {
+        var headers = [HTTPHeader("want-repr-digest", "sha-256=10")]
+        if let headerFile {
+            do throws(InvalidValue) {
+                headers += try Self.headers(in: headerFile)
+            } catch {
+                throw UploadError(
+                    .badConfiguration, at: location(of: name), "\(error)",
+                    advice: "Correct it; the upload is tried again.", retry: .later)
+            }
+        }
+        return HTTPRequest(method: method, address: template.address(of: name), headers: headers)
+    }
+
+    func put(
+        _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
+    ) throws(UploadError) -> ObjectStatement? {
+        let file = source.archive
+        var request = try request("PUT", file.name)
+        // A user's own fields decide.
+        let ours = [
+            HTTPHeader("content-type", "application/octet-stream"), HTTPHeader("if-none-match", "*"),
+            HTTPHeader("repr-digest", "sha-256=:\(Data(file.sha256Bytes).base64EncodedString()):"),
+        ]
+        request.headers += ours.filter { request.headers[$0.name] == nil }
+        request.body = .file(source, 0..<file.bytes)
+        let response = try connection.answer(to: request, pace, at: location(of: file.name))
+        if response.status == 412 { return nil }
+        guard response.isSuccess else { throw refusal(response, of: file.name) }
+        return ObjectStatement(response, isAboutObject: false)
+    }
+
+    func refusal(_ response: HTTPResponse, of name: String) -> UploadError {
+        let elsewhere = response.headers["location"].flatMap { try? WebAddress(typed: $0) }
+        return UploadError(response, at: location(of: name), detail: elsewhere.map { "it sends us to \($0)" })
+    }
+
+    /// The fields in a file: lines of `Name: value`.
+    /// - Throws: `InvalidValue` with a sentence that names the file and the line, and no value.
+    static func headers(in path: FilePath) throws(InvalidValue) -> [HTTPHeader] {
+        var headers: [HTTPHeader] = []
+        for line in try SecretFile.lines(of: path) {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, !parts[0].isEmpty, parts[0].allSatisfy({ $0.isASCII && !$0.isWhitespace }) else {
+                throw InvalidValue("\(path) has a line that is no field: write Authorization: Bearer …")
+            }
+            headers.append(HTTPHeader(String(parts[0]), String(parts[1].trimmed)))
+        }
+        return headers
+    }
+}

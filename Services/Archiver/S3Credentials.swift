@@ -1,0 +1,58 @@
+import ServiceKit
+import SystemPackage
+
+/// A key of S3-compatible storage.
+struct S3Credentials: Hashable, Sendable {
+    /// Names the key; is sent as it is, and still nobody's business.
+    let keyIdentifier: Secret
+    /// Signs.
+    let key: Secret
+    /// Of a key that is only lent for a time.
+    let token: Secret?
+
+    /// Where a key comes from. Asked anew for each try, so that keys may be changed while the program runs.
+    enum Source: Hashable, Sendable {
+        /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and, perhaps, `AWS_SESSION_TOKEN`.
+        case environment([String: String])
+        /// The section `[default]` of a file as other S3 programs read it (`aws_access_key_id = …`); without sections,
+        /// all of it.
+        case file(FilePath)
+
+        /// The key as it is now.
+        /// - Throws: `InvalidValue` with what to do, and nothing secret.
+        func credentials() throws(InvalidValue) -> S3Credentials {
+            switch self {
+            case .environment(let variables):
+                try S3Credentials(
+                    variables["AWS_ACCESS_KEY_ID"], variables["AWS_SECRET_ACCESS_KEY"], variables["AWS_SESSION_TOKEN"],
+                    else: "there is no key for S3: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+                        + "or name a file with s3-credentials")
+            case .file(let path): try Self.read(path)
+            }
+        }
+
+        private static func read(_ path: FilePath) throws(InvalidValue) -> S3Credentials {
+            var section = "default"
+            var values: [String: String] = [:]
+            for line in try SecretFile.lines(of: path) {
+                if line.hasPrefix("["), line.hasSuffix("]") {
+                    section = String(line.dropFirst().dropLast().trimmed)
+                } else if section == "default", let equals = line.firstIndex(of: "=") {
+                    values[line[..<equals].trimmed.lowercased()] = String(line[line.index(after: equals)...].trimmed)
+                }
+            }
+            return try S3Credentials(
+                values["aws_access_key_id"], values["aws_secret_access_key"], values["aws_session_token"],
+                else: "\(path) has no key: write aws_access_key_id = … and aws_secret_access_key = …")
+        }
+    }
+
+    private init(
+        _ identifier: String?, _ key: String?, _ token: String?, else complaint: String
+    ) throws(InvalidValue) {
+        guard let identifier, let key, !identifier.isEmpty, !key.isEmpty else { throw InvalidValue(complaint) }
+        keyIdentifier = Secret(identifier)
+        self.key = Secret(key)
+        self.token = token.flatMap { $0.isEmpty ? nil : Secret($0) }
+    }
+}

@@ -1,0 +1,91 @@
+import Crypto
+import Glibc
+import Synchronization
+import SystemPackage
+
+/// An archive that is being uploaded: open as long as this lives, read in pieces from any thread.
+final class SourceFile: Sendable {
+    let archive: UploadFile
+    /// How it is split where it is sent in parts.
+    let plan: PartPlan
+    private let descriptor: FileDescriptor
+    private let knownDigests = Mutex<FileDigests?>(nil)
+
+    /// Opens the file.
+    /// - Throws: `unreadable` where it can't be opened, or is not as long as it was.
+    init(_ archive: UploadFile, sizes: PartPlan.Sizes = PartPlan.Sizes()) throws(UploadError) {
+        self.archive = archive
+        plan = PartPlan(bytes: archive.bytes, sizes: sizes)
+        do {
+            descriptor = try FileDescriptor.open(archive.path, .readOnly, options: [.closeOnExec, .noFollow])
+        } catch {
+            throw Self.unreadable(archive, "\(error)")
+        }
+        let bytes = Int((try? descriptor.stat().size) ?? -1)
+        guard bytes == archive.bytes else {
+            throw Self.changed(archive, "it has \(bytes) bytes in place of \(archive.bytes)")
+        }
+    }
+
+    deinit { try? descriptor.close() }
+
+    /// Reads some of the file's bytes.
+    /// - Returns: how many, at least one.
+    /// - Throws: `unreadable`, also where the file ends before its time.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(UploadError) -> Int {
+        let count: Int
+        do {
+            count = try descriptor.read(fromAbsoluteOffset: Int64(offset), into: buffer)
+        } catch {
+            throw Self.unreadable(archive, "\(error)")
+        }
+        guard count > 0 else { throw Self.changed(archive, "it ends after \(offset) bytes") }
+        return count
+    }
+
+    /// The hashes of the file and its parts. Reads it whole at the first call; later ones cost nothing.
+    /// - Throws: `unreadable` where it is not the file any more that it was; `cancelled`.
+    func digests(_ pace: Pace) throws(UploadError) -> FileDigests {
+        if let known = knownDigests.withLock({ $0 }) { return known }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        var whole = (SHA256(), Insecure.MD5())
+        var parts: [FileDigests.Part] = []
+        for range in plan.ranges {
+            var part = (SHA256(), Insecure.MD5())
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                if pace.isCancelled { throw .cancelled(at: archive.name) }
+                let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(range.upperBound - offset))
+                let count = try read(into: wanted, at: offset)
+                let piece = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+                whole.0.update(bufferPointer: piece)
+                whole.1.update(bufferPointer: piece)
+                part.0.update(bufferPointer: piece)
+                part.1.update(bufferPointer: piece)
+                offset += count
+            }
+            parts.append(
+                FileDigests.Part(range: range, sha256: Array(part.0.finalize()), md5: Array(part.1.finalize())))
+        }
+        let digests = FileDigests(
+            sha256: Array(whole.0.finalize()), md5: Array(whole.1.finalize()), parts: parts)
+        guard digests.sha256 == archive.sha256Bytes else {
+            throw Self.changed(archive, "its SHA-256 is \(digests.sha256.hexDigits)")
+        }
+        knownDigests.withLock { $0 = digests }
+        return digests
+    }
+
+    private static func changed(_ archive: UploadFile, _ reason: String) -> UploadError {
+        UploadError(
+            .unreadable, at: archive.name, "\(archive.path) is not what it was: \(reason)",
+            advice: "Make the archive again, and keep others out of the data directory.", retry: .never)
+    }
+
+    private static func unreadable(_ archive: UploadFile, _ reason: String) -> UploadError {
+        UploadError(
+            .unreadable, at: archive.name, "\(archive.path) can't be read: \(reason)",
+            advice: "Make it readable, or make the archive again.", retry: .never)
+    }
+}

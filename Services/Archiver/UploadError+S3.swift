@@ -1,0 +1,48 @@
+extension UploadError {
+    /// Why S3 did not do what it was asked: its own codes say more than the status (AWS, "List of error codes").
+    init(s3 response: HTTPResponse, at location: String) {
+        let error = XMLText(response.text).all("Error").first
+        let word = error?.first("Code")
+        let region = error?.first("Region") ?? response.headers["x-amz-bucket-region"]
+        let general = UploadError(response, at: location, detail: word)
+        let again: Retry = response.retryAfter.map { .after($0) } ?? .later
+        let (code, advice, retry): (Code, String, Retry) =
+            switch word {
+            case "SlowDown", "ServiceUnavailable", "RequestTimeout", "OperationAborted", "ConditionalRequestConflict",
+                "Throttling", "RequestLimitExceeded", "NoSuchUpload":
+                (.busy, "The upload is tried again.", again)
+            case "InternalError":
+                (.receiverFailed, "Look at the receiver's log; the upload is tried again.", again)
+            case "BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "InvalidDigest",
+                "IncompleteBody", "InvalidPart":
+                (.corrupted, "Bytes changed on their way and were not kept; they are sent again.", .later)
+            case "RequestTimeTooSkewed", "RequestExpired":
+                (.notPermitted, "Set this machine's clock; the upload is tried again.", .later)
+            case "ExpiredToken", "TokenRefreshRequired", "InvalidToken":
+                (.notPermitted, "Renew the key where it comes from; the upload is tried again.", .later)
+            case "NoSuchBucket":
+                (.notFound, "Make the bucket, or correct upload-to; then ask for the upload again.", .never)
+            case "EntityTooLarge":
+                (.tooLarge, "Choose a receiver that takes files of this size.", .never)
+            case "QuotaExceeded", "XMinioStorageFull", "InsufficientCapacity", "InsufficientStorage":
+                (.full, "Make room there; the upload is tried again.", again)
+            case "NotImplemented":
+                (
+                    .refused, "The receiver lacks a part of S3 that is needed here (checksums, conditional writes).",
+                    .never
+                )
+            case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect",
+                "IllegalLocationConstraintException":
+                (
+                    .redirected,
+                    region.map { "Set s3-region to \($0), or s3-endpoint to where the bucket is." }
+                        ?? "Set s3-region and s3-endpoint to where the bucket is.", .never
+                )
+            default: (general.code, general.advice, general.retry)
+            }
+        // A status of success with an error behind it.
+        let reason = response.isSuccess ? "the receiver failed (\(word ?? "no reason given"))" : general.reason
+        self.init(
+            code, at: location, reason, advice: advice, retry: response.isSuccess && retry == .never ? .later : retry)
+    }
+}

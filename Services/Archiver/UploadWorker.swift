@@ -1,0 +1,38 @@
+import ZeroMQ
+
+/// Uploads one file at a time on a thread of its own, where it may wait for disks and networks.
+actor UploadWorker {
+    private let receiver: any Receiver
+    private let options: HTTPOptions
+    private let thread: SocketThread
+    private var connection: HTTPConnection?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    init(_ number: Int, receiver: any Receiver, options: HTTPOptions) throws(ZeroMQError) {
+        self.receiver = receiver
+        self.options = options
+        thread = try SocketThread(name: "upload-\(number)")
+    }
+
+    /// Tries once.
+    func upload(_ source: SourceFile, _ pace: Pace) -> Result<UploadConfirmation, UploadError> {
+        Result { () throws(UploadError) in
+            let location = receiver.location(of: source.archive.name)
+            if pace.isCancelled { throw .cancelled(at: location) }
+            return try receiver.upload(source, over: try openConnection(location), pace)
+        }
+    }
+
+    /// Connections stay open from one file to the next.
+    private func openConnection(_ location: String) throws(UploadError) -> HTTPConnection {
+        if let connection { return connection }
+        do throws(HTTPFailure) {
+            let connection = try HTTPConnection(options)
+            self.connection = connection
+            return connection
+        } catch {
+            throw UploadError(error, at: location)
+        }
+    }
+}

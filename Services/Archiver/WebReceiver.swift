@@ -1,0 +1,106 @@
+import Messages
+
+/// A web server that keeps files.
+///
+/// It is asked first what it has under the file's name: the file itself is not sent again, and another one is not
+/// replaced. A file counts as there when the server gave a hash of it that is ours. One that says too little is read
+/// back whole and hashed here. Reading back is the price of servers that hash nothing, nginx among them.
+struct WebReceiver: Receiver {
+    let store: any ObjectStore
+
+    func location(of name: String) -> String { store.location(of: name) }
+
+    func upload(
+        _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
+    ) throws(UploadError) -> UploadConfirmation {
+        let visit = Visit(source: source, store: store, connection: connection, pace: pace)
+        if let there = try visit.look() { return try visit.confirm(there, code: .different) }
+        guard let said = try store.put(source, over: connection, pace) else {
+            // Somebody was faster; it may be the same file.
+            return try visit.confirm(try visit.look() ?? ObjectStatement(), code: .different)
+        }
+        // An answer that proves the file was made when the file was taken, so it need not be asked for.
+        if case .same(let proof, let checksum) = try visit.verdict(on: said, code: .corrupted) {
+            return visit.confirmation(proof, checksum, wasThere: false)
+        }
+        return try visit.confirm(try visit.look() ?? said, code: .corrupted)
+    }
+
+    /// One upload of one file.
+    private struct Visit {
+        let source: SourceFile
+        let store: any ObjectStore
+        let connection: HTTPConnection
+        let pace: Pace
+
+        var file: UploadFile { source.archive }
+
+        /// What the server has under the file's name.
+        /// - Returns: `nil` where nothing is there, or where it does not say so.
+        func look() throws(UploadError) -> ObjectStatement? {
+            let response = try ask("HEAD")
+            if response.isSuccess { return ObjectStatement(response, isAboutObject: true) }
+            let refusal = store.refusal(response, of: file.name)
+            // Many let us write and not look; what is wrong comes out when we write.
+            if (300..<500).contains(response.status), ![408, 425, 429].contains(response.status) { return nil }
+            throw refusal
+        }
+
+        func verdict(
+            on statement: ObjectStatement, code: UploadError.Code
+        ) throws(UploadError) -> ObjectStatement.Verdict {
+            let verdict = try statement.verdict(on: file) { () throws(UploadError) in try source.digests(pace) }
+            if case .different(let reason) = verdict {
+                throw .mismatch(code, at: store.location(of: file.name), reason)
+            }
+            return verdict
+        }
+
+        /// - Parameter code: what it is called where the server has something else.
+        func confirm(_ statement: ObjectStatement, code: UploadError.Code) throws(UploadError) -> UploadConfirmation {
+            let wasThere = code == .different
+            if case .same(let proof, let checksum) = try verdict(on: statement, code: code) {
+                return confirmation(proof, checksum, wasThere: wasThere)
+            }
+            let response = try ask("GET", hashing: file.bytes)
+            guard let hashed = response.hashed else {
+                let refusal = store.refusal(response, of: file.name)
+                guard refusal.retry == .never else { throw refusal }
+                throw UploadError(
+                    .unconfirmed, at: store.location(of: file.name),
+                    "the file is there, but the receiver gives no hash of it and does not let us read it back "
+                        + "(status \(response.status))",
+                    advice: "Allow GET there, then ask for the upload again: nothing will be sent twice.", retry: .never
+                )
+            }
+            guard hashed.bytes == file.bytes, hashed.sha256 == file.sha256Bytes else {
+                throw .mismatch(code, at: store.location(of: file.name), "what was read back is something else")
+            }
+            return confirmation(.readBack, file.sha256, wasThere: wasThere)
+        }
+
+        func confirmation(_ proof: UploadConfirmation.Proof, _ checksum: String, wasThere: Bool) -> UploadConfirmation {
+            UploadConfirmation(
+                location: store.location(of: file.name), bytes: file.bytes, sha256: file.sha256, proof: proof,
+                checksum: checksum, wasThere: wasThere, date: .now)
+        }
+
+        private func ask(_ method: String, hashing: Int? = nil) throws(UploadError) -> HTTPResponse {
+            var request = try store.request(method, file.name)
+            request.hashedBytes = hashing
+            return try connection.answer(to: request, pace, at: store.location(of: file.name))
+        }
+    }
+}
+
+extension HTTPConnection {
+    /// Makes a request and waits for the answer.
+    /// - Parameter location: what the error is to name.
+    func answer(to request: HTTPRequest, _ pace: Pace, at location: String) throws(UploadError) -> HTTPResponse {
+        do throws(HTTPFailure) {
+            return try send(request, pace)
+        } catch {
+            throw UploadError(error, at: location)
+        }
+    }
+}

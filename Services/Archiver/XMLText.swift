@@ -1,0 +1,56 @@
+/// The text between two tags of an XML document, and what is between tags in there.
+///
+/// Enough for the answers of S3: elements without attributes of interest, not nested in ones of the same name. What
+/// is no such document has no elements.
+struct XMLText: Hashable, Sendable {
+    private let source: Substring
+
+    init(_ text: String) { source = text[...] }
+
+    private init(source: Substring) { self.source = source }
+
+    /// The content of each element of a name, in order.
+    func all(_ tag: String) -> [XMLText] {
+        var found: [XMLText] = []
+        var rest = source
+        while let start = Self.opening(of: tag, in: rest) {
+            guard let end = rest[start...].firstRange(of: "</\(tag)>") else { break }
+            found.append(XMLText(source: rest[start..<end.lowerBound]))
+            rest = rest[end.upperBound...]
+        }
+        return found
+    }
+
+    /// The text of the first element of a name.
+    func first(_ tag: String) -> String? { all(tag).first?.text }
+
+    /// The text itself, its entities read.
+    var text: String {
+        var text = String(source.trimmed)
+        let entities = [
+            ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#34;", "\""), ("&#x22;", "\""), ("&apos;", "'"),
+            ("&amp;", "&"),
+        ]
+        for (entity, character) in entities { text = text.replacing(entity, with: character) }
+        return text
+    }
+
+    /// Where the content begins of the first element of a name.
+    private static func opening(of tag: String, in text: Substring) -> Substring.Index? {
+        var rest = text
+        while let range = rest.firstRange(of: "<\(tag)") {
+            rest = rest[range.upperBound...]
+            // `<Part>` is not `<PartNumber>`; `<Key/>` has no content.
+            guard let next = rest.first, next == ">" || next.isWhitespace, let close = rest.firstIndex(of: ">") else {
+                continue
+            }
+            if rest[..<close].last != "/" { return rest.index(after: close) }
+        }
+        return nil
+    }
+
+    /// Text as it stands between tags.
+    static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    }
+}

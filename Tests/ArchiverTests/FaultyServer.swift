@@ -1,0 +1,14 @@
+import TestSupport
+
+/// The server that fails on demand: Receivers/faulty_server.py.
+struct FaultyServer: Sendable {
+    @TaskLocal static var current: FaultyServer?
+
+    let endpoint: String
+
+    /// The one of the suite that runs.
+    static func running() throws -> FaultyServer {
+        guard let current else { throw TestFailure("the suite has no faulty server") }
+        return current
+    }
+}

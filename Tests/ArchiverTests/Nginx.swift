@@ -1,0 +1,136 @@
+import FoundationEssentials
+import Glibc
+import SystemPackage
+import TestSupport
+
+/// A running nginx that takes files, over HTTP and TLS, and that refuses some in every way that tests need.
+struct Nginx: Sendable {
+    @TaskLocal static var current: Nginx?
+
+    let port: Int
+    let securePort: Int
+    /// The authority that certified it, in PEM.
+    let authority: FilePath
+    /// Where files are, by path.
+    let root: FilePath
+
+    /// The one of the suite that runs.
+    static func running() throws -> Nginx {
+        guard let current else { throw TestFailure("the suite has no nginx") }
+        return current
+    }
+
+    /// Where files of a directory go: `/archives/`.
+    func address(_ path: String, secure: Bool = false) -> String {
+        secure ? "https://localhost:\(securePort)\(path)" : "http://127.0.0.1:\(port)\(path)"
+    }
+
+    /// Runs nginx as long as the body runs.
+    static func run(_ body: (Nginx) async throws -> Void) async throws {
+        try await withTemporaryDirectory { directory in
+            try await makeCertificates(in: directory)
+            let root = directory.appending("root")
+            for name in ["archives", "private", "write-only", "small"] {
+                try FileManager.default.createDirectory(
+                    atPath: root.appending(name).string, withIntermediateDirectories: true)
+            }
+            // A free port may be taken by somebody else before nginx has it.
+            for attempt in 1...5 {
+                let nginx = Nginx(
+                    port: try freePort(), securePort: try freePort(), authority: directory.appending("authority.pem"),
+                    root: root)
+                let configuration = directory.appending("nginx.conf").string
+                try Data(nginx.configuration(directory).utf8).write(to: URL(filePath: configuration))
+                let isStarted = try await ProgramUnderTest.run(
+                    executable: ReceiverPrograms.nginx,
+                    arguments: ["-p", directory.string, "-c", configuration, "-e", "stderr"]
+                ) { program in
+                    do {
+                        try await program.complaint(containing: "start worker process")
+                    } catch {
+                        if attempt == 5 { throw error }
+                        return false
+                    }
+                    try await body(nginx)
+                    return true
+                }
+                if isStarted { return }
+            }
+        }
+    }
+
+    /// An authority, and a certificate of it for this machine.
+    private static func makeCertificates(in directory: FilePath) async throws {
+        let common = [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        ]
+        let authority = directory.appending("authority").string
+        let server = directory.appending("server").string
+        try await Tool.require(
+            "openssl",
+            common + ["-keyout", authority + ".key", "-out", authority + ".pem", "-subj", "/CN=authority of a test"])
+        try await Tool.require(
+            "openssl",
+            common + [
+                "-CA", authority + ".pem", "-CAkey", authority + ".key", "-keyout", server + ".key", "-out",
+                server + ".pem", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+            ])
+    }
+
+    private static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, length) == 0 ? getsockname(descriptor, pointer, &length) : -1
+            }
+        }
+        guard result == 0 else { throw TestFailure("there is no free port") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    private func configuration(_ directory: FilePath) -> String {
+        """
+        daemon off;
+        user root;
+        pid \(directory)/pid;
+        error_log stderr notice;
+        worker_processes 1;
+        events { worker_connections 64; }
+        http {
+            access_log \(directory)/access.log;
+            client_body_temp_path \(directory)/body;
+            proxy_temp_path \(directory)/proxy;
+            fastcgi_temp_path \(directory)/fastcgi;
+            uwsgi_temp_path \(directory)/uwsgi;
+            scgi_temp_path \(directory)/scgi;
+            client_max_body_size 0;
+            server {
+                listen 127.0.0.1:\(port);
+                listen 127.0.0.1:\(securePort) ssl;
+                ssl_certificate \(directory)/server.pem;
+                ssl_certificate_key \(directory)/server.key;
+                root \(root);
+                location /archives/ { dav_methods PUT; create_full_put_path on; }
+                location /private/ {
+                    if ($http_authorization != "Bearer sesame") { return 401; }
+                    dav_methods PUT;
+                }
+                location /write-only/ { dav_methods PUT; limit_except PUT { deny all; } }
+                location /small/ { dav_methods PUT; client_max_body_size 1k; }
+                location /read-only/ {}
+                location /forbidden/ { return 403; }
+                location /broken/ { return 500; }
+                location /full/ { return 507; }
+                location /busy/ { add_header Retry-After 7 always; return 503; }
+                location /elsewhere/ { return 307 https://elsewhere.example/?signature=stolen; }
+                location /closing/ { return 444; }
+            }
+        }
+        """
+    }
+}

@@ -1,0 +1,125 @@
+import FoundationEssentials
+import Glibc
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import Archiver
+
+@Suite(.timeLimit(.minutes(2))) struct UploadDirectoryTests {
+    private func withReceiver(
+        bytes: Int = 700_000, _ body: (UploadFile, DirectoryReceiver, FilePath) async throws -> Void
+    ) async throws {
+        try await withArchive(bytes: bytes) { archive in
+            try await withTemporaryDirectory { directory in
+                try await body(archive, DirectoryReceiver(directory: directory), directory)
+            }
+        }
+    }
+
+    private func names(in directory: FilePath) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.string)
+    }
+
+    @Test(arguments: [0, 1, 700_000]) func aFileIsCopiedAndReadBack(bytes: Int) async throws {
+        try await withReceiver(bytes: bytes) { archive, receiver, directory in
+            let confirmation = try await upload(archive, to: receiver)
+            #expect(confirmation.bytes == bytes && confirmation.sha256 == archive.sha256)
+            #expect(confirmation.proof == .readBack && !confirmation.wasThere)
+            #expect(try directory.appending(archive.name).content == archive.path.content)
+            #expect(try names(in: directory) == [archive.name])
+        }
+    }
+
+    @Test func whatIsThereIsNotCopiedAgain() async throws {
+        try await withReceiver { archive, receiver, directory in
+            _ = try await upload(archive, to: receiver)
+            let first = try directory.appending(archive.name).stat()
+            let again = try await upload(archive, to: receiver)
+            #expect(again.wasThere && again.sha256 == archive.sha256)
+            #expect(try directory.appending(archive.name).stat().inode == first.inode)
+        }
+    }
+
+    @Test(arguments: ["other bytes", ""]) func anotherFileIsNotReplaced(content: String) async throws {
+        try await withReceiver { archive, receiver, directory in
+            let path = directory.appending(archive.name)
+            try Data(content.utf8).write(to: URL(filePath: path.string))
+            let error = try await failure(archive, to: receiver)
+            #expect(error.code == .different && error.retry == .never)
+            #expect(try path.content == Data(content.utf8))
+            #expect(try names(in: directory) == [archive.name])
+        }
+    }
+
+    @Test func aLinkIsNotFollowed() async throws {
+        try await withReceiver { archive, receiver, directory in
+            let path = directory.appending(archive.name)
+            try FileManager.default.createSymbolicLink(atPath: path.string, withDestinationPath: archive.path.string)
+            let error = try await failure(archive, to: receiver)
+            #expect(error.code == .different && error.retry == .never)
+        }
+    }
+
+    @Test func aShareThatIsNotMountedIsNotMade() async throws {
+        try await withReceiver { archive, _, directory in
+            let missing = directory.appending("share")
+            let error = try await failure(archive, to: DirectoryReceiver(directory: missing))
+            #expect(error.code == .notFound && error.retry == .later)
+            #expect(error.description.contains("Mount the share"))
+            #expect(!FileManager.default.fileExists(atPath: missing.string))
+        }
+    }
+
+    @Test func leftoversOfAKilledTryGo() async throws {
+        try await withReceiver { archive, receiver, directory in
+            let host = try String(decoding: FilePath("/proc/sys/kernel/hostname").content, as: UTF8.self).trimmed
+                .filter { $0 != "." }
+            let name = ".\(archive.name)"
+            // An hour old; of a process that has ended, since none has such a number; of another machine; of a process
+            // that runs; of another file.
+            let old = "\(name).elsewhere.1.a.part"
+            let dead = "\(name).\(host).4194999.a.part"
+            let elsewhere = "\(name).elsewhere.2.a.part"
+            let alive = "\(name).\(host).1.a.part"
+            let others = ".other.zip.\(host).4194999.a.part"
+            for name in [old, dead, elsewhere, alive, others] {
+                try Data("x".utf8).write(to: URL(filePath: directory.appending(name).string))
+            }
+            for path in [directory.appending(old), directory.appending(others)] {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSinceNow: -4000)], ofItemAtPath: path.string)
+            }
+            _ = try await upload(archive, to: receiver)
+            #expect(Set(try names(in: directory)) == [archive.name, elsewhere, alive, others])
+        }
+    }
+
+    @Test func anArchiveThatChangedIsNotConfirmed() async throws {
+        try await withReceiver { archive, receiver, directory in
+            var bytes = try archive.path.content
+            bytes[300_000] ^= 1
+            try bytes.write(to: URL(filePath: archive.path.string))
+            let error = try await failure(archive, to: receiver)
+            #expect(error.code == .corrupted)
+            try Data(bytes.dropLast()).write(to: URL(filePath: archive.path.string))
+            let shorter = try await failure(archive, to: receiver)
+            #expect(shorter.code == .unreadable && shorter.retry == .never)
+            try FileManager.default.removeItem(atPath: archive.path.string)
+            let gone = try await failure(archive, to: receiver)
+            #expect(gone.code == .unreadable && gone.retry == .never)
+            #expect(try names(in: directory).isEmpty)
+        }
+    }
+
+    @Test func aPlaceThatIsClosedIsGivenUp() async throws {
+        // Root may write everywhere.
+        try await withReceiver { archive, _, _ in
+            let error = try await failure(archive, to: DirectoryReceiver(directory: "/proc"))
+            #expect(error.retry == .later || error.code == .notPermitted)
+        }
+        #expect(UploadError(.noSpace, at: "file:///x").code == .full)
+        #expect(UploadError(.noSpace, at: "file:///x").retry == .later)
+        #expect(UploadError(.readOnlyFileSystem, at: "file:///x").retry == .never)
+    }
+}

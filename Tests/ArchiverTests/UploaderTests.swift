@@ -1,0 +1,130 @@
+import FoundationEssentials
+import Glibc
+import Messages
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import Archiver
+
+/// How many are uploaded at a time, how often each is tried, and what cancelling does.
+@Suite(.timeLimit(.minutes(2))) struct UploaderTests {
+    /// A receiver that holds uploads until the test lets them go, and fails the first ones.
+    private final class Gate: Receiver {
+        private struct State {
+            var isOpen = false
+            var failures: [UploadError] = []
+            var running = 0
+            var mostRunning = 0
+            var tries = 0
+        }
+        private let state = Mutex(State())
+
+        func open() { state.withLock { $0.isOpen = true } }
+        func fail(_ errors: [UploadError]) { state.withLock { $0.failures = errors } }
+        var running: Int { state.withLock { $0.running } }
+        var mostRunning: Int { state.withLock { $0.mostRunning } }
+        var tries: Int { state.withLock { $0.tries } }
+
+        func location(of name: String) -> String { "gate:\(name)" }
+
+        func upload(
+            _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
+        ) throws(UploadError) -> UploadConfirmation {
+            let failure = state.withLock { state in
+                state.running += 1
+                state.mostRunning = max(state.mostRunning, state.running)
+                state.tries += 1
+                return state.failures.isEmpty ? nil : state.failures.removeFirst()
+            }
+            defer { state.withLock { $0.running -= 1 } }
+            if let failure { throw failure }
+            while !state.withLock({ $0.isOpen }) {
+                if pace.isCancelled { throw .cancelled(at: location(of: source.archive.name)) }
+                usleep(1_000)
+            }
+            return UploadConfirmation(
+                location: location(of: source.archive.name), bytes: source.archive.bytes, sha256: source.archive.sha256,
+                proof: .sha256, checksum: "", wasThere: false, date: .now)
+        }
+    }
+
+    private func error(_ retry: UploadError.Retry) -> UploadError {
+        UploadError(.busy, at: "gate:", "it is busy", advice: "Wait.", retry: retry)
+    }
+
+    @Test func asManyGoAtATimeAsWereAsked() async throws {
+        try await withTemporaryDirectory { directory in
+            let gate = Gate()
+            let uploader = try Uploader(to: gate, count: 2)
+            let files = try (0..<6).map { _ in try makeArchive(bytes: 10, in: directory) }
+            try await withThrowingTaskGroup(of: UploadConfirmation.self) { tasks in
+                for file in files { tasks.addTask { try await uploader.upload(file) } }
+                try await eventually("two are under way") { gate.running == 2 }
+                gate.open()
+                var names: Set<String> = []
+                for try await confirmation in tasks { names.insert(confirmation.location) }
+                #expect(names.count == 6)
+            }
+            #expect(gate.mostRunning == 2 && gate.tries == 6)
+        }
+    }
+
+    @Test func whoIsCancelledWhileWaitingTakesNobodysTurn() async throws {
+        try await withTemporaryDirectory { directory in
+            let gate = Gate()
+            let uploader = try Uploader(to: gate)
+            let files = try (0..<3).map { _ in try makeArchive(bytes: 10, in: directory) }
+            let tasks = files.map { file in Task { try await uploader.upload(file) } }
+            try await eventually("one is under way") { gate.running == 1 }
+            tasks[1].cancel()
+            tasks[0].cancel()
+            gate.open()
+            for task in tasks { _ = await task.result }
+            // Whichever of them was first or is done already.
+            #expect(gate.mostRunning == 1)
+            let confirmation = try await uploader.upload(files[2])
+            #expect(confirmation.bytes == 10)
+        }
+    }
+
+    @Test func itIsTriedUntilThePolicyEnds() async throws {
+        try await withArchive(bytes: 10) { archive in
+            var policy = RetryPolicy()
+            policy.base = .milliseconds(1)
+            policy.attempts = 4
+            let gate = Gate()
+            gate.open()
+            let uploader = try Uploader(to: gate, policy: policy)
+            gate.fail(Array(repeating: error(.later), count: 3))
+            let attempts = Mutex<[Int]>([])
+            _ = try await uploader.upload(archive) { retry in attempts.withLock { $0.append(retry.attempt) } }
+            #expect(attempts.withLock { $0 } == [1, 2, 3] && gate.tries == 4)
+
+            gate.fail(Array(repeating: error(.later), count: 9))
+            await #expect(throws: error(.later)) { try await uploader.upload(archive) }
+            #expect(gate.tries == 8)
+            gate.fail([error(.never)])
+            await #expect(throws: error(.never)) { try await uploader.upload(archive) }
+            #expect(gate.tries == 9)
+        }
+    }
+
+    @Test func aPauseBetweenTriesCanBeCancelled() async throws {
+        try await withArchive(bytes: 10) { archive in
+            let gate = Gate()
+            gate.fail([error(.after(.seconds(600)))])
+            let uploader = try Uploader(to: gate)
+            let (told, tell) = AsyncStream.makeStream(of: Duration.self)
+            let task = Task { try await uploader.upload(archive) { tell.yield($0.delay) } }
+            for await delay in told {
+                #expect(delay >= .seconds(600))
+                break
+            }
+            task.cancel()
+            let result = await task.result
+            #expect(throws: UploadError.cancelled(at: "gate:\(archive.name)")) { try result.get() }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import TestSupport
+import ZeroMQ
+
+@testable import Archiver
+
+/// Asks a web server, on a thread of its own.
+actor WebClient {
+    private let thread: SocketThread
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    init() throws { thread = try SocketThread(name: "test") }
+
+    /// What is at an address.
+    /// - Throws: `TestFailure` with what the server says in its place.
+    func get(_ address: String) throws -> String {
+        let request = HTTPRequest(method: "GET", address: try WebAddress(typed: address))
+        let response = try HTTPConnection(HTTPOptions()).send(request, Pace())
+        guard response.isSuccess else { throw TestFailure("\(address): \(response.status) \(response.text)") }
+        return response.text
+    }
+}
