@@ -145,6 +145,13 @@ struct GoldenTests {
         try expectGolden(RecordingCancel(session: "s1"))
         try expectGolden(RecordingStatus(session: "s1"))
         try expectGolden(RecordingStop(session: "s1"))
+        try expectGolden(
+            "recording.stop-results",
+            RecordingStop(
+                session: "s1",
+                results: .object([
+                    "stepHistory": .array([.object(["identifier": .string("age"), "value": .integer(42)])])
+                ])))
         try expectGolden(reply: RecordingStop.self, Self.result)
         try expectGolden(RecordingResultRequest(session: "s1"))
         try expectGolden(RecordingList())
