@@ -16,20 +16,33 @@ struct StepRig: Sendable {
     let context: Context
     let thread: SocketThread
 
-    /// Runs a publisher of `phone/accelerometer`.
+    /// Runs a publisher that replays a walk as `phone/accelerometer`, twenty times as fast.
     /// - Parameters:
-    ///   - publishing: its options, which may name `walk.csv`.
-    ///   - seconds: how long the walk in `walk.csv` is.
+    ///   - seconds: how long the walk is; it is in `walk.csv`.
+    ///   - options: more for the publisher.
     static func run(
-        publishing: [String], seconds: Int, _ body: @Sendable (StepRig) async throws -> Void
+        replaying seconds: Int, options: [String], _ body: @Sendable (StepRig) async throws -> Void
+    ) async throws {
+        let replay = ["--device", "phone", "--replay", "walk.csv", "--speed", "20", "--unit", "m/s2"]
+        try await run(
+            publishing: replay + options, preparing: { try GaitFile.write($0.appending("walk.csv"), seconds: seconds) },
+            body)
+    }
+
+    /// Runs a publisher.
+    /// - Parameters:
+    ///   - publishing: its options, which may name files in its directory.
+    ///   - prepare: makes them.
+    static func run(
+        publishing: [String], preparing prepare: (FilePath) throws -> Void,
+        _ body: @Sendable (StepRig) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { directory in
-            try GaitFile.write(directory.appending("walk.csv"), seconds: seconds)
+            try prepare(directory)
             let context = try Context()
             let thread = try SocketThread(name: "test")
             try await ProgramUnderTest.run(
-                "sensor-publisher", arguments: ProgramUnderTest.anyPorts + ["--device", "phone"] + publishing,
-                in: directory
+                "sensor-publisher", arguments: ProgramUnderTest.anyPorts + publishing, in: directory
             ) { publisher in
                 let ready = try await publisher.ready()
                 try await body(
@@ -80,6 +93,9 @@ struct StepRig: Sendable {
         func counts(_ count: Int) async throws {
             try await eventually("\(count) steps", within: .seconds(60)) { try await steps() >= count }
         }
+
+        /// What it measures of itself.
+        func measures() async throws -> [String: Double] { try await ask(ServiceHealth()).measures ?? [:] }
 
         /// Ends it at once, as a power cut of this program alone.
         func kill() async throws {
