@@ -25,7 +25,7 @@ enum AccelerationObject {
         var scanner = JSONScanner(bytes, in: start..<bytes.count)
         var sample = SIMD4<Double>(.nan, 0, 0, 0)
         var hasX = false
-        var timeRank = AccelerationTable.timeNames.count
+        var bestRank = AccelerationTable.timeNames.count
         var isMarker = false
         var unit: String?
         try scanner.expect(UInt8(ascii: "{"))
@@ -37,17 +37,16 @@ enum AccelerationObject {
             if let lane = lane(of: name) {
                 sample[lane] = number(bytes[value])
                 hasX = hasX || lane == 1
+            } else if let rank = rank(ofTime: name) {
+                guard rank < bestRank else { continue }
+                bestRank = rank
+                sample.x = number(bytes[value])
+            } else if bytes[value.lowerBound] == UInt8(ascii: "\"") {
+                if name.elementsEqual("marker".utf8) { isMarker = true }
+                if name.elementsEqual("unit".utf8) { unit = JSONScanner.string(at: value, in: bytes) }
             } else if !hasX, name.elementsEqual("magnitude".utf8) {
                 sample.y = number(bytes[value])
                 hasX = true
-            } else if let rank = AccelerationTable.timeNames.firstIndex(where: { name.elementsEqual($0.utf8) }) {
-                guard rank < timeRank else { continue }
-                timeRank = rank
-                sample.x = number(bytes[value])
-            } else if name.elementsEqual("marker".utf8) {
-                isMarker = true
-            } else if name.elementsEqual("unit".utf8) {
-                unit = JSONScanner.string(at: value, in: bytes)
             }
         } while scanner.skip(UInt8(ascii: ","))
         try scanner.expect(UInt8(ascii: "}"))
@@ -58,6 +57,12 @@ enum AccelerationObject {
 
     private static func number(_ text: Slice<UnsafeRawBufferPointer>) -> Double {
         DecimalParser.parse(UnsafeRawBufferPointer(rebasing: text)) ?? .nan
+    }
+
+    /// Where a time's name stands in `timeNames`.
+    private static func rank(ofTime name: UnsafeRawBufferPointer) -> Int? {
+        // Most names differ in their lengths already.
+        AccelerationTable.timeNames.firstIndex { $0.utf8.count == name.count && name.elementsEqual($0.utf8) }
     }
 
     /// Where an axis stands in a sample.

@@ -92,16 +92,24 @@ struct AccelerationTable {
             var (column, start) = (0, 0)
             while start <= bytes.count {
                 var end = start
-                var isQuoted = false
-                while end < bytes.count, isQuoted || bytes[end] != separator {
-                    if bytes[end] == UInt8(ascii: "\"") { isQuoted.toggle() }
-                    end += 1
-                }
+                if end < bytes.count, bytes[end] == UInt8(ascii: "\"") { end = endOfQuotes(bytes, from: end) }
+                while end < bytes.count, bytes[end] != separator { end += 1 }
                 body(column, UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
                 column += 1
                 start = end + 1
             }
         }
+    }
+
+    /// Where what begins with a quote ends. Two quotes in it stand for one, which looks like an end and a beginning.
+    private static func endOfQuotes(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var end = start
+        while end < bytes.count, bytes[end] == UInt8(ascii: "\"") {
+            let rest = bytes[(end + 1)...]
+            guard let quote = rest.firstIndex(of: UInt8(ascii: "\"")) else { return bytes.count }
+            end = quote + 1
+        }
+        return end
     }
 
     private static func number(_ bytes: UnsafeRawBufferPointer) -> Double? {

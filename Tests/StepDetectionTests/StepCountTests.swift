@@ -56,8 +56,58 @@ struct StepCountTests {
         #expect(abs(count.steps.count - walk.steps.count) <= 2)
     }
 
+    @Test func objectsOnLinesAreSamples() throws {
+        let plain = "t,x,y,z\n" + rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)" } + "\n"
+        let expected = try withFile(plain) { try StepCount(ofFile: $0) }
+        let others = [
+            rows(walk) { "{\"t\":\($0.x),\"x\":\($0.y),\"y\":\($0.z),\"z\":\($0.w)}" },
+            // The uptime is another clock's, and the label is no unit.
+            "["
+                + rows(walk) {
+                    "{ \"z\" : \($0.w), \"uptime\": \(7 - $0.x), \"unit\": \"mg\", \"timestamp\": \($0.x), \"x\": \($0.y), \"y\": \($0.z) },"
+                } + "\n]",
+        ]
+        for text in others {
+            #expect(try withFile(text) { try StepCount(ofFile: $0) } == expected)
+            #expect(try withFile(text, compressed: true) { try StepCount(ofFile: $0) } == expected)
+        }
+    }
+
+    @Test func theMagnitudeWillDo() throws {
+        let table = "t,magnitude\n" + rows(walk) { "\($0.x),\(SIMD3($0.y, $0.z, $0.w).length)" }
+        let objects = rows(walk) { "{\"t\":\($0.x),\"magnitude\":\(SIMD3($0.y, $0.z, $0.w).length)}" }
+        for text in [table, objects] {
+            let count = try withFile(text) { try StepCount(ofFile: $0) }
+            #expect(abs(count.steps.count - walk.steps.count) <= 2)
+        }
+    }
+
+    @Test func aSeparatorInQuotesIsNone() throws {
+        let text = "t,label,x,y,z\n" + rows(walk) { "\($0.x),\"a, \"\"b\"\",c\",\($0.y),\($0.z),\($0.w)" }
+        let count = try withFile(text) { try StepCount(ofFile: $0) }
+        #expect(count.leftOut == 0)
+        #expect(abs(count.steps.count - walk.steps.count) <= 2)
+    }
+
+    @Test func objectsThatAreNoSamplesAreLeftOut() throws {
+        let text =
+            rows(walk) { "{\"t\":\($0.x),\"x\":\($0.y),\"y\":\($0.z),\"z\":\($0.w)}" }
+            + "\n" + #"{"t":1}"# + "\n" + #"{"t":99,"x":null,"y":1,"z":1}"# + "\n" + #"{"t":99,"x":1,"y":1,"z":"# + "\n"
+            + #"{"t":99,"marker":"stop"}"# + "\n"
+        #expect(try withFile(text) { try StepCount(ofFile: $0).leftOut } == 3)
+    }
+
+    @Test func aTimeThatIsNotInSecondsIsSaid() {
+        for unit in [1000.0, 1e9] {
+            let text = "t,x,y,z\n" + rows(walk) { "\($0.x * unit),\($0.y),\($0.z),\($0.w)" }
+            #expect { try withFile(text) { try StepCount(ofFile: $0) } } throws: {
+                ($0 as? TextInputError)?.message.contains("times must be in seconds") ?? false
+            }
+        }
+    }
+
     @Test func anEmptyFileHasNoSteps() throws {
-        for text in ["", "t,x,y,z\n", "t,x,y,z\n0,0,0,1\n"] {
+        for text in ["", "[]", "{\n\"startDate\" : \"\",\n\"items\"     : [\n]\n}", "t,x,y,z\n", "t,x,y,z\n0,0,0,1\n"] {
             let count = try withFile(text) { try StepCount(ofFile: $0) }
             #expect(count.steps.isEmpty && count.bouts.isEmpty && count.cadence == nil)
         }
@@ -75,4 +125,8 @@ struct StepCountTests {
             ($0 as? TextInputError)?.code == .unreadable
         }
     }
+}
+
+extension SIMD3<Double> {
+    fileprivate var length: Double { (self * self).sum().squareRoot() }
 }
