@@ -49,45 +49,50 @@ package struct StepCount: Codable, Hashable, Sendable {
         ofFiles paths: [String], perG: Double? = nil, placement: SensorPlacement = .unknown,
         strictness: StepStrictness = .normal
     ) throws(TextInputError) {
-        var count = StepCount()
+        self.init()
         var perG = perG
+        // Until the unit can be told.
         var first: [SIMD4<Double>] = []
         var isBegun = false
         var detector = StepDetector()
-        func begin() {
-            isBegun = true
-            detector = StepDetector(
-                StepDetectorSettings(
-                    perG: perG ?? Self.perG(of: first), placement: placement, strictness: strictness))
-            for sample in first { count.add(sample, to: &detector) }
-        }
         for path in paths {
-            try AccelerationFile.forEachRow(path) { (row) throws(TextInputError) in
+            var file = try AccelerationFile(path)
+            while let row = try file.next() {
                 switch row {
                 case .sample(let sample) where isBegun:
-                    count.add(sample, to: &detector)
+                    add(sample, to: &detector)
                 case .sample(let sample):
                     first.append(sample)
-                    if sample.x - first[0].x >= 1 || first.count >= 1000 { begin() }
+                    guard sample.x - first[0].x >= 1 || first.count >= 1000 else { continue }
+                    isBegun = true
+                    detector = begin(first, StepDetectorSettings(perG: perG, of: first, placement, strictness))
                 case .marker(let unit?):
                     guard let unit = AccelerationUnit(unit) else {
                         throw TextInputError(
-                            .invalidInput, "the unit is \(unit): steps are counted in accelerations, in g or m/s2")
+                            .invalidInput,
+                            "\(path): the unit is \(unit): steps are counted in accelerations, in g or m/s2")
                     }
-                    if perG == nil { perG = unit.perG }
+                    perG = perG ?? unit.perG
                 case .marker(nil): break
-                case .none: count.leftOut += 1
+                case .none: leftOut += 1
                 }
             }
         }
-        if !isBegun { begin() }
-        guard count.gaps * 2 <= count.samples else {
+        if !isBegun { _ = begin(first, StepDetectorSettings(perG: perG, of: first, placement, strictness)) }
+        guard gaps * 2 <= samples else {
             throw TextInputError(
                 .invalidInput,
                 "\(paths[0]): most samples are more than \(Int(StepDetector.longestGap)) s apart: times must be in seconds, and "
                     + "walking needs 12.5 samples a second or more")
         }
-        self = count
+    }
+
+    /// Counts the first samples.
+    /// - Returns: the detector that goes on.
+    private mutating func begin(_ first: [SIMD4<Double>], _ settings: StepDetectorSettings) -> StepDetector {
+        var detector = StepDetector(settings)
+        for sample in first { add(sample, to: &detector) }
+        return detector
     }
 
     /// Takes a sample: seconds, and three axes.
@@ -110,11 +115,17 @@ package struct StepCount: Codable, Hashable, Sendable {
         case .ended: break
         }
     }
+}
 
-    /// Gravity is 1 in g and 9.8 in m/s²: whatever moved, the median tells which.
-    private static func perG(of samples: [SIMD4<Double>]) -> Double {
+extension StepDetectorSettings {
+    /// - Parameters:
+    ///   - perG: nil to tell it from samples. Gravity is 1 in g and 9.8 in m/s²: whatever moved, the median tells which.
+    fileprivate init(
+        perG: Double?, of samples: [SIMD4<Double>], _ placement: SensorPlacement, _ strictness: StepStrictness
+    ) {
         let squares = samples.map { $0.y * $0.y + $0.z * $0.z + $0.w * $0.w }.sorted()
-        guard !squares.isEmpty, squares[squares.count / 2] > StepDetectorSettings.standardGravity else { return 1 }
-        return StepDetectorSettings.standardGravity
+        let isMetric = !squares.isEmpty && squares[squares.count / 2] > Self.standardGravity
+        self.init(
+            perG: perG ?? (isMetric ? Self.standardGravity : 1), placement: placement, strictness: strictness)
     }
 }

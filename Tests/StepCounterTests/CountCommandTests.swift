@@ -117,7 +117,7 @@ struct CountCommandTests {
             for text in [
                 "/nowhere.csv: cannot be opened: No such file",
                 "milliseconds.csv: most samples are more than 1 s apart",
-                "phone_gyro.csv, line 2: the unit is rad/s", "session.json",
+                "phone_gyro.csv: the unit is rad/s", "session.json",
             ] {
                 #expect(outcome.errors.contains(text), "\(outcome.errors)")
             }
