@@ -30,4 +30,6 @@ public enum TopicArea {
     public static let steps = "steps/"
     /// `log/<name>`: what happens to finished log files.
     public static let log = "log/"
+    /// `archive/<session>`: what happens to a session's archive.
+    public static let archive = "archive/"
 }

@@ -65,6 +65,8 @@ public struct RequestError: Error, Codable, Hashable, Sendable, CustomStringConv
         public static let notEnough = Reason(16, "notEnough")
         /// There may not be more of them.
         public static let tooMany = Reason(17, "tooMany")
+        /// The session goes on, or is being finished.
+        public static let notOver = Reason(18, "notOver")
     }
 
     /// An error of one of our kinds.

@@ -103,6 +103,32 @@ struct GoldenTests {
                 stream: Self.wrist, gap: Self.gap))
     }
 
+    @Test func archives() throws {
+        let status = ArchiveStatus(
+            session: "s1", state: .uploaded, path: "archives/s1.zip", bytes: 4_096, sha256: "e3b0c442",
+            receipt: .object(["etag": .string("9b2c")]))
+        try expectGolden(ArchiveCreate(session: "s1"))
+        try expectGolden(ArchiveStatusRequest(session: "s1"))
+        try expectGolden(reply: ArchiveStatusRequest.self, status)
+        try expectGolden(ArchiveRetry(session: "s1"))
+        try expectGolden(ArchiveList(after: "s0", limit: 100))
+        try expectGolden(
+            reply: ArchiveList.self,
+            ArchiveList.Reply(
+                archives: [status, ArchiveStatus(session: "s2", state: .failed, reason: "the disk is full")],
+                more: true))
+        try expectGolden(
+            "archive.v1",
+            ArchiveEvent(
+                source: "archiver", sequence: 1, session: "s1", change: .uploaded, date: Self.date,
+                path: "archives/s1.zip", bytes: 4_096, sha256: "e3b0c442", location: "s3://study/s1.zip"))
+        try expectGolden(
+            "archive.v1-failed",
+            ArchiveEvent(
+                source: "archiver", sequence: 2, session: "s2", change: .failed, date: Self.date, code: "noSpace",
+                reason: "the disk is full"))
+    }
+
     @Test func serviceRequests() throws {
         try expectGolden(ServiceHealth())
         try expectGolden(
