@@ -116,8 +116,8 @@ let package = Package(
         .executableTarget(
             name: "Archiver",
             dependencies: [
-                "CArchive", "CCurl", "CISAL", "COpenSSL", "Messages", "Recording", "ServiceKit", "ZeroMQ",
-                argumentParser, sha2, system,
+                "CArchive", "CCurl", "CISAL", "COpenSSL", "Messages", "MessageBus", "Recording", "ServiceKit", "ZeroMQ",
+                argumentParser, lifecycle, logging, sha2, system,
             ],
             path: "Services/Archiver", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
@@ -171,8 +171,8 @@ let package = Package(
         .testTarget(
             name: "ArchiverTests",
             dependencies: [
-                "Archiver", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, sha2,
-                subprocess, system,
+                "Archiver", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
+                argumentParser, lifecycle, logging, sha2, subprocess, system,
             ], exclude: ["Receivers"], swiftSettings: strict),
         .testTarget(
             name: "StepDetectionTests", dependencies: ["StepDetection", "TestSupport", "TextInput"],

@@ -27,4 +27,20 @@ package struct ArchiveChoices: Hashable, Sendable {
 
     /// The usual: everything in one archive, and no archive that lacks something.
     package init() {}
+
+    /// What a person wants.
+    /// - Parameter sections: names, or `all`.
+    init(
+        leavingOut generated: [GeneratedFile], separateSections sections: [String], continuesOnFailure: Bool,
+        hasBridgeInfo: Bool
+    ) {
+        inserts.subtract(generated)
+        self.continuesOnFailure = continuesOnFailure
+        self.hasBridgeInfo = hasBridgeInfo
+        if sections.contains("all") {
+            separateSections = .all
+        } else if !sections.isEmpty {
+            separateSections = .some(Set(sections))
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ServiceKit
 import SystemPackage
 
 /// What an archive is to be like, as people type it.
@@ -19,23 +20,30 @@ struct ArchiveOptions: ParsableArguments {
     var bridgeInfo = false
 
     var choices: ArchiveChoices {
-        var choices = ArchiveChoices()
-        choices.inserts.subtract(leaveOut)
-        choices.continuesOnFailure = continueOnFailure
-        choices.hasBridgeInfo = bridgeInfo
-        if separateSection.contains("all") {
-            choices.separateSections = .all
-        } else if !separateSection.isEmpty {
-            choices.separateSections = .some(Set(separateSection))
-        }
-        return choices
+        ArchiveChoices(
+            leavingOut: leaveOut, separateSections: separateSection, continuesOnFailure: continueOnFailure,
+            hasBridgeInfo: bridgeInfo)
     }
 
-    func recipients() throws(ArchiveError) -> [Certificate] {
+    func recipients() throws(ArchiveError) -> [Certificate] { try Certificate.read(certificate.map { FilePath($0) }) }
+
+    /// Puts what was given beside the other flags.
+    func addFlags(to flags: inout FlagValues) {
+        flags.set("certificate", all: certificate)
+        flags.set("leave-out", all: leaveOut)
+        flags.set("separate-section", all: separateSection)
+        flags.set("continue-on-failure", if: continueOnFailure)
+        flags.set("bridge-info", if: bridgeInfo)
+    }
+}
+
+extension Certificate {
+    /// Reads the certificates in several files.
+    static func read(_ paths: [FilePath]) throws(ArchiveError) -> [Certificate] {
         var recipients: [Certificate] = []
-        for path in certificate { recipients += try Certificate.read(FilePath(path)) }
+        for path in paths { recipients += try read(path) }
         return recipients
     }
 }
 
-extension GeneratedFile: ExpressibleByArgument {}
+extension GeneratedFile: ConfigurationValue, ExpressibleByArgument {}

@@ -1,13 +1,82 @@
 package import ArgumentParser
-import ServiceKit
+import MessageBus
+import Recording
+package import ServiceKit
+import ZeroMQ
 
 /// The archiver's command line.
 @main
-package struct ArchiverCommand: ParsableCommand {
-    package static let configuration = CommandConfiguration(
-        commandName: Program.archiver.rawValue,
-        abstract: "Turns finished sessions into archives, and checks and opens these.", version: Version.current,
-        subcommands: [CreateCommand.self, VerifyCommand.self, ExtractCommand.self])
+package struct ArchiverCommand: ServiceCommand {
+    package static let program = Program.archiver
+    package static let configuration: CommandConfiguration = {
+        var configuration = commandConfiguration(
+            abstract: "Turns finished sessions into archives, and brings these to their receiver.",
+            discussion: """
+                An upload counts when the receiver confirmed size and hash. Then a receipt is written, and the session's \
+                files are marked at log-manager. Nothing is removed unless --keep-archives or --keep-recordings say so.
+                """)
+        configuration.subcommands += [ListCommand.self, CreateCommand.self, VerifyCommand.self, ExtractCommand.self]
+        return configuration
+    }()
+
+    @OptionGroup package var options: ServiceOptions
+
+    @Option(help: ArgumentHelp("Listen to this recorder; may be repeated.", valueName: "endpoint"))
+    var subscribe: [Endpoint] = []
+
+    @Option(help: ArgumentHelp("Ask this log-manager to mark and remove log files.", valueName: "endpoint"))
+    var logManager: Endpoint?
+
+    @OptionGroup(title: "Archives") var archives: ArchiveOptions
+
+    @OptionGroup(title: "Uploads") var uploads: UploadOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep archives that the receiver has: always, or so long (default: always).", valueName: "time"))
+    var keepArchives: KeepTime?
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep log files that the receiver has: always, or so long (default: always).", valueName: "time")
+    )
+    var keepRecordings: KeepTime?
+
+    @Option(help: "Look for finished sessions this often (default: 5min).")
+    var rescanInterval: TimeSpan?
 
     package init() {}
+
+    package func addFlags(to flags: inout FlagValues) {
+        flags.set("subscribe", all: subscribe)
+        flags.set("log-manager", logManager)
+        archives.addFlags(to: &flags)
+        uploads.addFlags(to: &flags)
+        flags.set("keep-archives", keepArchives)
+        flags.set("keep-recordings", keepRecordings)
+        flags.set("rescan-interval", rescanInterval)
+    }
+
+    package static func settings(reading reader: ConfigurationReader) throws -> ArchiverSettings {
+        try ArchiverSettings(reading: reader)
+    }
+
+    package static func check(_ settings: ArchiverSettings, _ configuration: ServiceConfiguration) async throws {
+        try settings.uploads.check()
+        let folder = ArchiveFolder(configuration.dataDirectory)
+        do throws(RecordingError) {
+            for session in try folder.sessions() { _ = try folder.view(of: session) }
+        } catch {
+            throw ServiceError(.inputOutput, "\(error)")
+        }
+    }
+
+    package static func start(_ settings: ArchiverSettings, on host: ServiceHost) async throws -> RunningService {
+        let subscriber = try await ArchiverService.subscriber(on: host, settings: settings)
+        let engine = try ArchiveEngine(settings: settings, on: host)
+        await engine.begin()
+        return RunningService(
+            router: RequestRouter(engine),
+            parts: { _ in [ArchiverService(engine: engine, subscriber: subscriber)] })
+    }
 }

@@ -69,7 +69,7 @@ package struct Directory: Hashable, Sendable {
 
     /// Puts a file in the place of the one of this name, if there is one: at every moment, also after a power cut,
     /// either the old or the new one is there, whole.
-    func replace(_ name: String, with bytes: [UInt8], calls: FileCalls = .system) throws(RecordingError) {
+    package func replace(_ name: String, with bytes: [UInt8], calls: FileCalls = .system) throws(RecordingError) {
         let temporary = Self.temporaryName(for: name)
         do {
             _ = try writeTemporary(for: name, bytes, calls: calls)

@@ -127,6 +127,9 @@ package struct SessionDirectory: Hashable, Sendable {
         try directory.replace(Self.checksumsName, with: Array(lines.utf8), calls: calls)
     }
 
+    /// Whether `SHA256SUMS` is there: nothing will be written to the session any more.
+    package var hasChecksums: Bool { directory.contains(Self.checksumsName) }
+
     /// Reads `SHA256SUMS`: the hashes by the names of the files; `nil` if there is none.
     ///
     /// - Throws: `unreadable`.

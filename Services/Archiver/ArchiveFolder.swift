@@ -1,0 +1,159 @@
+import Glibc
+import Messages
+import Recording
+import SystemPackage
+
+/// The archives of a data directory and what is noted beside them: `<session>.zip[.p7m]`, `<session>~<number>.zip[.p7m]`
+/// for sections, `<session>.archive.json` until `<session>.receipt.json` is there. Waits for the disk.
+struct ArchiveFolder: Sendable {
+    /// Its name in the data directory.
+    static let directoryName = "archives"
+
+    private static let recordSuffix = ".archive.json"
+    private static let receiptSuffix = ".receipt.json"
+    private static let archiveSuffixes = [".zip.p7m", ".zip"]
+    /// When what was being written by a program that was killed may go: nobody writes so long without a pause.
+    private static let leftoverAge = 3600.0
+
+    let data: FilePath
+    let directory: Directory
+
+    init(_ data: FilePath) {
+        self.data = data
+        directory = Directory(data.appending(Self.directoryName))
+    }
+
+    /// Where a file is under the data directory, as people and programs write it.
+    static func path(of file: String) -> String { "\(directoryName)/\(file)" }
+
+    /// The session of an archive's file; `nil` if no archive has such a name. No session has a `~` in its name.
+    static func session(ofArchive file: String) -> String? {
+        guard let suffix = archiveSuffixes.first(where: { file.hasSuffix($0) }) else { return nil }
+        let stem = file.dropLast(suffix.count).prefix { $0 != "~" }
+        return (try? SessionIdentifier(String(stem)))?.text
+    }
+
+    // MARK: Looking
+
+    /// Every session that is here, or of which there is an archive, by name.
+    func sessions() throws(RecordingError) -> [SessionIdentifier] {
+        var names = Set(try SessionDirectory.sessions(in: data))
+        for file in try directory.names() {
+            for suffix in [Self.recordSuffix, Self.receiptSuffix] where file.hasSuffix(suffix) {
+                if let session = try? SessionIdentifier(String(file.dropLast(suffix.count))) { names.insert(session) }
+            }
+        }
+        return names.sorted()
+    }
+
+    /// What is on disk of a session.
+    func view(of session: SessionIdentifier) throws(RecordingError) -> SessionView {
+        var view = SessionView()
+        view.receipt = try receipt(of: session)
+        if let receipt = view.receipt {
+            // What the session has is of no account any more.
+            view.isThere = (try? SessionDirectory.open(session, in: data)) != nil
+            view.isOver = view.isThere
+            view.isArchiveThere = receipt.archives.contains { isThere($0.archive) }
+            return view
+        }
+        if let recorded = try? SessionDirectory.open(session, in: data) {
+            view.isThere = true
+            let status = try recorded.record().status
+            // The last thing that a recorder writes; missing where a session failed before its end.
+            view.isOver = status == .failed || status.isOver && recorded.hasChecksums
+        }
+        view.record = try record(of: session)
+        view.isArchiveThere = view.record?.archives.allSatisfy { directory.contains($0.name) } ?? false
+        return view
+    }
+
+    private func record(of session: SessionIdentifier) throws(RecordingError) -> ArchiveRecord? {
+        let record = try read(ArchiveRecord.self, session.text + Self.recordSuffix)
+        guard let record, record.session == session, record.isSound else {
+            if record == nil { return nil }
+            throw unsound(session.text + Self.recordSuffix)
+        }
+        return record
+    }
+
+    private func receipt(of session: SessionIdentifier) throws(RecordingError) -> ArchiveReceipt? {
+        let receipt = try read(ArchiveReceipt.self, session.text + Self.receiptSuffix)
+        guard let receipt, receipt.session == session, receipt.isSound else {
+            if receipt == nil { return nil }
+            throw unsound(session.text + Self.receiptSuffix)
+        }
+        return receipt
+    }
+
+    private func read<Value: Decodable>(_ type: Value.Type, _ name: String) throws(RecordingError) -> Value? {
+        guard directory.contains(name) else { return nil }
+        let bytes = try directory.read(name)
+        guard let value = try? WireCoding.decode(type, from: bytes) else { throw unsound(name) }
+        return value
+    }
+
+    private func unsound(_ name: String) -> RecordingError {
+        RecordingError(
+            .unreadable, action: "read", path: directory.path.appending(name),
+            reason: "it is not what an archiver writes",
+            advice: "Nothing is done with this session: move the file away, and its archive is made and uploaded anew.")
+    }
+
+    /// Whether a confirmed archive is here, and not another file of that name.
+    private func isThere(_ archive: ArchiveRecord.Archive) -> Bool {
+        guard let status = try? directory.path.appending(archive.name).stat(followTargetSymlink: false) else {
+            return false
+        }
+        return status.type == .regular && status.size == archive.bytes
+    }
+
+    // MARK: Changing
+
+    /// Takes a session, so that no other archiver works on it.
+    /// - Returns: `nil` while another one does.
+    func claim(_ session: SessionIdentifier) throws(RecordingError) -> Claim? {
+        try directory.create()
+        return try Claim.take(session.text, in: directory)
+    }
+
+    /// Notes what was made; on disk when it returns.
+    func write(_ record: ArchiveRecord) throws(RecordingError) {
+        try directory.replace(record.session.text + Self.recordSuffix, with: StoredJSON.document(record))
+    }
+
+    /// Notes what the receiver confirmed; on disk when it returns.
+    func write(_ receipt: ArchiveReceipt) throws(RecordingError) {
+        try directory.replace(receipt.session.text + Self.receiptSuffix, with: StoredJSON.document(receipt))
+    }
+
+    /// Removes what was noted before there was a receipt.
+    func removeRecord(of session: SessionIdentifier) throws(RecordingError) {
+        let name = session.text + Self.recordSuffix
+        if directory.contains(name) { try Directory.removeFile(directory.path.appending(name)) }
+    }
+
+    /// Removes archives that the receiver has.
+    /// - Returns: those that were there.
+    func removeArchives(of receipt: ArchiveReceipt) throws(RecordingError) -> [ArchiveRecord.Archive] {
+        let archives = receipt.archives.map(\.archive).filter(isThere)
+        for archive in archives { try Directory.removeFile(directory.path.appending(archive.name)) }
+        try directory.sync()
+        return archives
+    }
+
+    /// Removes what programs left that were killed: claims, and files that got no name.
+    func removeLeftovers(at now: WallTime) throws(RecordingError) {
+        for file in try directory.names() where file.hasPrefix(".") {
+            if let name = Claim.name(ofFile: file) {
+                _ = try Claim.take(name, in: directory)
+                continue
+            }
+            let path = directory.path.appending(file)
+            guard file.hasSuffix(".new"), let status = try? path.stat(followTargetSymlink: false),
+                status.type == .regular, now.seconds - Double(status.st_mtim.tv_sec) > Self.leftoverAge
+            else { continue }
+            try Directory.removeFile(path)
+        }
+    }
+}

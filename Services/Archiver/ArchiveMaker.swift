@@ -1,0 +1,32 @@
+import Messages
+import Recording
+import ZeroMQ
+
+/// Makes archives on a thread of its own, one after the other.
+actor ArchiveMaker {
+    private let archiver: SessionArchiver
+    private let folder: ArchiveFolder
+    private let thread: SocketThread
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    init(_ archiver: SessionArchiver, _ folder: ArchiveFolder) throws(ZeroMQError) {
+        self.archiver = archiver
+        self.folder = folder
+        thread = try SocketThread(name: "archiving")
+    }
+
+    /// Makes the archives of a session, and says what is in them. Cancelling the task ends it soon.
+    func make(_ session: SessionIdentifier) throws(ArchiveError) -> ArchiveRecord {
+        let directory: SessionDirectory
+        let logs: [LogName]
+        do throws(RecordingError) {
+            directory = try SessionDirectory.open(session, in: folder.data)
+            logs = try directory.record().logs.map(\.name)
+        } catch {
+            throw ArchiveError(error)
+        }
+        return ArchiveRecord(
+            session, made: try archiver.archive(directory, to: folder.directory), logs: logs, date: .now)
+    }
+}

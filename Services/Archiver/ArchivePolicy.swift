@@ -1,0 +1,40 @@
+import Messages
+
+/// What the user wants done with sessions that are over, and what is to be done next for it.
+struct ArchivePolicy: Hashable, Sendable {
+    /// Whether archives are brought to a receiver.
+    var uploads = false
+    /// Whether archives are encrypted.
+    var encrypts = false
+    /// How long archives stay here once the receiver has them.
+    var keepArchives = KeepTime.always
+    /// How long log files stay here once the receiver has them.
+    var keepRecordings = KeepTime.always
+
+    /// What is to be done next, from what is on disk alone, so that it is the same after a kill.
+    func step(for view: SessionView, at now: WallTime) -> ArchiveStep {
+        if let receipt = view.receipt { return cleanUp(receipt, view, at: now) }
+        if let record = view.record, view.isArchiveThere {
+            guard uploads else { return .done }
+            if encrypts, let plain = record.archives.first(where: { !$0.isEncrypted }) { return .refuse(plain.name) }
+            // As it is: another one of the same session would be another object where archives are encrypted.
+            return .upload
+        }
+        return view.isOver ? .make : .done
+    }
+
+    private func cleanUp(_ receipt: ArchiveReceipt, _ view: SessionView, at now: WallTime) -> ArchiveStep {
+        if receipt.marked == nil { return .mark }
+        var next: WallTime?
+        let wishes: [(ArchiveStep, KeepTime, isDone: Bool)] = [
+            (.removeRecordings, keepRecordings, receipt.removed != nil || receipt.files.isEmpty),
+            (.removeArchives, keepArchives, !view.isArchiveThere),
+        ]
+        for (step, keep, isDone) in wishes where !isDone {
+            guard let deadline = keep.deadline(after: receipt.date) else { continue }
+            if deadline <= now { return step }
+            next = min(next ?? deadline, deadline)
+        }
+        return next.map { .later($0) } ?? .done
+    }
+}

@@ -1,0 +1,69 @@
+import Messages
+import Recording
+
+/// What the receiver confirmed of a session: `archives/<session>.receipt.json`. Written once, when it has confirmed all
+/// archives; replaced when log-manager has marked the files, and when they were removed.
+struct ArchiveReceipt: Codable, Hashable, Sendable {
+    /// The literal in `schema`.
+    static let schema = "receipt.v1"
+
+    private(set) var schema = ArchiveReceipt.schema
+    var session: SessionIdentifier
+    /// When the last archive was confirmed.
+    var date: WallTime
+    /// The archives that the receiver has.
+    var archives: [Confirmed]
+    /// The finished log files that are in them.
+    var files: [ArchiveRecord.File]
+    /// When log-manager marked the files; `nil` before.
+    var marked: WallTime?
+    /// Files that log-manager did not mark, and why: they are kept.
+    var unmarked: [LogFileOutcome.Refusal]?
+    /// When the files were removed that were marked; `nil` before.
+    var removed: WallTime?
+
+    /// An archive that the receiver has.
+    struct Confirmed: Codable, Hashable, Sendable {
+        var archive: ArchiveRecord.Archive
+        /// What the receiver said.
+        var confirmation: UploadConfirmation
+    }
+
+    /// All archives of a session are confirmed.
+    init(_ record: ArchiveRecord, _ archives: [Confirmed]) {
+        session = record.session
+        date = archives.map(\.confirmation.date).max() ?? record.date
+        self.archives = archives
+        files = record.files
+    }
+
+    /// Whether it is one that we understand, and fits to itself.
+    var isSound: Bool {
+        schema == Self.schema
+            && archives.allSatisfy { confirmed in
+                ArchiveFolder.session(ofArchive: confirmed.archive.name) == session.text
+                    && confirmed.confirmation.bytes == confirmed.archive.bytes
+                    && confirmed.confirmation.sha256 == confirmed.archive.sha256
+            }
+    }
+
+    /// What is told of it: all but the list of files.
+    var summary: JSONValue {
+        var copy = self
+        copy.files = []
+        guard let bytes = try? WireCoding.encode(copy),
+            case .object(var fields) = try? WireCoding.decode(JSONValue.self, from: bytes)
+        else { return .null }
+        fields["files"] = .integer(files.count)
+        return .object(fields)
+    }
+
+    /// What a log file is marked with: the archive that has it, as the receiver confirmed it.
+    func mark(for archive: Confirmed) -> JSONValue {
+        .object([
+            "archive": .string(archive.archive.name), "location": .string(archive.confirmation.location),
+            "bytes": .integer(archive.archive.bytes), "sha256": .string(archive.archive.sha256),
+            "confirmed": .string(archive.confirmation.date.utcText),
+        ])
+    }
+}

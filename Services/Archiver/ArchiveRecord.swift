@@ -1,0 +1,66 @@
+import Messages
+import Recording
+
+/// What was made of a session: `archives/<session>.archive.json`, from when its archives are whole until there is a
+/// receipt. Nothing is uploaded before it is on disk, and no archive is made anew while it is there with its archives.
+struct ArchiveRecord: Codable, Hashable, Sendable {
+    /// The literal in `schema`.
+    static let schema = "archive-record.v1"
+
+    private(set) var schema = ArchiveRecord.schema
+    var session: SessionIdentifier
+    /// When they were made.
+    var date: WallTime
+    /// The session's own, then those of its sections.
+    var archives: [Archive]
+    /// The finished log files that are in them.
+    var files: [File]
+
+    /// An archive.
+    struct Archive: Codable, Hashable, Sendable {
+        /// The name of its file.
+        var name: String
+        var bytes: Int
+        /// In lower-case hexadecimal digits.
+        var sha256: String
+        /// Whether only its recipients can open it.
+        var isEncrypted: Bool
+    }
+
+    /// A log file in an archive.
+    struct File: Codable, Hashable, Sendable {
+        /// Its name in the session's directory.
+        var name: String
+        var bytes: Int
+        /// In lower-case hexadecimal digits.
+        var sha256: String
+        /// The archive that has it.
+        var archive: String
+    }
+
+    /// What was made just now.
+    /// - Parameter logs: the session's.
+    init(_ session: SessionIdentifier, made: [MadeArchive], logs: [LogName], date: WallTime) {
+        self.session = session
+        self.date = date
+        archives = made.map {
+            Archive(name: $0.name, bytes: $0.bytes, sha256: $0.sha256, isEncrypted: $0.isEncrypted)
+        }
+        files = made.flatMap { archive in
+            archive.metadata.files.compactMap { file in
+                let name = file.originalName ?? file.filename
+                guard logs.contains(where: { FinishedName(name, of: $0) != nil }) else { return nil }
+                return File(name: name, bytes: file.bytes, sha256: file.sha256, archive: archive.name)
+            }
+        }
+    }
+
+    /// Whether it says what can be uploaded.
+    var isSound: Bool {
+        schema == Self.schema && !archives.isEmpty
+            && archives.allSatisfy { archive in
+                ArchiveFolder.session(ofArchive: archive.name) == session.text && archive.bytes >= 0
+                    && archive.sha256.hexBytes?.count == 32
+            }
+    }
+}

@@ -1,0 +1,32 @@
+import MessageBus
+import Messages
+import ServiceKit
+import ServiceLifecycle
+import ZeroMQ
+
+/// Runs the archiver: hears of sessions that are over, looks for others, and works on them.
+struct ArchiverService: Service {
+    let engine: ArchiveEngine
+    let subscriber: Subscriber
+
+    /// Opens the socket that listens to the recorders.
+    static func subscriber(on host: ServiceHost, settings: ArchiverSettings) async throws -> Subscriber {
+        let subscriber = try Subscriber(context: host.context, thread: host.thread)
+        try await subscriber.subscribe(to: TopicArea.recording)
+        for endpoint in settings.subscribe { try await subscriber.connect(to: endpoint.description) }
+        return subscriber
+    }
+
+    /// What is under way when it is told to stop is cut off: it goes on, or begins anew, at the next start.
+    func run() async throws {
+        try await runTogether({ try await pull() }, { try await engine.scanRegularly() }, { try await engine.work() })
+    }
+
+    private func pull() async throws {
+        var batch = MessageBatch()
+        while true {
+            batch = try await subscriber.next(reusing: consume batch)
+            await engine.take(batch)
+        }
+    }
+}

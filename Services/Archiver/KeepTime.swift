@@ -1,0 +1,37 @@
+import ArgumentParser
+import Messages
+import ServiceKit
+
+/// How long a local copy is kept after the receiver confirmed the upload: `always`, or a duration.
+enum KeepTime: Hashable, Sendable {
+    case always
+    case time(TimeSpan)
+
+    /// When it may go; `nil` for never.
+    func deadline(after confirmation: WallTime) -> WallTime? {
+        guard case .time(let time) = self else { return nil }
+        let (sum, isTooLate) = confirmation.nanosecondsSince1970.addingReportingOverflow(time.nanoseconds)
+        return isTooLate ? nil : WallTime(nanosecondsSince1970: sum)
+    }
+}
+
+extension KeepTime: ConfigurationValue, ExpressibleByArgument {
+    init(typed text: String) throws(InvalidValue) {
+        if text == "always" {
+            self = .always
+            return
+        }
+        do {
+            self = .time(try TimeSpan(typed: text))
+        } catch {
+            throw InvalidValue("'\(text)' does not say how long: write always, 7d, or 0s for not at all")
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .always: "always"
+        case .time(let time): time.description
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+import Messages
+import Recording
+import ServiceKit
+
+/// The `list` subcommand: where each session stands, as the running archiver knows it.
+struct ListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List where each session stands on its way to the receiver.")
+
+    @OptionGroup var options: ServiceOptions
+
+    @Flag(help: "Print a JSON object for each session.")
+    var ndjson = false
+
+    func run() async throws {
+        try await RunningProgram.report(of: .archiver, options: options) { program in
+            var archives: [ArchiveStatus] = []
+            var more = true
+            while more {
+                let reply = try await program.ask(ArchiveList(after: archives.last?.session))
+                archives += reply.archives
+                more = reply.more == true && !reply.archives.isEmpty
+            }
+            return ndjson
+                ? try archives.map { try ReportTable.json($0) }.joined() : ReportTable(archives: archives).text
+        }
+    }
+}
+
+extension ReportTable {
+    /// A table of sessions.
+    fileprivate init(archives: [ArchiveStatus]) {
+        self.init(
+            columns: ["session", "state", "bytes", "path", "reason"],
+            rows: archives.map { archive in
+                [
+                    archive.session, archive.state.rawValue, archive.bytes.map { "\($0)" } ?? "-", archive.path ?? "-",
+                    archive.reason ?? "",
+                ]
+            }, textColumns: [0, 1, 3, 4])
+    }
+}

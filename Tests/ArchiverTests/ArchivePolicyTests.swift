@@ -1,0 +1,124 @@
+import Messages
+import Recording
+import ServiceKit
+import Testing
+
+@testable import Archiver
+
+/// What is next for a session, from what is on disk alone.
+@Suite(.timeLimit(.minutes(1)))
+struct ArchivePolicyTests {
+    private static let confirmed = WallTime(nanosecondsSince1970: 1_795_219_200_000_000_000)
+
+    static func record(encrypted: Bool = true) throws -> ArchiveRecord {
+        let name = encrypted ? "s1.zip.p7m" : "s1.zip"
+        var record = ArchiveRecord(try SessionIdentifier("s1"), made: [], logs: [], date: confirmed)
+        let hash = String(repeating: "0f", count: 32)
+        record.archives = [ArchiveRecord.Archive(name: name, bytes: 10, sha256: hash, isEncrypted: encrypted)]
+        record.files = [ArchiveRecord.File(name: "a-20261121000000.json", bytes: 5, sha256: hash, archive: name)]
+        return record
+    }
+
+    static func receipt(_ record: ArchiveRecord) -> ArchiveReceipt {
+        ArchiveReceipt(
+            record,
+            record.archives.map { archive in
+                ArchiveReceipt.Confirmed(
+                    archive: archive,
+                    confirmation: UploadConfirmation(
+                        location: "file:///out/\(archive.name)", bytes: archive.bytes, sha256: archive.sha256,
+                        proof: .readBack, checksum: archive.sha256, wasThere: false, date: confirmed))
+            })
+    }
+
+    private let uploading = ArchivePolicy(uploads: true, encrypts: true)
+
+    @Test func aSessionThatIsOverIsArchivedOnce() throws {
+        #expect(uploading.step(for: SessionView(isThere: true, isOver: false), at: .now) == .done)
+        #expect(uploading.step(for: SessionView(isThere: true, isOver: true), at: .now) == .make)
+        let view = SessionView(isThere: true, isOver: true, record: try Self.record(), isArchiveThere: true)
+        #expect(uploading.step(for: view, at: .now) == .upload)
+        #expect(ArchivePolicy().step(for: view, at: .now) == .done)
+    }
+
+    @Test func anArchiveThatIsGoneBeforeItsReceiptIsMadeAnew() throws {
+        var view = SessionView(isThere: true, isOver: true, record: try Self.record(), isArchiveThere: false)
+        #expect(uploading.step(for: view, at: .now) == .make)
+        view.isThere = false
+        view.isOver = false
+        #expect(uploading.step(for: view, at: .now) == .done)
+    }
+
+    @Test func aPlainArchiveIsNotUploadedWhereArchivesAreEncrypted() throws {
+        let view = SessionView(
+            isThere: true, isOver: true, record: try Self.record(encrypted: false), isArchiveThere: true)
+        #expect(uploading.step(for: view, at: .now) == .refuse("s1.zip"))
+        #expect(ArchivePolicy(uploads: true).step(for: view, at: .now) == .upload)
+    }
+
+    @Test func withAReceiptNothingIsMadeOrUploadedAgain() throws {
+        var view = SessionView(isThere: true, isOver: true, record: try Self.record())
+        var receipt = Self.receipt(try Self.record())
+        view.receipt = receipt
+        #expect(uploading.step(for: view, at: .now) == .mark)
+        #expect(ArchivePolicy().step(for: view, at: .now) == .mark)
+        receipt.marked = Self.confirmed
+        view.receipt = receipt
+        #expect(uploading.step(for: view, at: .now) == .done)
+        view.isArchiveThere = true
+        #expect(uploading.step(for: view, at: .now) == .done)
+    }
+
+    @Test func localCopiesGoWhenTheirTimeIsOverAndNotBeforeTheMarks() throws {
+        var policy = uploading
+        policy.keepArchives = .time(.seconds(10))
+        policy.keepRecordings = .time(.seconds(20))
+        func after(_ seconds: Int64) -> WallTime {
+            WallTime(nanosecondsSince1970: Self.confirmed.nanosecondsSince1970 + seconds * 1_000_000_000)
+        }
+        var receipt = Self.receipt(try Self.record())
+        var view = SessionView(isThere: true, isOver: true, receipt: receipt, isArchiveThere: true)
+        #expect(policy.step(for: view, at: after(100)) == .mark)
+        receipt.marked = after(1)
+        view.receipt = receipt
+        #expect(policy.step(for: view, at: after(9)) == .later(after(10)))
+        #expect(policy.step(for: view, at: after(10)) == .removeArchives)
+        view.isArchiveThere = false
+        #expect(policy.step(for: view, at: after(10)) == .later(after(20)))
+        #expect(policy.step(for: view, at: after(20)) == .removeRecordings)
+        receipt.removed = after(21)
+        view.receipt = receipt
+        #expect(policy.step(for: view, at: after(22)) == .done)
+    }
+
+    @Test func receiptsThatDoNotFitToThemselvesAreNotBelieved() throws {
+        let record = try Self.record()
+        #expect(record.isSound)
+        #expect(Self.receipt(record).isSound)
+        var other = record
+        other.archives[0].name = "s2.zip.p7m"
+        #expect(!other.isSound)
+        other = record
+        other.archives[0].sha256 = "0f"
+        #expect(!other.isSound)
+        var receipt = Self.receipt(record)
+        receipt.archives[0].archive.bytes += 1
+        #expect(!receipt.isSound)
+    }
+
+    @Test(arguments: [
+        ("s1.zip", "s1"), ("s1.zip.p7m", "s1"), ("s1~1.zip.p7m", "s1"), ("s.zip.zip", "s.zip"), ("s1.zip.new", nil),
+        (".zip", nil), ("s1.receipt.json", nil),
+    ])
+    func archivesSayWhoseTheyAre(file: String, session: String?) {
+        #expect(ArchiveFolder.session(ofArchive: file) == session)
+    }
+
+    @Test func howLongIsTypedAsPeopleDo() throws {
+        #expect(try KeepTime(typed: "always") == .always)
+        #expect(try KeepTime(typed: "7d") == .time(.seconds(604_800)))
+        #expect(try KeepTime(typed: "\(KeepTime.time(.seconds(90)))") == .time(.seconds(90)))
+        #expect(throws: InvalidValue.self) { try KeepTime(typed: "never") }
+        #expect(KeepTime.always.deadline(after: .now) == nil)
+    }
+}

@@ -1,0 +1,376 @@
+import FoundationEssentials
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import Archiver
+
+/// From a finished session to a receipt, with a directory as the receiver.
+@Suite(.timeLimit(.minutes(1)))
+struct ArchiverServiceTests {
+    /// A data directory, and one that archives are brought to.
+    private func withDirectories(_ body: (FilePath, FilePath) async throws -> Void) async throws {
+        try await withTemporaryDirectory { directory in
+            let (data, out) = (directory.appending("data"), directory.appending("out"))
+            for path in [data, out] {
+                try FileManager.default.createDirectory(atPath: path.string, withIntermediateDirectories: true)
+            }
+            try await body(data, out)
+        }
+    }
+
+    private func finished(_ name: String = "s1", in data: FilePath) throws -> ArchivedSession {
+        let session = try ArchivedSession(name, in: data)
+        try session.addLog(from: 0)
+        try session.addLog(from: 10)
+        try session.finish()
+        return session
+    }
+
+    private func names(in path: FilePath) throws -> [String] { try Directory(path).names().sorted() }
+
+    /// Every file of a directory and its bytes.
+    private static func contents(of directory: Directory) throws -> [String: [UInt8]] {
+        try directory.names().reduce(into: [:]) { $0[$1] = try directory.read($1) }
+    }
+
+    private static func receipt(_ session: String, in data: FilePath) throws -> ArchiveReceipt {
+        try WireCoding.decode(
+            ArchiveReceipt.self,
+            from: Data(contentsOf: URL(filePath: data.appending("archives/\(session).receipt.json").string)))
+    }
+
+    /// The archive is uploaded, the local encrypted one is gone, the receiver's copy is what the receipt says, and nothing
+    /// is left to be done.
+    @Test func case46TheReceiverHasTheArchiveAndThisMachineNoMore() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            let keys = try await TestKeys(in: out.removingLastComponent()).make("study", kind: "rsa")
+            let manager = LogManagerStandIn(data: data)
+            let options = ["upload-to": "file://\(out)", "certificate": "\(keys.certificate)", "keep-archives": "0s"]
+            try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { archiver in
+                try await archiver.wait(for: "s1", .marked)
+                try await eventually("the archive's removal") { archiver.changes(of: "s1").last == "removed" }
+                #expect(archiver.changes(of: "s1") == ["encrypted", "uploaded", "marked", "removed"])
+                #expect(archiver.events.map(\.sequence) == [0, 1, 2, 3])
+                #expect(archiver.health.reply.status == .ok)
+            }
+            #expect(try names(in: data.appending("archives")) == ["s1.receipt.json"])
+            #expect(try names(in: out) == ["s1.zip.p7m"])
+            let receipt = try Self.receipt("s1", in: data)
+            let (bytes, sha256) = try FinishedFile.measure(out.appending("s1.zip.p7m"))
+            #expect(receipt.archives.map(\.archive.bytes) == [bytes])
+            #expect(receipt.archives.map(\.confirmation.sha256) == [sha256])
+            let files = try #require(session.record.logs.first?.files.map(\.name))
+            #expect(receipt.files.map(\.name) == files)
+            #expect(Set(manager.marked.keys) == Set(files.map { session.directory.relativePath(of: $0) }))
+            #expect(manager.marked.values.allSatisfy { "\($0)".contains(sha256) })
+            // What was recorded is all there still.
+            #expect(files.allSatisfy { session.directory.isFile($0) })
+        }
+    }
+
+    /// The ancestor deletes the output afterwards; here that is asked of log-manager, and only with a receipt.
+    @Test func case43LogFilesGoAfterTheReceiptWhereTheUserSaysSo() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            let manager = LogManagerStandIn(data: data)
+            let options = ["upload-to": "file://\(out)", "keep-recordings": "0s"]
+            try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { archiver in
+                try await eventually("the removal") { archiver.changes(of: "s1").last == "removed" }
+                #expect(archiver.changes(of: "s1") == ["made", "uploaded", "marked", "removed"])
+            }
+            #expect(try names(in: data.appending("archives")) == ["s1.receipt.json", "s1.zip"])
+            let files = try #require(session.record.logs.first?.files.map(\.name))
+            #expect(files.allSatisfy { !session.directory.isFile($0) })
+            #expect(session.directory.isFile("session.json"))
+            #expect(try Self.receipt("s1", in: data).removed != nil)
+        }
+    }
+
+    /// A section of the task with an archive of its own: the parent's, then the child's, one receipt for both.
+    @Test func case44AllArchivesOfATaskAreConfirmedBeforeTheReceipt() async throws {
+        try await withDirectories { data, out in
+            let session = try ArchivedSession(in: data, results: TaskResultsFixture.combined)
+            try session.addLog()
+            try session.add("asyncFile.txt", "text".utf8)
+            try session.finish()
+            let options = ["upload-to": "file://\(out)", "separate-section": "all"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                try await archiver.wait(for: "s1", .marked)
+            }
+            let receipt = try Self.receipt("s1", in: data)
+            #expect(receipt.archives.count > 1)
+            #expect(receipt.archives.first?.archive.name == "s1.zip")
+            #expect(try names(in: out) == receipt.archives.map(\.archive.name).sorted())
+        }
+    }
+
+    @Test func case45BridgesFilesGoWithTheArchive() async throws {
+        try await withDirectories { data, out in
+            _ = try finished(in: data)
+            let options = ["upload-to": "file://\(out)", "bridge-info": "true"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                try await archiver.wait(for: "s1", .marked)
+            }
+            let opened = try OpenedArchive.verify(out.appending("s1.zip"))
+            #expect(opened.findings.isEmpty)
+            #expect(opened.metadata?.files.contains { $0.filename == "info.json" } == true)
+        }
+    }
+
+    @Test func case64AFailureKeepsEverythingAndIsSaid() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            let name = try #require(session.record.logs.first?.files.first?.name)
+            let path = session.path(name)
+            let original = try Data(contentsOf: URL(filePath: path.string))
+            try session.add(name, "[\n]".utf8)
+            let directory = session.directory.directory
+            let before = try Self.contents(of: directory)
+            let options = ["upload-to": "file://\(out)", "keep-archives": "0s", "keep-recordings": "0s"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                let status = try await archiver.wait(for: "s1", .failed)
+                #expect(status.reason?.contains(name) == true)
+                #expect(try Self.contents(of: directory) == before)
+                #expect(try Directory(out).names().isEmpty)
+                let event = try #require(archiver.events.first)
+                #expect(event.change == .failed)
+                #expect(event.code == "changed")
+                #expect(archiver.health.reply.reasons.contains { $0.contains("could not be archived") })
+                // Once it is what was recorded again, it goes on when somebody asks.
+                try original.write(to: URL(filePath: path.string))
+                _ = try await archiver.send(ArchiveRetry(session: "s1"))
+                try await archiver.wait(for: "s1", .marked)
+                try await eventually("health") { !archiver.health.reply.reasons.contains { $0.contains("archived") } }
+            }
+        }
+    }
+
+    @Test func withoutAReceiverTheArchiveStaysAndIsNotMadeAnew() async throws {
+        try await withDirectories { data, _ in
+            _ = try finished(in: data)
+            try await ArchiverUnderTest.run(in: data) { archiver in
+                let status = try await archiver.wait(for: "s1", .archived)
+                #expect(status.path == "archives/s1.zip")
+                #expect(archiver.health.reply.reasons.contains { $0.contains("not encrypted") })
+            }
+            try await ArchiverUnderTest.run(in: data) { archiver in
+                let status = try await archiver.send(ArchiveCreate(session: "s1"))
+                #expect(status.state == .archived)
+                #expect(archiver.events.isEmpty)
+            }
+            #expect(try names(in: data.appending("archives")) == ["s1.archive.json", "s1.zip"])
+        }
+    }
+
+    @Test func aReceiverThatIsAwayGetsTheVeryArchiveLater() async throws {
+        try await withDirectories { data, out in
+            let keys = try await TestKeys(in: out).make("study", kind: "rsa")
+            _ = try finished(in: data)
+            let place = out.appending("share")
+            let options = [
+                "upload-to": "file://\(place)", "certificate": "\(keys.certificate)", "upload-attempts": "1",
+            ]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                let status = try await archiver.wait(for: "s1", .failed)
+                #expect(archiver.changes(of: "s1") == ["encrypted", "refused"])
+                try FileManager.default.createDirectory(atPath: place.string, withIntermediateDirectories: true)
+                _ = try await archiver.send(ArchiveRetry(session: "s1"))
+                let later = try await archiver.wait(for: "s1", .marked)
+                // Made once: another one would have other bytes.
+                #expect(later.sha256 == status.sha256)
+            }
+        }
+    }
+
+    @Test func aDifferentObjectAtTheReceiverIsNotReplaced() async throws {
+        try await withDirectories { data, out in
+            _ = try finished(in: data)
+            try Data("another".utf8).write(to: URL(filePath: out.appending("s1.zip").string))
+            let options = ["upload-to": "file://\(out)", "keep-archives": "0s"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                let status = try await archiver.wait(for: "s1", .failed)
+                #expect(status.reason?.contains("not replaced") == true)
+                #expect(archiver.events.last?.code == "different")
+            }
+            #expect(try names(in: data.appending("archives")) == ["s1.archive.json", "s1.zip"])
+        }
+    }
+
+    @Test func aLogManagerThatIsAwayIsToldLater() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            let options = ["upload-to": "file://\(out)", "keep-archives": "0s", "keep-recordings": "0s"]
+            try await ArchiverUnderTest.run(in: data, options: options) { archiver in
+                try await archiver.wait(for: "s1", .uploaded)
+            }
+            // Nothing went before the marks.
+            #expect(try names(in: data.appending("archives")) == ["s1.receipt.json", "s1.zip"])
+            let manager = LogManagerStandIn(data: data)
+            try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { archiver in
+                try await eventually("both removals") {
+                    archiver.changes(of: "s1") == ["marked", "removed", "removed"]
+                }
+            }
+            #expect(manager.marked.count == session.record.logs.first?.files.count)
+        }
+    }
+
+    @Test func aFileThatIsNotMarkedIsNotRemoved() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            let name = try #require(session.record.logs.first?.files.first?.name)
+            let path = session.directory.relativePath(of: name)
+            let manager = LogManagerStandIn(data: data)
+            manager.refuse(path, "it was changed")
+            let options = ["upload-to": "file://\(out)", "keep-recordings": "0s"]
+            try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { archiver in
+                try await eventually("the refusal") { archiver.changes(of: "s1").last == "refused" }
+                let status = try await archiver.status("s1")
+                #expect(status.state == .uploaded)
+                #expect(status.reason?.contains("it was changed") == true)
+                manager.refuse(path, nil)
+                _ = try await archiver.send(ArchiveRetry(session: "s1"))
+                try await eventually("the removal") { archiver.changes(of: "s1").last == "removed" }
+            }
+        }
+    }
+
+    @Test func anArchiveFromBeforeTheCertificateIsNotUploaded() async throws {
+        try await withDirectories { data, out in
+            _ = try finished(in: data)
+            try await ArchiverUnderTest.run(in: data) { try await $0.wait(for: "s1", .archived) }
+            let keys = try await TestKeys(in: data).make("study", kind: "rsa")
+            let options = ["upload-to": "file://\(out)", "certificate": "\(keys.certificate)"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                let status = try await archiver.wait(for: "s1", .failed)
+                #expect(status.reason?.contains("not encrypted") == true)
+                try FileManager.default.removeItem(atPath: data.appending("archives/s1.zip").string)
+                _ = try await archiver.send(ArchiveRetry(session: "s1"))
+                try await archiver.wait(for: "s1", .marked)
+            }
+            #expect(try names(in: out) == ["s1.zip.p7m"])
+        }
+    }
+
+    @Test func severalArchiversDivideTheWork() async throws {
+        try await withDirectories { data, out in
+            let names = (0..<12).map { "s\($0)" }
+            for name in names { _ = try finished(name, in: data) }
+            let manager = LogManagerStandIn(data: data)
+            let options = ["upload-to": "file://\(out)"]
+            try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { one in
+                try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { two in
+                    for name in names { try await two.wait(for: name, .marked) }
+                    for kind in ["made", "uploaded", "marked"] {
+                        try await eventually("all \(kind)") {
+                            let all = (one.events + two.events).filter { $0.change.rawValue == kind }
+                            return all.map(\.session).sorted() == names.sorted()
+                        }
+                    }
+                }
+            }
+            #expect(try self.names(in: data.appending("archives")).allSatisfy { !$0.hasPrefix(".") })
+        }
+    }
+
+    @Test func aSessionThatEndsIsArchivedWithoutBeingAskedFor() async throws {
+        try await withDirectories { data, _ in
+            try await ArchiverUnderTest.run(in: data, options: ["rescan-interval": "1h"]) { archiver in
+                let session = try ArchivedSession("s1", in: data)
+                try session.addLog()
+                try session.finish(status: .running, hasChecksums: false)
+                #expect(try await archiver.status("s1").state == .recording)
+                #expect(try await archiver.refusal(ArchiveCreate(session: "s1"))?.data?.reason == "notOver")
+                try session.finish()
+                try await archiver.announceEnd(of: "s1") { try await archiver.status("s1").state == .archived }
+            }
+        }
+    }
+
+    @Test func requestsThatMakeNoSenseAreRefused() async throws {
+        try await withDirectories { data, _ in
+            for name in ["a", "b", "c"] { _ = try finished(name, in: data) }
+            try await ArchiverUnderTest.run(in: data) { archiver in
+                for name in ["a", "b", "c"] { try await archiver.wait(for: name, .archived) }
+                let unknown = try await archiver.refusal(ArchiveRetry(session: "d"))
+                #expect(unknown?.data?.reason == "unknownSession")
+                let invalid = try await archiver.refusal(ArchiveCreate(session: "../x"))
+                #expect(invalid?.data?.reason == "invalidParameter")
+                let limit = try await archiver.refusal(ArchiveList(limit: 0))
+                #expect(limit?.data?.reason == "invalidParameter")
+                let first = try await archiver.send(ArchiveList(limit: 2))
+                #expect(first.archives.map(\.session) == ["a", "b"])
+                #expect(first.more == true)
+                let rest = try await archiver.send(ArchiveList(after: "b", limit: 2))
+                #expect(rest.archives.map(\.session) == ["c"])
+                #expect(rest.more == nil)
+            }
+        }
+    }
+
+    /// What a kill leaves between two steps.
+    @Test func everyStateThatAKillLeavesGoesOn() async throws {
+        try await withDirectories { data, out in
+            let folder = ArchiveFolder(data)
+            let options = ["upload-to": "file://\(out)"]
+            // The archive has its name, and nothing says what is in it.
+            let first = try finished("first", in: data)
+            try first.archive()
+            // The receipt is there, and the record still too.
+            let second = try finished("second", in: data)
+            let made = try second.archive()
+            let record = ArchiveRecord(second.record.session, made: made, logs: [], date: .now)
+            try folder.write(record)
+            try folder.write(ArchivePolicyTests.receipt(record))
+            // A claim and a half-written archive.
+            _ = try finished("third", in: data)
+            try Data().write(to: URL(filePath: data.appending("archives/.third.claim").string))
+            try Data("half".utf8).write(to: URL(filePath: data.appending("archives/.third.zip.new").string))
+            // The receiver has it, and there is no receipt.
+            let fourth = try finished("fourth", in: data)
+            let archive = try fourth.archive()
+            try folder.write(ArchiveRecord(fourth.record.session, made: archive, logs: [], date: .now))
+            try FileManager.default.copyItem(
+                atPath: data.appending("archives/fourth.zip").string, toPath: out.appending("fourth.zip").string)
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                for name in ["first", "second", "third", "fourth"] { try await archiver.wait(for: name, .marked) }
+                #expect(archiver.changes(of: "second") == ["marked"])
+                #expect(archiver.changes(of: "fourth") == ["uploaded", "marked"])
+            }
+            #expect(
+                try names(in: data.appending("archives"))
+                    == ["first", "fourth", "second", "third"].flatMap { ["\($0).receipt.json", "\($0).zip"] })
+            #expect(try names(in: out) == ["first.zip", "fourth.zip", "third.zip"])
+            #expect(try Self.receipt("fourth", in: data).archives.map(\.confirmation.wasThere) == [true])
+        }
+    }
+
+    @Test func aReceiptThatCanNotBeReadIsSaidAndKept() async throws {
+        try await withDirectories { data, out in
+            _ = try finished(in: data)
+            try ArchiveFolder(data).directory.create()
+            try Data("{}".utf8).write(to: URL(filePath: data.appending("archives/s1.receipt.json").string))
+            try await ArchiverUnderTest.run(in: data, options: ["upload-to": "file://\(out)"]) { archiver in
+                try await eventually("health") {
+                    archiver.health.reply.reasons.contains { $0.contains("s1.receipt.json") }
+                }
+                let list = try await archiver.send(ArchiveList())
+                #expect(list.archives.map(\.state) == [.failed])
+                #expect(archiver.events.isEmpty)
+            }
+            #expect(try names(in: out).isEmpty)
+        }
+    }
+}

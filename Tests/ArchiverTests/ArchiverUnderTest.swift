@@ -1,0 +1,169 @@
+import Logging
+import MessageBus
+import Messages
+import Recording
+import ServiceKit
+import ServiceLifecycle
+import Synchronization
+import SystemPackage
+import TestSupport
+import ZeroMQ
+
+@testable import Archiver
+
+/// An archiver, set up as its main does, in this process.
+final class ArchiverUnderTest: Sendable {
+    let data: FilePath
+    /// How it says that it is.
+    let health: Health
+    private let client: RequestClient
+    private let subscriber: Subscriber
+    private let recorder: EventPublisher
+    private let heard = Mutex<[ArchiveEvent]>([])
+    private let hasJoined = Mutex(false)
+
+    private init(
+        data: FilePath, health: Health, endpoints: ServiceEndpoints, recorder: EventPublisher
+    ) async throws {
+        self.data = data
+        self.health = health
+        self.recorder = recorder
+        let context = try Context()
+        let thread = try SocketThread(name: "test")
+        client = try RequestClient(context: context, thread: thread, endpoint: endpoints.reply)
+        subscriber = try Subscriber(context: context, thread: thread)
+        try await subscriber.subscribe(to: TopicArea.archive)
+        try await subscriber.connect(to: endpoints.publish)
+    }
+
+    /// Runs an archiver as long as a closure does.
+    /// - Parameters:
+    ///   - manager: answers for log-manager; without one nobody does.
+    ///   - options: settings by their keys.
+    static func run(
+        in data: FilePath, manager: LogManagerStandIn? = nil, options: [String: String] = [:],
+        _ body: @escaping @Sendable (ArchiverUnderTest) async throws -> Void
+    ) async throws {
+        let bus = try SocketThread(name: "recorder")
+        let context = try Context()
+        let (recorder, recorderEndpoint) = try EventPublisher.listening(
+            on: "tcp://127.0.0.1:*", context: context, thread: bus)
+        var flags = FlagValues()
+        flags.set("data", data)
+        flags.set("publish", "tcp://127.0.0.1:*")
+        flags.set("reply", "tcp://127.0.0.1:*")
+        flags.set("subscribe", all: [recorderEndpoint])
+        flags.set("rescan-interval", "1s")
+        let keeper = try await manager?.listen(on: "tcp://127.0.0.1:*", context, bus)
+        // Nobody answers on a port that is taken by something else.
+        flags.set("log-manager", keeper?.endpoint ?? recorderEndpoint)
+        for (key, value) in options { flags.set(key, value) }
+        let reader = try ConfigurationReader(for: .archiver, flags: flags, environment: [:])
+        let host = try ServiceHost(
+            configuration: ServiceConfiguration(for: .archiver, reading: reader),
+            logger: Logger(label: "archiver") { _ in SwiftLogNoOpLogHandler() })
+        let settings = try ArchiverCommand.settings(reading: reader)
+        let running = try await ArchiverCommand.start(settings, on: host)
+        let server = try await ReplyServer(
+            listeningOn: "tcp://127.0.0.1:*", router: running.router, context: host.context, thread: host.thread)
+        let endpoints = ServiceEndpoints(publish: host.publishEndpoint, reply: server.endpoint)
+        let others = keeper.map { [ReplyService(server: $0)] } ?? []
+        let archiver = try await ArchiverUnderTest(
+            data: data, health: host.health, endpoints: endpoints, recorder: recorder)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try? await archiver.collect() }
+            // Before the archiver runs, so that no event is missed.
+            try await archiver.join { try host.publisher.publish($0) }
+            let group = ServiceGroup(
+                services: others + [ReplyService(server: server)] + (try running.parts(endpoints)),
+                logger: host.logger)
+            try await withThrowingTaskGroup(of: Void.self) { service in
+                service.addTask { try await group.run() }
+                try await withTimeLimit(.seconds(55), "the test") { try await body(archiver) }
+                await group.triggerGracefulShutdown()
+                try await service.waitForAll()
+            }
+            tasks.cancelAll()
+        }
+    }
+
+    // MARK: Requests
+
+    func send<Params: Request>(_ request: Params) async throws -> Params.Reply {
+        try await client.send(request, timeout: .seconds(20))
+    }
+
+    /// Why a request is refused; nil if it is not.
+    func refusal(_ request: some Request) async throws -> RequestError? {
+        do {
+            _ = try await send(request)
+            return nil
+        } catch let error as RequestError {
+            return error
+        }
+    }
+
+    func status(_ session: String) async throws -> ArchiveStatus {
+        try await send(ArchiveStatusRequest(session: session))
+    }
+
+    /// Waits until a session stands there.
+    @discardableResult
+    func wait(for session: String, _ state: ArchiveStatus.State) async throws -> ArchiveStatus {
+        do {
+            return try await eventualValue("\(session) is \(state.rawValue)") {
+                let status = try await self.status(session)
+                return status.state == state ? status : nil
+            }
+        } catch {
+            throw TestFailure(
+                "\(error): \(try await status(session)), events \(events.map { ($0.change.rawValue, $0.reason) })")
+        }
+    }
+
+    // MARK: Events
+
+    /// What it published, in order.
+    var events: [ArchiveEvent] { heard.withLock { $0 } }
+
+    /// The kinds of what happened to a session, in order.
+    func changes(of session: String) -> [String] {
+        events.filter { $0.session == session }.map(\.change.rawValue)
+    }
+
+    /// Publishes what a recorder says at a session's end until the archiver has heard it.
+    func announceEnd(of session: String, until isHeard: () async throws -> Bool) async throws {
+        try await eventually("the end of \(session) is heard") {
+            try recorder.publish(
+                RecordingEvent(
+                    source: "recorder", sequence: 0, session: session, date: .now, change: .report, status: "finished",
+                    step: ""))
+            return try await isHeard()
+        }
+    }
+
+    private func collect() async throws {
+        while true {
+            let batch = try await subscriber.next()
+            try batch.withUnsafeMessages { messages in
+                for message in 0..<messages.count {
+                    let event = try EventFrames(message, of: messages).decode(ArchiveEvent.self)
+                    if event.source == "test" {
+                        hasJoined.withLock { $0 = true }
+                    } else {
+                        heard.withLock { $0.append(event) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Publishes a probe until it is heard.
+    private func join(_ publish: (ArchiveEvent) throws -> Void) async throws {
+        let probe = ArchiveEvent(source: "test", sequence: 0, session: "probe", change: .made, date: .now)
+        try await eventually("the subscription to the archiver") {
+            try publish(probe)
+            return hasJoined.withLock { $0 }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import MessageBus
+import Messages
+import Recording
+import Synchronization
+import SystemPackage
+import ZeroMQ
+
+@testable import Archiver
+
+/// Answers as log-manager does where files are marked and removed, and notes what it was asked.
+final class LogManagerStandIn: Sendable {
+    private let marks = Mutex<[String: JSONValue]>([:])
+    private let refusals = Mutex<[String: String]>([:])
+    private let data: FilePath
+
+    init(data: FilePath) {
+        self.data = data
+    }
+
+    /// The paths that were marked, and with what.
+    var marked: [String: JSONValue] { marks.withLock { $0 } }
+
+    /// Refuses a path from now on, or no longer.
+    func refuse(_ path: String, _ reason: String?) { refusals.withLock { $0[path] = reason } }
+
+    /// Listens.
+    func listen(on endpoint: String, _ context: Context, _ thread: SocketThread) async throws -> ReplyServer {
+        var router = RequestRouter()
+        router.on(LogsMarkUploaded.self) { request in
+            self.answer(request.paths) { path in self.marks.withLock { $0[path] = request.receipt ?? .null } }
+        }
+        router.on(LogsRemoveUploaded.self) { request in
+            self.answer(request.paths) { path in
+                guard self.marked[path] != nil else { return }
+                try? Directory.removeFile(self.data.pushing(FilePath(path)))
+            }
+        }
+        return try await ReplyServer(listeningOn: endpoint, router: router, context: context, thread: thread)
+    }
+
+    private func answer(_ paths: [String], _ body: (String) -> Void) -> LogFileOutcome {
+        let refused = refusals.withLock { $0 }
+        for path in paths where refused[path] == nil { body(path) }
+        return LogFileOutcome(
+            done: paths.filter { refused[$0] == nil },
+            refused: paths.compactMap { path in
+                refused[path].map { LogFileOutcome.Refusal(path: path, reason: $0) }
+            })
+    }
+}

@@ -1,0 +1,60 @@
+import Recording
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ClaimTests {
+    @Test func oneAtATimeHasAPieceOfWork() throws {
+        try withTemporaryDirectory { path in
+            let directory = Directory(path)
+            let first = try Claim.take("s1", in: directory)
+            #expect(first != nil)
+            let second = try Claim.take("s1", in: directory)
+            #expect(second == nil)
+            let names = try directory.names()
+            #expect(names == [".s1.claim"])
+            withExtendedLifetime(first) {}
+        }
+    }
+
+    @Test func aClaimThatEndsLeavesNothing() throws {
+        try withTemporaryDirectory { path in
+            let directory = Directory(path)
+            for _ in 0..<3 {
+                let claim = try Claim.take("s1", in: directory)
+                #expect(claim != nil)
+            }
+            let names = try directory.names()
+            #expect(names == [])
+        }
+    }
+
+    /// Who finds the file of one that is just being given back must not believe that it has anything.
+    @Test func manyThreadsNeverHaveTheSame() async throws {
+        try await withTemporaryDirectory { path in
+            let holders = await withTaskGroup(of: Int.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        var most = 0
+                        for _ in 0..<200 {
+                            guard let claim = try? Claim.take("s1", in: Directory(path)) else { continue }
+                            // As long as it is held, nobody else gets it.
+                            if (try? Claim.take("s1", in: Directory(path))) ?? nil != nil { most = 2 }
+                            withExtendedLifetime(claim) {}
+                        }
+                        return most
+                    }
+                }
+                return await group.reduce(0, max)
+            }
+            #expect(holders == 0)
+            let names = try Directory(path).names()
+            #expect(names == [])
+        }
+    }
+
+    @Test func aClaimsFileSaysWhatItIsAbout() {
+        #expect(Claim.name(ofFile: Claim.fileName("s.1")) == "s.1")
+        for name in ["s1.claim", ".claim", ".s1.zip.new"] { #expect(Claim.name(ofFile: name) == nil) }
+    }
+}

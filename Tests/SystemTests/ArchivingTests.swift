@@ -1,0 +1,147 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// All programs together: a session is recorded, archived, brought to a receiver, marked and removed, while the archiver
+/// is killed again and again.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ArchivingTests {
+    private static let sessions = (0..<4).map { "session-\($0)" }
+
+    /// Where the running archiver answers, with all that it needs to know.
+    private struct Archiver {
+        let program: ProgramUnderTest
+        let client: RequestClient
+
+        func list() async throws -> [ArchiveStatus] {
+            try await client.send(ArchiveList(), timeout: .seconds(30)).archives
+        }
+    }
+
+    private static func withArchiver(
+        in data: FilePath, to receiver: FilePath, _ keeper: LogKeeper, options: [String] = [],
+        _ body: (Archiver) async throws -> Void
+    ) async throws {
+        try await ProgramUnderTest.run(
+            "archiver",
+            arguments: [
+                "--data", data.string, "--subscribe", "tcp://127.0.0.1:9", "--log-manager", keeper.ready.reply,
+                "--upload-to", "file://\(receiver)", "--keep-archives", "0s", "--keep-recordings", "0s",
+            ] + ProgramUnderTest.anyPorts + options, in: data
+        ) { program in
+            let ready = try await program.ready()
+            try await body(
+                Archiver(
+                    program: program,
+                    client: RequestClient(context: keeper.context, thread: keeper.thread, endpoint: ready.reply)))
+        }
+    }
+
+    private static func record(with rig: Rig) async throws {
+        for session in sessions {
+            _ = try await rig.recordings.send(
+                RecordingStart(session: session, streams: ["phone/"], format: "csv", maximumFileSize: 4_000),
+                timeout: .seconds(20))
+        }
+        try await eventually("some samples") {
+            let state = try await rig.recordings.send(
+                RecordingStatus(session: sessions[0]), timeout: .seconds(10))
+            return state.logs.reduce(0) { $0 + $1.samples } >= 300
+        }
+        for session in sessions {
+            _ = try await rig.recordings.send(RecordingStop(session: session), timeout: .seconds(30))
+        }
+    }
+
+    private static func sha256(_ path: FilePath) async throws -> String {
+        let text = try await Tool.output(of: try #require(Tool.path(of: "sha256sum")), [path.string])
+        return String(text.prefix(64))
+    }
+
+    @Test func sessionsReachTheReceiverWhateverIsKilled() async throws {
+        try await Rig.run(publishing: ["--signal", "sine", "--device", "phone", "--stream", "gyro", "--rate", "500"]) {
+            rig in
+            let data = rig.directory
+            let receiver = data.appending("receiver")
+            try FileManager.default.createDirectory(atPath: receiver.string, withIntermediateDirectories: true)
+            try await LogKeeper.run(in: data, ["--subscribe", rig.recorderReady.publish, "--rescan-interval", "1s"]) {
+                keeper in
+                try await Self.record(with: rig)
+                let files = try await keeper.paths()
+                #expect(files.count > Self.sessions.count)
+                // Killed at a moment of each start; the seed of the moments does not matter, the machine's does.
+                for number in 0..<6 {
+                    try await Self.withArchiver(in: data, to: receiver, keeper) { archiver in
+                        try await Task.sleep(for: .milliseconds(number * 25))
+                        try archiver.program.send(.kill)
+                        #expect(try await archiver.program.end() == .killed(by: 9))
+                    }
+                }
+                try await Self.withArchiver(in: data, to: receiver, keeper) { archiver in
+                    try await eventually("all log files are gone", within: .seconds(60)) {
+                        try await keeper.paths().isEmpty
+                    }
+                    try await eventually("all sessions are settled") {
+                        let list = try await archiver.list()
+                        return list.count == Self.sessions.count
+                            && list.allSatisfy { $0.state == .marked && $0.path == nil }
+                    }
+                    for status in try await archiver.list() {
+                        // Once, under its name, and what the receipt says.
+                        let object = receiver.appending("\(status.session).zip")
+                        #expect(try await Self.sha256(object) == status.sha256)
+                    }
+                    try archiver.program.send(.terminate)
+                    #expect(try await archiver.program.end() == .exited(0))
+                }
+                let objects = try FileManager.default.contentsOfDirectory(atPath: receiver.string)
+                #expect(objects.filter { !$0.hasPrefix(".") }.sorted() == Self.sessions.map { "\($0).zip" })
+                let left = try FileManager.default.contentsOfDirectory(atPath: data.appending("archives").string)
+                #expect(left.sorted() == Self.sessions.map { "\($0).receipt.json" })
+                try await Self.expectAll(files, in: receiver)
+            }
+        }
+    }
+
+    /// Every log file that there was is in an archive that is whole.
+    private static func expectAll(_ files: [String], in receiver: FilePath) async throws {
+        for session in sessions {
+            let archive = receiver.appending("\(session).zip")
+            let (end, text) = try await ProgramUnderTest.run("archiver", arguments: ["verify", archive.string]) {
+                program in
+                let end = try await program.end()
+                return (end, program.standardOutput)
+            }
+            #expect(end == .exited(0), "\(text)")
+            let python = try #require(Tool.path(of: "python3"))
+            let listing = try await Tool.output(of: python, ["-m", "zipfile", "-l", archive.string])
+            for file in files where file.hasPrefix("recordings/\(session)/") {
+                #expect(listing.contains(FilePath(file).lastComponent?.string ?? file))
+            }
+        }
+    }
+
+    @Test func theConfigurationIsCheckedAtTheStart() async throws {
+        try await withTemporaryDirectory { data in
+            try Data("no certificate".utf8).write(to: URL(filePath: data.appending("bad.pem").string))
+            let wrong = [
+                ["--certificate", data.appending("bad.pem").string], ["--upload-to", "ftp://host/"],
+                ["--keep-archives", "never"],
+            ]
+            for options in wrong {
+                let end = try await ProgramUnderTest.run(
+                    "archiver", arguments: ["--data", data.string, "--check"] + options, in: data
+                ) { try await $0.end() }
+                #expect(end != .exited(0), "\(options)")
+            }
+            let good = try await ProgramUnderTest.run(
+                "archiver", arguments: ["--data", data.string, "--check"], in: data
+            ) { try await $0.end() }
+            #expect(good == .exited(0))
+        }
+    }
+}
