@@ -24,7 +24,8 @@ test: setup receivers
 	$(SWIFT) test --skip-build --filter '^RecorderTests\.'
 	$(SWIFT) test --skip-build --filter '^StepCounterTests\.'
 	$(SWIFT) test --skip-build --skip '^($(COMPUTING)|LogManagerTests|RecorderTests|StepCounterTests|SystemTests)\.'
-	$(SWIFT) test --skip-build --filter '^SystemTests\.'
+	$(SWIFT) test --skip-build --filter '^SystemTests\.' --skip '$(CROWDED)'
+	$(SWIFT) test --skip-build --filter '$(CROWDED)'
 
 # Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.
 test-sanitized: setup
