@@ -54,7 +54,7 @@ bench: setup
 # CRASHES=1000 for long; SEED=… repeats a run's choices; CRASH_LAB="--only power-cut --output table.json".
 CRASHES = 40
 crash-lab: setup
-	for product in sensor-publisher recorder log-manager crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
+	for product in sensor-publisher recorder log-manager archiver crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
 	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
 	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 

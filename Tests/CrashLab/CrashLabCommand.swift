@@ -43,7 +43,7 @@ struct CrashLabCommand: AsyncParsableCommand {
             thread: try SocketThread(name: "lab"))
         Console.say("seed \(seed), sessions in \(directory)")
 
-        let all: [any Experiment] = selfTest ? [SelfTest(), CustodySelfTest()] : Self.experiments
+        let all: [any Experiment] = selfTest ? [SelfTest(), CustodySelfTest(), ArchivingSelfTest()] : Self.experiments
         let unknown = only.filter { name in !all.contains { $0.name == name } }
         guard unknown.isEmpty else {
             throw ValidationError("there is no \(unknown.joined(separator: ", ")): \(all.map(\.name))")
@@ -72,6 +72,7 @@ struct CrashLabCommand: AsyncParsableCommand {
         PowerCuts(part: 1.5),
         FailingCalls(part: 0.5),
         Custody(),
+        Archiving(),
         CutLogs(part: 1.5),
         BitFlips(part: 1.5),
         FullDisk(),

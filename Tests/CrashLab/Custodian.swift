@@ -65,6 +65,9 @@ final class Custodian {
 
     // MARK: The program
 
+    /// Where it answers.
+    var replyEndpoint: String { endpoints.reply }
+
     /// Starts it, which need not be ready when this returns.
     @discardableResult
     func start(_ layer: FaultLayer? = nil, options: [String] = []) async throws -> ProgramUnderTest {
