@@ -15,6 +15,9 @@ struct ArchiveFolder: Sendable {
     /// When what was being written by a program that was killed may go: nobody writes so long without a pause.
     private static let leftoverAge = 3600.0
 
+    /// When a session that failed without an end counts as over.
+    private static let quietTime = 600.0
+
     let data: FilePath
     let directory: Directory
 
@@ -60,12 +63,22 @@ struct ArchiveFolder: Sendable {
         if let recorded = try? SessionDirectory.open(session, in: data) {
             view.isThere = true
             let status = try recorded.record().status
-            // The last thing that a recorder writes; missing where a session failed before its end.
-            view.isOver = status == .failed || status.isOver && recorded.hasChecksums
+            // The last thing that a recorder writes; missing where a session failed before its end. The recorder may still
+            // be at that one's files.
+            view.isOver = status.isOver && (recorded.hasChecksums || status == .failed && isQuiet(recorded))
         }
         view.record = try record(of: session)
         view.isArchiveThere = view.record?.archives.allSatisfy { directory.contains($0.name) } ?? false
         return view
+    }
+
+    /// Whether nothing has changed in a session's directory for a while.
+    private func isQuiet(_ session: SessionDirectory) -> Bool {
+        let path = session.directory.path
+        return [path, path.appending(SessionDirectory.recordName)].allSatisfy { path in
+            guard let status = try? path.stat() else { return false }
+            return WallTime.now.seconds - Double(status.st_mtim.tv_sec) > Self.quietTime
+        }
     }
 
     private func record(of session: SessionIdentifier) throws(RecordingError) -> ArchiveRecord? {

@@ -298,6 +298,24 @@ struct ArchiverServiceTests {
         }
     }
 
+    /// The recorder may still be at its files.
+    @Test func aSessionThatFailedWithoutAnEndIsLeftAloneForAWhile() async throws {
+        try await withDirectories { data, _ in
+            let session = try ArchivedSession("s1", in: data)
+            try session.addLog()
+            try session.finish(status: .failed, hasChecksums: false)
+            let folder = ArchiveFolder(data)
+            #expect(try !folder.view(of: session.record.session).isOver)
+            let before = Date(timeIntervalSinceNow: -700)
+            for path in [session.path("session.json"), session.directory.directory.path] {
+                try FileManager.default.setAttributes([.modificationDate: before], ofItemAtPath: path.string)
+            }
+            #expect(try folder.view(of: session.record.session).isOver)
+            try session.directory.writeChecksums()
+            #expect(try folder.view(of: session.record.session).isOver)
+        }
+    }
+
     @Test func requestsThatMakeNoSenseAreRefused() async throws {
         try await withDirectories { data, _ in
             for name in ["a", "b", "c"] { _ = try finished(name, in: data) }
