@@ -42,7 +42,7 @@ package struct ArchiverCommand: ServiceCommand {
     )
     var keepRecordings: KeepTime?
 
-    @Option(help: "Look for finished sessions this often (default: 5min).")
+    @Option(help: "Look for finished sessions this often (default: 5m).")
     var rescanInterval: TimeSpan?
 
     package init() {}

@@ -35,7 +35,7 @@ package struct LogManagerCommand: ServiceCommand {
     @Option(help: "Remove where --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
     var whenFull: WhenFull?
 
-    @Option(help: "Compare the disk with the catalog this often (default: 5min).")
+    @Option(help: "Compare the disk with the catalog this often (default: 5m).")
     var rescanInterval: TimeSpan?
 
     @Flag(help: "Print what --when-full would remove now, remove nothing, and exit.")
