@@ -108,6 +108,7 @@ struct StepPeaks: Sendable {
     private mutating func begin(
         _ evidence: WalkingEvidence, deviation: Double, now: Double, _ event: (WalkingEvent) -> Void
     ) -> Bool {
+        guard deviation > thresholds.leastDeviation else { return true }
         let cadence = evidence.cadence
         let seconds = now - evidence.since + thresholds.lookBack
         let cells = min(history.count, Int(seconds * GaitRhythm.rate))

@@ -49,7 +49,7 @@ struct StepDetectorStateTests {
         heard.hear(MadeWalk().samples(rate: 50).prefix(700), by: &detector)
         let state = detector.state
         var random = SplitMix(seed: 9)
-        for _ in 0..<500 {
+        for _ in 0..<200 {
             var damaged = state
             for _ in 0..<3 {
                 damaged[Int.random(in: 8..<damaged.count, using: &random)] = UInt8.random(in: 0...255, using: &random)

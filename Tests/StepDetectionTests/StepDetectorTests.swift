@@ -17,6 +17,15 @@ struct StepDetectorTests {
         #expect(abs(count - walk.steps.count) <= 2, "\(count) counted, \(walk.steps.count) true")
     }
 
+    @Test(arguments: [0.8, 0.9, 1, 1.1, 1.2], [0.0, 0.15]) func aSlowWalkOnLegsThatMoveAlikeCounts(
+        cadence: Double, asymmetry: Double
+    ) {
+        // Twice as quick would be more usual: only the steps tell.
+        let walk = MadeWalk(cadence: cadence, asymmetry: asymmetry, strength: 0.2 * cadence, bouts: 2)
+        let count = Heard(walk.samples(rate: 50)).steps.count
+        #expect(abs(count - walk.steps.count) <= 4, "\(count) counted, \(walk.steps.count) true")
+    }
+
     @Test func stepsAreWhereTheyWereMade() {
         let walk = MadeWalk(bout: 60)
         let steps = Heard(walk.samples(rate: 100)).steps
@@ -26,7 +35,7 @@ struct StepDetectorTests {
         #expect(zip(steps, steps.dropFirst()).allSatisfy { $0.time < $1.time && $0.creditedAt <= $1.creditedAt })
     }
 
-    @Test(arguments: [1.4, 1.8, 2.3], [0.0, 0.3])
+    @Test(arguments: [1.4, 1.8, 2.3, 2.8], [0.0, 0.3])
     func creditIsPrompt(cadence: Double, asymmetry: Double) throws {
         let walk = MadeWalk(cadence: cadence, asymmetry: asymmetry)
         let steps = Heard(walk.samples(rate: 50)).steps
@@ -35,7 +44,9 @@ struct StepDetectorTests {
         let later = steps.filter { $0.creditedAt > first.creditedAt }
         #expect(later.count > 20)
         // One that is filled in is known when the next has come.
-        #expect(later.filter { $0.creditedAt - $0.time <= 0.5 }.count * 20 >= later.count * 19)
+        let delays = later.map { $0.creditedAt - $0.time }.sorted()
+        #expect(delays[delays.count / 2] <= 0.25)
+        #expect(delays[delays.count * 95 / 100] <= 0.5)
         #expect(steps.allSatisfy { $0.creditedAt > $0.time })
     }
 
@@ -178,16 +189,15 @@ struct StepDetectorTests {
         #expect(abs(Heard(biased).steps.count - Heard(samples).steps.count) <= 1)
     }
 
-    @Test func jitterAndMissingSamplesMakeNoDifference() {
+    @Test(arguments: [12.5, 15, 25, 50, 100, 200]) func jitterAndMissingSamplesMakeNoDifference(rate: Double) {
         let walk = MadeWalk(bouts: 3)
-        for rate in [15.0, 50, 100] {
-            var random = SplitMix(seed: 5)
-            let samples = walk.samples(rate: rate).compactMap { sample -> SIMD4<Double>? in
-                let axes = walk.axes(at: sample.x + 0.3 * (2 * random.unit() - 1) / rate)
-                return random.unit() < 0.02 ? nil : SIMD4(sample.x, axes.x, axes.y, axes.z)
-            }
-            #expect(abs(Heard(samples).steps.count - walk.steps.count) <= 3)
+        var random = SplitMix(seed: 5)
+        let samples = walk.samples(rate: rate).compactMap { sample -> SIMD4<Double>? in
+            let axes = walk.axes(at: sample.x + 0.3 * (2 * random.unit() - 1) / rate)
+            return random.unit() < 0.02 ? nil : SIMD4(sample.x, axes.x, axes.y, axes.z)
         }
+        let count = Heard(samples).steps.count
+        #expect(abs(count - walk.steps.count) <= 3, "\(count) counted, \(walk.steps.count) true")
     }
 
     @Test func aChangeOfRateMakesNoDifference() {

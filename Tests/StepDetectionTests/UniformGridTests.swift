@@ -23,6 +23,14 @@ import Testing
         }
     }
 
+    @Test(arguments: [12.5, 15.0, 25, 100]) func aQuickMovementIsKept(rate: Double) {
+        let times = (0...Int(20 * rate)).map { Double($0) / rate }
+        let cells = means(times.map { ($0, Float(MadeWave.sine(3.5, $0))) })
+        let size = (2 * cells.map { $0.mean * $0.mean }.reduce(0, +) / Float(cells.count)).squareRoot()
+        // The cell itself takes 3 %.
+        #expect((0.85...1.02).contains(size), "\(size)")
+    }
+
     @Test func jitterIsSeenAndUndone() {
         var random = SplitMix(seed: 4)
         let times = (0...200).map { Double($0) / 50 + 0.006 * (2 * random.unit() - 1) }
