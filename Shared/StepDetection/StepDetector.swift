@@ -40,6 +40,7 @@ package struct StepDetector: Sendable {
     private var evidence: WalkingEvidence
     private var peaks: StepPeaks
     private let leastDeviation: Double
+    private let isAboveWeighed: Bool
     /// Of the magnitude, in g, when something last moved.
     private var deviation = 0.0
 
@@ -54,6 +55,7 @@ package struct StepDetector: Sendable {
         evidence = WalkingEvidence(thresholds)
         peaks = StepPeaks(thresholds)
         leastDeviation = thresholds.leastDeviationInBout
+        isAboveWeighed = thresholds.mostAboveSixHertz < .infinity
     }
 
     /// Steps a second while walking, else nil.
@@ -93,8 +95,10 @@ package struct StepDetector: Sendable {
         var passed = lowPass(highPass(mean))
         passed.x = Float(signOf: passed.x, magnitudeOf: passed.x.magnitude.squareRoot())
         cells.append(passed)
-        let above = upper(mean).x
-        aboveSquared += (above * above - aboveSquared) / Float(GaitRhythm.deviationCells)
+        if isAboveWeighed {
+            let above = upper(mean).x
+            aboveSquared += (above * above - aboveSquared) / Float(GaitRhythm.deviationCells)
+        }
         peaks.append(mean)
         let now = end - 0.5 * grid.cell
         if rhythm.append(passed.x) { estimate(now: now, event) }

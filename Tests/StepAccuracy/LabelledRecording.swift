@@ -31,6 +31,29 @@ struct LabelledRecording: Sendable {
     let subject: String
     let seconds: Double
 
+    /// Seconds at which the true steps were made, from `steps/<name>.csv`; empty where nobody knows.
+    var stepTimes: [Double] {
+        let file = path.replacing("/\(name).csv.gz", with: "/steps/\(name).csv")
+        guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }
+        return text.split(whereSeparator: \.isNewline).compactMap {
+            Double($0.prefix { $0 != "," })
+        }
+    }
+
+    /// The true bouts of at least 10 steps, with no pause of 2.5 s: when they begin and end.
+    var bouts: [ClosedRange<Double>] {
+        var bouts: [ClosedRange<Double>] = []
+        var bout: [Double] = []
+        for time in stepTimes + [.infinity] {
+            if let last = bout.last, time - last >= 2.5 {
+                if bout.count >= 10 { bouts.append(bout[0]...last) }
+                bout = []
+            }
+            bout.append(time)
+        }
+        return bouts
+    }
+
     var placementClass: Class {
         switch placement {
         case "wrist": .wrist

@@ -24,7 +24,7 @@ struct StepAccuracyCommand: ParsableCommand {
     @Flag(help: "Also what resampling, jitter, missing samples, bias and turning change.")
     var robustness = false
 
-    @Flag(help: "Also the delay of credit, against the times of the detected steps.")
+    @Flag(help: "Also the delay of credit, against the times of the detected steps and of the true ones.")
     var delays = false
 
     @Flag(help: "Also samples a second, by rate, on one thread.")
@@ -38,11 +38,17 @@ struct StepAccuracyCommand: ParsableCommand {
         var counts: [String: Double] = [:]
         var first: [Double] = []
         var later: [Double] = []
+        var afterTrue: [Double] = []
         for recording in recordings {
             let count = try StepCount(
                 ofFile: recording.path, placement: placement, strictness: strictness)
             counts[recording.name] = Double(count.steps.count)
             collectDelays(count, &first, &later)
+            for bout in recording.bouts {
+                // The times of some truths are a second off.
+                let steps = count.steps.filter { bout.lowerBound - 1...bout.upperBound + 1 ~= $0.time }
+                afterTrue.append(steps.first.map { $0.creditedAt - bout.lowerBound } ?? .infinity)
+            }
         }
         if let output {
             try JSONEncoder().encode(counts).write(to: URL(filePath: output))
@@ -56,10 +62,14 @@ struct StepAccuracyCommand: ParsableCommand {
         print(AccuracyTable(recordings).text([own] + (try peers())))
         if delays {
             print("\ndelay of credit in seconds: median, 95 %, most")
-            for (name, delays) in [("first steps of a bout", first.sorted()), ("later steps", later.sorted())] {
+            let all = [
+                ("first steps of a bout", first, 4.0), ("first credit of a true bout", afterTrue, 4),
+                ("later steps", later, 0.5),
+            ]
+            for (name, unsorted, limit) in all {
+                let delays = unsorted.sorted()
                 guard let most = delays.last else { continue }
                 print(name, delays.count, delays[delays.count / 2], delays[delays.count * 95 / 100], most)
-                let limit = name.hasPrefix("first") ? 4.0 : 0.5
                 print("  within \(limit) s:", Double(delays.filter { $0 <= limit }.count) / Double(delays.count))
             }
         }
