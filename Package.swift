@@ -183,6 +183,7 @@ let package = Package(
         .testTarget(
             name: "SystemTests",
             dependencies: ["Messages", "MessageBus", "StepDetection", "TestSupport", "ZeroMQ", subprocess, system],
+            exclude: ["Clients"],
             swiftSettings: strict),
     ]
 )

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import StepDetection
@@ -23,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 20, 200]) func blocksGiveWhatTheDefinitionGives(blocks: Int) {
-        var random = Random(seed: 8)
+        var random = SplitMix(seed: 8)
         // As it rounds, so that nothing else is left.
         let cells = (0..<(blocks * LagProducts.block)).map { _ in (Float(random.normal()) * 1024).rounded() / 1024 }
         var products = LagProducts()

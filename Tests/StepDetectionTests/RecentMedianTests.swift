@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 
 @testable import StepDetection
 
 @Suite struct RecentMedianTests {
     @Test(arguments: [1, 2, 5, 8, 9]) func itIsTheMedianOfTheLast(capacity: Int) {
-        var random = Random(seed: 6)
+        var random = SplitMix(seed: 6)
         var median = RecentMedian(capacity: capacity)
         var values: [Double] = []
         for _ in 0..<200 {
