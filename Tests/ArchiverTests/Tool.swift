@@ -14,6 +14,7 @@ enum Tool {
 
     /// Whether a program is installed.
     static func isThere(_ name: String) -> Bool {
+        if ReceiverPrograms.program(name) != nil { return true }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         return path.split(separator: ":").contains { FileManager.default.isExecutableFile(atPath: "\($0)/\(name)") }
     }
@@ -21,8 +22,8 @@ enum Tool {
     /// Runs a program to its end.
     static func run(_ name: String, _ arguments: [String]) async throws -> Answer {
         let record = try await Subprocess.run(
-            .name(name), arguments: Arguments(arguments), input: .none, output: .string(limit: 4 << 20),
-            error: .string(limit: 1 << 20))
+            ReceiverPrograms.program(name).map { .path($0) } ?? .name(name), arguments: Arguments(arguments),
+            input: .none, output: .string(limit: 4 << 20), error: .string(limit: 1 << 20))
         return Answer(
             isSuccess: record.terminationStatus.isSuccess, output: record.standardOutput,
             error: record.standardError)
