@@ -83,7 +83,8 @@ let package = Package(
             name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",
             swiftSettings: strict),
         .target(
-            name: "TestSupport", dependencies: [subprocess, system], path: "Shared/TestSupport", swiftSettings: strict),
+            name: "TestSupport", dependencies: ["Messages", "MessageBus", "ZeroMQ", subprocess, system],
+            path: "Shared/TestSupport", swiftSettings: strict),
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [

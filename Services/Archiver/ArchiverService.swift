@@ -19,14 +19,8 @@ struct ArchiverService: Service {
 
     /// What is under way when it is told to stop is cut off: it goes on, or begins anew, at the next start.
     func run() async throws {
-        try await runTogether({ try await pull() }, { try await engine.scanRegularly() }, { try await engine.work() })
-    }
-
-    private func pull() async throws {
-        var batch = MessageBatch()
-        while true {
-            batch = try await subscriber.next(reusing: consume batch)
-            await engine.take(batch)
-        }
+        try await runTogether(
+            { try await subscriber.forEachBatch { await engine.take($0) } }, { try await engine.scanRegularly() },
+            { try await engine.work() })
     }
 }

@@ -20,17 +20,9 @@ struct LogManagerService: Service {
 
     func run() async throws {
         try await runTogether(
-            { try await pull() },
+            { try await subscriber.forEachBatch { await engine.take($0) } },
             { try await engine.watchDisk() },
             { try await engine.rescanRegularly() },
             { try await engine.cleanUpWhenFull() })
-    }
-
-    private func pull() async throws {
-        var batch = MessageBatch()
-        while true {
-            batch = try await subscriber.next(reusing: consume batch)
-            await engine.take(batch)
-        }
     }
 }

@@ -23,20 +23,12 @@ struct RecorderService: Service {
 
     func run() async throws {
         try await runTogether(
-            { try await pull() },
+            { try await subscriber.forEachBatch { await engine.take($0) } },
             { try await engine.commitRegularly() },
             { try await engine.compareClocksRegularly() },
             { try await carryOutOrders() },
             // Sessions end with everything that was sampled so far; only then does the pulling end.
             finish: { await engine.stopAll() })
-    }
-
-    private func pull() async throws {
-        var batch = MessageBatch()
-        while true {
-            batch = try await subscriber.next(reusing: consume batch)
-            await engine.take(batch)
-        }
     }
 
     private func carryOutOrders() async throws {

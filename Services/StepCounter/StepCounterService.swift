@@ -22,16 +22,9 @@ struct StepCounterService: Service {
 
     func run() async throws {
         try await runTogether(
-            { try await pull() }, { try await engine.commitRegularly() }, { try await engine.commitWhenWanted() },
+            { try await subscriber.forEachBatch { await engine.take($0) } }, { try await engine.commitRegularly() },
+            { try await engine.commitWhenWanted() },
             { try await engine.watchRegularly() }, { try await recover() }, finish: { await engine.finish() })
-    }
-
-    private func pull() async throws {
-        var batch = MessageBatch()
-        while true {
-            batch = try await subscriber.next(reusing: consume batch)
-            await engine.take(batch)
-        }
     }
 
     private func recover() async throws {

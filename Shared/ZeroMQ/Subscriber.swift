@@ -61,4 +61,13 @@ public actor Subscriber {
             guard try await thread.wait(socket: socket.handle, deadline: deadline) else { return batch }
         }
     }
+    /// Takes what arrives, batch by batch, until the task is cancelled. Memory is used again.
+    /// - Throws: `CancellationError`, `ZeroMQError` where the socket fails, and what `take` throws.
+    public func forEachBatch(_ take: (MessageBatch) async throws -> Void) async throws -> Never {
+        var batch = MessageBatch()
+        while true {
+            batch = try await next(reusing: consume batch)
+            try await take(batch)
+        }
+    }
 }

@@ -4,7 +4,6 @@ import Messages
 import Recording
 import ServiceKit
 import ServiceLifecycle
-import Synchronization
 import SystemPackage
 import TestSupport
 import ZeroMQ
@@ -17,10 +16,8 @@ final class ArchiverUnderTest: Sendable {
     /// How it says that it is.
     let health: Health
     private let client: RequestClient
-    private let subscriber: Subscriber
+    private let published: PublishedEvents<ArchiveEvent>
     private let recorder: EventPublisher
-    private let heard = Mutex<[ArchiveEvent]>([])
-    private let hasJoined = Mutex(false)
 
     private init(
         data: FilePath, health: Health, endpoints: ServiceEndpoints, recorder: EventPublisher
@@ -31,9 +28,8 @@ final class ArchiverUnderTest: Sendable {
         let context = try Context()
         let thread = try SocketThread(name: "test")
         client = try RequestClient(context: context, thread: thread, endpoint: endpoints.reply)
-        subscriber = try Subscriber(context: context, thread: thread)
-        try await subscriber.subscribe(to: TopicArea.archive)
-        try await subscriber.connect(to: endpoints.publish)
+        published = try await PublishedEvents(
+            of: TopicArea.archive, at: endpoints.publish, context: context, thread: thread)
     }
 
     /// Runs an archiver as long as a closure does.
@@ -71,9 +67,11 @@ final class ArchiverUnderTest: Sendable {
         let archiver = try await ArchiverUnderTest(
             data: data, health: host.health, endpoints: endpoints, recorder: recorder)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try? await archiver.collect() }
+            tasks.addTask { try? await archiver.published.collect() }
             // Before the archiver runs, so that no event is missed.
-            try await archiver.join { try host.publisher.publish($0) }
+            let probe = ArchiveEvent(
+                source: PublishedEvents<ArchiveEvent>.tester, sequence: 0, session: "probe", change: .made, date: .now)
+            try await archiver.published.join(probe) { try host.publisher.publish($0) }
             let group = ServiceGroup(
                 services: others + [ReplyService(server: server)] + (try running.parts(endpoints)),
                 logger: host.logger)
@@ -124,7 +122,7 @@ final class ArchiverUnderTest: Sendable {
     // MARK: Events
 
     /// What it published, in order.
-    var events: [ArchiveEvent] { heard.withLock { $0 } }
+    var events: [ArchiveEvent] { published.all }
 
     /// The kinds of what happened to a session, in order.
     func changes(of session: String) -> [String] {
@@ -139,31 +137,6 @@ final class ArchiverUnderTest: Sendable {
                     source: "recorder", sequence: 0, session: session, date: .now, change: .report, status: "finished",
                     step: ""))
             return try await isHeard()
-        }
-    }
-
-    private func collect() async throws {
-        while true {
-            let batch = try await subscriber.next()
-            try batch.withUnsafeMessages { messages in
-                for message in 0..<messages.count {
-                    let event = try EventFrames(message, of: messages).decode(ArchiveEvent.self)
-                    if event.source == "test" {
-                        hasJoined.withLock { $0 = true }
-                    } else {
-                        heard.withLock { $0.append(event) }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Publishes a probe until it is heard.
-    private func join(_ publish: (ArchiveEvent) throws -> Void) async throws {
-        let probe = ArchiveEvent(source: "test", sequence: 0, session: "probe", change: .made, date: .now)
-        try await eventually("the subscription to the archiver") {
-            try publish(probe)
-            return hasJoined.withLock { $0 }
         }
     }
 }

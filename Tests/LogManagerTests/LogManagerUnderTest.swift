@@ -4,7 +4,6 @@ import MessageBus
 import Messages
 import ServiceKit
 import ServiceLifecycle
-import Synchronization
 import SystemPackage
 import TestSupport
 import ZeroMQ
@@ -17,10 +16,8 @@ final class LogManagerUnderTest: Sendable {
     private let context: Context
     private let thread: SocketThread
     private let endpoint: String
-    private let subscriber: Subscriber
+    private let published: PublishedEvents<LogFileEvent>
     private let recorder: EventPublisher
-    private let heard = Mutex<[LogFileEvent]>([])
-    private let hasJoined = Mutex(false)
 
     private init(
         data: FilePath, health: Health, endpoints: ServiceEndpoints, recorder: EventPublisher
@@ -31,9 +28,8 @@ final class LogManagerUnderTest: Sendable {
         context = try Context()
         thread = try SocketThread(name: "test")
         endpoint = endpoints.reply
-        subscriber = try Subscriber(context: context, thread: thread)
-        try await subscriber.subscribe(to: TopicArea.log)
-        try await subscriber.connect(to: endpoints.publish)
+        published = try await PublishedEvents(
+            of: TopicArea.log, at: endpoints.publish, context: context, thread: thread)
     }
 
     /// Runs a log-manager as long as a closure does.
@@ -72,10 +68,13 @@ final class LogManagerUnderTest: Sendable {
         let manager = try await LogManagerUnderTest(
             data: data, health: host.health, endpoints: endpoints, recorder: recorder)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try? await manager.collect() }
+            tasks.addTask { try? await manager.published.collect() }
             try await withThrowingTaskGroup(of: Void.self) { service in
                 service.addTask { try await group.run() }
-                try await manager.join { try host.publisher.publish($0) }
+                let probe = LogFileEvent(
+                    source: PublishedEvents<LogFileEvent>.tester, sequence: 0, name: "probe", change: .marked,
+                    date: .now)
+                try await manager.published.join(probe) { try host.publisher.publish($0) }
                 try await withTimeLimit(.seconds(55), "the test") { try await body(manager) }
                 await group.triggerGracefulShutdown()
                 try await service.waitForAll()
@@ -120,7 +119,7 @@ final class LogManagerUnderTest: Sendable {
     }
 
     /// What it published, in order.
-    var events: [LogFileEvent] { heard.withLock { $0 } }
+    var events: [LogFileEvent] { published.all }
 
     /// The crossings of a threshold that were published.
     func crossings(_ threshold: String) -> [LogFileEvent] {
@@ -129,29 +128,4 @@ final class LogManagerUnderTest: Sendable {
 
     /// The paths of files of which an event was published.
     func paths(_ change: LogFileEvent.Change) -> [String] { events.filter { $0.change == change }.compactMap(\.path) }
-
-    private func collect() async throws {
-        while true {
-            let batch = try await subscriber.next()
-            try batch.withUnsafeMessages { messages in
-                for message in 0..<messages.count {
-                    let event = try EventFrames(message, of: messages).decode(LogFileEvent.self)
-                    if event.source == "test" {
-                        hasJoined.withLock { $0 = true }
-                    } else {
-                        heard.withLock { $0.append(event) }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Publishes a probe until it is heard.
-    private func join(_ publish: (LogFileEvent) throws -> Void) async throws {
-        let probe = LogFileEvent(source: "test", sequence: 0, name: "probe", change: .marked, date: .now)
-        try await eventually("the subscription to log-manager") {
-            try publish(probe)
-            return hasJoined.withLock { $0 }
-        }
-    }
 }

@@ -4,7 +4,6 @@ import Messages
 import ServiceKit
 import ServiceLifecycle
 import StepCounter
-import Synchronization
 import SystemPackage
 import TestSupport
 import ZeroMQ
@@ -26,19 +25,19 @@ final class StepCounterUnderTest: Sendable {
     private let context: Context
     private let thread: SocketThread
     private let endpoints: ServiceEndpoints
-
-    private let heard = Mutex<[StepEvent]>([])
-    private let hasJoined = Mutex(false)
+    private let published: PublishedEvents<StepEvent>
 
     private init(
         data: FilePath, health: Health, endpoints: ServiceEndpoints, outcome: @escaping @Sendable () -> ExitStatus
-    ) throws {
+    ) async throws {
         self.data = data
         self.health = health
         self.endpoints = endpoints
         self.outcome = outcome
         context = try Context()
         thread = try SocketThread(name: "test")
+        published = try await PublishedEvents(
+            of: TopicArea.steps, at: endpoints.publish, context: context, thread: thread)
     }
 
     /// Runs a step-counter in a directory of its own, and the publishers that it listens to, as long as a closure does.
@@ -94,14 +93,15 @@ final class StepCounterUnderTest: Sendable {
         let endpoints = ServiceEndpoints(publish: host.publishEndpoint, reply: server.endpoint)
         let group = ServiceGroup(
             services: [ReplyService(server: server)] + (try running.parts(endpoints)), logger: host.logger)
-        let counter = try StepCounterUnderTest(
+        let counter = try await StepCounterUnderTest(
             data: data, health: host.health, endpoints: endpoints, outcome: running.outcome)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            let subscriber = try await counter.subscriber()
-            tasks.addTask { try? await counter.collect(from: subscriber) }
+            tasks.addTask { try? await counter.published.collect() }
             try await withThrowingTaskGroup(of: Void.self) { service in
                 // Before anything can be found.
-                try await counter.join { try host.publisher.publish($0) }
+                let probe = StepEvent(
+                    source: PublishedEvents<StepEvent>.tester, sequence: 0, device: "probe", change: .pause, date: .now)
+                try await counter.published.join(probe) { try host.publisher.publish($0) }
                 service.addTask { try await group.run() }
                 try await withTimeLimit(.seconds(150), "the test") { try await body(counter) }
                 switch end {
@@ -167,7 +167,7 @@ final class StepCounterUnderTest: Sendable {
     // MARK: Events
 
     /// What it published, in order.
-    var events: [StepEvent] { heard.withLock { $0 } }
+    var events: [StepEvent] { published.all }
 
     /// The totals that a subscription was told.
     func totals(_ subscription: String) -> [Int] {
@@ -180,30 +180,5 @@ final class StepCounterUnderTest: Sendable {
         try await subscriber.subscribe(to: TopicArea.steps)
         try await subscriber.connect(to: endpoints.publish)
         return subscriber
-    }
-
-    private func collect(from subscriber: Subscriber) async throws {
-        while true {
-            let batch = try await subscriber.next()
-            try batch.withUnsafeMessages { messages in
-                for message in 0..<messages.count {
-                    let event = try EventFrames(message, of: messages).decode(StepEvent.self)
-                    if event.source == "test" {
-                        hasJoined.withLock { $0 = true }
-                    } else {
-                        heard.withLock { $0.append(event) }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Publishes a probe until it is heard.
-    private func join(_ publish: (StepEvent) throws -> Void) async throws {
-        let probe = StepEvent(source: "test", sequence: 0, device: "probe", change: .pause, date: .now)
-        try await eventually("the subscription to step-counter") {
-            try publish(probe)
-            return hasJoined.withLock { $0 }
-        }
     }
 }
