@@ -37,18 +37,24 @@ struct Cutoff: Sendable {
         }
     }
 
-    /// Where a program listens if it is let to choose. It ends at once, so that another one may listen there.
+    /// Where a program can listen: ports below those that the system gives to whoever asks for any, so that nobody else gets
+    /// them between two runs. It ends at once, so that another one may listen there.
     private static func freeSockets(
         _ program: String, in directory: FilePath, _ arguments: [String]
     ) async throws -> ProgramReady {
-        try await ProgramUnderTest.run(
-            program, arguments: ProgramUnderTest.anyPorts + arguments, in: directory
-        ) { program in
-            let ready = try await program.ready()
-            try program.send(.kill)
-            _ = try await program.end()
-            return ready
+        for _ in 0..<20 {
+            let endpoints = (0..<2).map { _ in "tcp://127.0.0.1:\(Int.random(in: 10_000..<32_000))" }
+            let ready = try? await ProgramUnderTest.run(
+                program, arguments: ["--publish", endpoints[0], "--reply", endpoints[1]] + arguments, in: directory
+            ) { program in
+                let ready = try await program.ready()
+                try program.send(.kill)
+                _ = try await program.end()
+                return ready
+            }
+            if let ready { return ready }
         }
+        throw TestFailure("there are no free ports")
     }
 
     /// Runs the publisher.
