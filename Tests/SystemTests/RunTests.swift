@@ -83,13 +83,20 @@ struct RunTests {
         }
     }
 
-    /// Ports that nobody listened on a moment ago.
-    private static func freePorts(_ count: Int) throws -> [Substring] {
+    /// Ports that nobody listened on a moment ago, below those that the system gives to whoever asks for any.
+    private static func freePorts(_ count: Int) throws -> [Int] {
         let context = try Context()
-        let sockets = try (0..<count).map { _ in try Publisher(context: context) }
-        return try sockets.map { socket in
-            try #require(try socket.bind(to: "tcp://127.0.0.1:*").split(separator: ":").last)
+        var sockets: [Publisher] = []
+        var ports: [Int] = []
+        for _ in 0..<100 where ports.count < count {
+            let port = Int.random(in: 10_000..<32_000)
+            let socket = try Publisher(context: context)
+            guard (try? socket.bind(to: "tcp://127.0.0.1:\(port)")) != nil else { continue }
+            sockets.append(socket)
+            ports.append(port)
         }
+        try #require(ports.count == count, "there are no free ports")
+        return ports
     }
 
     /// The processes whose environment has a text.
