@@ -11,10 +11,7 @@ struct ArchiverService: Service {
 
     /// Opens the socket that listens to the recorders.
     static func subscriber(on host: ServiceHost, settings: ArchiverSettings) async throws -> Subscriber {
-        let subscriber = try Subscriber(context: host.context, thread: host.thread)
-        try await subscriber.subscribe(to: TopicArea.recording)
-        for endpoint in settings.subscribe { try await subscriber.connect(to: endpoint.description) }
-        return subscriber
+        try await host.subscriber(to: [TopicArea.recording], at: settings.subscribe)
     }
 
     /// What is under way when it is told to stop is cut off: it goes on, or begins anew, at the next start.

@@ -11,11 +11,7 @@ struct LogManagerService: Service {
 
     /// Opens the socket that listens to the recorders.
     static func subscriber(on host: ServiceHost, settings: LogManagerSettings) async throws -> Subscriber {
-        let subscriber = try Subscriber(context: host.context, thread: host.thread)
-        try await subscriber.subscribe(to: TopicArea.segment)
-        try await subscriber.subscribe(to: TopicArea.recording)
-        for endpoint in settings.subscribe { try await subscriber.connect(to: endpoint.description) }
-        return subscriber
+        try await host.subscriber(to: [TopicArea.segment, TopicArea.recording], at: settings.subscribe)
     }
 
     func run() async throws {

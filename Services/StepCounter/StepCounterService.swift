@@ -14,10 +14,7 @@ struct StepCounterService: Service {
     static func subscriber(on host: ServiceHost, settings: StepCounterSettings) async throws -> Subscriber {
         var options = SocketOptions()
         options.receiveHighWaterMark = settings.receiveHighWaterMark
-        let subscriber = try Subscriber(context: host.context, thread: host.thread, options: options)
-        try await subscriber.subscribe(to: TopicArea.stream)
-        for endpoint in settings.subscribe { try await subscriber.connect(to: endpoint.description) }
-        return subscriber
+        return try await host.subscriber(to: [TopicArea.stream], at: settings.subscribe, options: options)
     }
 
     func run() async throws {
