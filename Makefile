@@ -17,8 +17,8 @@ run: setup
 
 # What computes comes first and the real programs last: each would keep the others from their processor.
 COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextInputTests
-# These take the processors for themselves: hundreds of devices, archives.
-CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests)
+# These take the processors for themselves: hundreds of devices, archives, thousands of files.
+CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|ManyFilesTests)
 test: setup receivers
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(SWIFT) test --skip-build --filter '^($(COMPUTING))\.'

@@ -8,10 +8,11 @@ import ZeroMQ
 /// log-manager removes many files, and everybody else is answered meanwhile.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ManyFilesTests {
-    /// Ten times fewer than the benchmark `removal` has, and a bound that also a debug build on a busy machine keeps:
-    /// there it is 100 ms. A removal that is done at once would take a second and more.
+    /// Ten times fewer than the benchmark `removal` has.
     private static let files = 10_000
-    private static let bound = Duration.milliseconds(500)
+    /// The part of the removal's time that an answer may take: a removal that is done at once keeps everybody waiting
+    /// for all of it, on any machine. In quiet it is a twentieth.
+    private static let bound = 0.4
 
     /// Asks again and again until the task is cancelled.
     /// - Returns: how often, and the longest time that an answer took.
@@ -42,7 +43,9 @@ struct ManyFilesTests {
             let marked = newest
             try await LogKeeper.run(in: data) { keeper in
                 #expect(try await keeper.send(LogsUsage()).totalBytes == 3 * Self.files)
+                let start = ContinuousClock.now
                 try await withThrowingTaskGroup(of: (String, Int, Duration)?.self) { tasks in
+                    var removal = Duration.zero
                     func add(_ request: some Request & Sendable) throws {
                         let client = try keeper.another()
                         tasks.addTask {
@@ -61,11 +64,12 @@ struct ManyFilesTests {
                     }
                     for try await result in tasks {
                         guard let (method, count, longest) = result else {
+                            removal = .now - start
                             tasks.cancelAll()
                             continue
                         }
                         #expect(count > 3, "\(method) was hardly answered")
-                        #expect(longest < Self.bound, "\(method) was answered after \(longest)")
+                        #expect(longest < removal * Self.bound, "\(method): \(longest) of \(removal)")
                     }
                 }
                 #expect(try await keeper.send(LogsUsage()).totalBytes == 0)
