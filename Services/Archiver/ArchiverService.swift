@@ -11,7 +11,7 @@ struct ArchiverService: Service {
 
     /// Opens the socket that listens to the recorders.
     static func subscriber(on host: ServiceHost, settings: ArchiverSettings) async throws -> Subscriber {
-        try await host.subscriber(to: [TopicArea.recording], at: settings.subscribe)
+        try await host.peers.subscriber(to: [TopicArea.recording], of: .recorder, at: settings.subscribe)
     }
 
     /// What is under way when it is told to stop is cut off: it goes on, or begins anew, at the next start.

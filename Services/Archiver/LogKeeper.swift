@@ -21,9 +21,9 @@ actor LogKeeper {
     private let client: RequestClient
     private var awayUntil = Int64.min
 
-    init(on host: ServiceHost, endpoint: Endpoint) throws(ZeroMQError) {
+    init(on host: ServiceHost, endpoint: Endpoint) throws {
         self.endpoint = endpoint.description
-        client = try RequestClient(context: host.context, thread: host.thread, endpoint: endpoint.description)
+        client = try host.peers.client(of: .logManager, at: endpoint)
     }
 
     /// Marks files as uploaded.

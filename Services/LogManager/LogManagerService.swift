@@ -11,7 +11,8 @@ struct LogManagerService: Service {
 
     /// Opens the socket that listens to the recorders.
     static func subscriber(on host: ServiceHost, settings: LogManagerSettings) async throws -> Subscriber {
-        try await host.subscriber(to: [TopicArea.segment, TopicArea.recording], at: settings.subscribe)
+        try await host.peers.subscriber(
+            to: [TopicArea.segment, TopicArea.recording], of: .recorder, at: settings.subscribe)
     }
 
     func run() async throws {

@@ -9,9 +9,8 @@ struct LogManagerClient: Sendable {
     /// Questions that are asked at the same time, each on a socket of its own.
     private static let maximumSockets = 8
 
-    let context: Context
-    let thread: SocketThread
-    let endpoint: String
+    let peers: Peers
+    let endpoint: Endpoint
     /// How long all answers together may take.
     let limit: TimeSpan
 
@@ -34,7 +33,7 @@ struct LogManagerClient: Sendable {
     private func ask(_ names: [LogName], until deadline: Int64) async -> LogConfigurations.Answers {
         var answers = LogConfigurations.Answers()
         do {
-            let client = try RequestClient(context: context, thread: thread, endpoint: endpoint)
+            let client = try peers.client(of: .logManager, at: endpoint)
             for name in names {
                 let limit = Duration.nanoseconds(max(1, deadline - MonotonicClock.now))
                 do {

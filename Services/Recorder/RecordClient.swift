@@ -20,10 +20,9 @@ struct RecordClient {
 
     /// Connects to both programs.
     init(recorder: Endpoint, sensorPublisher: Endpoint) throws {
-        let context = try Context()
-        let thread = try SocketThread(name: "record")
-        self.recorder = try RequestClient(context: context, thread: thread, endpoint: recorder.description)
-        publisher = try RequestClient(context: context, thread: thread, endpoint: sensorPublisher.description)
+        let peers = Peers(context: try Context(), thread: try SocketThread(name: "record"))
+        self.recorder = try peers.client(of: .recorder, at: recorder)
+        publisher = try peers.client(of: .sensorPublisher, at: sensorPublisher)
     }
 
     /// Records, and prints the report.

@@ -109,10 +109,9 @@ actor RecordingEngine {
         thread = try SocketThread(name: "writer")
         disk = try DiskThread()
         commits = GroupCommit(thread: try SocketThread(name: "commit"))
-        publishers = Publishers(context: host.context, thread: host.thread)
+        publishers = host.peers.publishers
         logManager = LogManagerClient(
-            context: host.context, thread: host.thread, endpoint: settings.logManager.description,
-            limit: settings.logManagerLimit)
+            peers: host.peers, endpoint: settings.logManager, limit: settings.logManagerLimit)
         (orders, ordering) = AsyncStream.makeStream(of: Order.self, bufferingPolicy: .unbounded)
     }
 

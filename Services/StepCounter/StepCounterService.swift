@@ -14,7 +14,8 @@ struct StepCounterService: Service {
     static func subscriber(on host: ServiceHost, settings: StepCounterSettings) async throws -> Subscriber {
         var options = SocketOptions()
         options.receiveHighWaterMark = settings.receiveHighWaterMark
-        return try await host.subscriber(to: [TopicArea.stream], at: settings.subscribe, options: options)
+        return try await host.peers.subscriber(
+            to: [TopicArea.stream], of: .sensorPublisher, at: settings.subscribe, options: options)
     }
 
     func run() async throws {

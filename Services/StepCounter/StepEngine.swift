@@ -93,7 +93,7 @@ actor StepEngine {
         health = host.health
         logger = host.logger
         thread = try SocketThread(name: "steps")
-        publishers = Publishers(context: host.context, thread: host.thread)
+        publishers = host.peers.publishers
         (recoveries, recovering) = AsyncStream.makeStream(of: StreamName.self, bufferingPolicy: .unbounded)
         (commitsWanted, wantCommit) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         heard = MonotonicClock.now

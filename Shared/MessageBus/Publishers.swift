@@ -9,18 +9,16 @@ package struct Publishers: Sendable {
     /// The pause before a publisher that did not answer is asked again.
     private static let retryPause = Duration.milliseconds(100)
 
-    private let context: Context
-    private let thread: SocketThread
+    private let connect: @Sendable (_ endpoint: String) throws(ZeroMQError) -> RequestClient
 
-    /// Asks over sockets of this context, used on this thread.
-    package init(context: Context, thread: SocketThread) {
-        self.context = context
-        self.thread = thread
+    /// Asks over sockets that a closure opens.
+    package init(connectingBy connect: @escaping @Sendable (_ endpoint: String) throws(ZeroMQError) -> RequestClient) {
+        self.connect = connect
     }
 
     /// A client for an endpoint that a stream's description names.
     package func client(for endpoint: String) throws(ZeroMQError) -> RequestClient {
-        try RequestClient(context: context, thread: thread, endpoint: endpoint)
+        try connect(endpoint)
     }
 
     /// Asks for a stream's missing samples until none is missing.

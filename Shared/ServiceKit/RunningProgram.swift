@@ -13,7 +13,7 @@ package struct RunningProgram {
     package init(_ program: Program, options: ServiceOptions) throws {
         let reader = try ConfigurationReader(for: program, flags: options.flags)
         let listener = try reader.value("reply", default: program.defaultReply)
-        guard let endpoint = listener.reachableLocally?.description else {
+        guard let endpoint = listener.reachableLocally else {
             throw ServiceError(
                 .badConfiguration, "\(listener) does not say which port to ask: give --reply the one of the ready line")
         }
@@ -21,8 +21,8 @@ package struct RunningProgram {
         // Nothing is owed to a program that did not answer.
         socketOptions.linger = .zero
         self.program = program
-        client = try RequestClient(
-            context: Context(), thread: SocketThread(name: "client"), endpoint: endpoint, options: socketOptions)
+        let peers = Peers(context: try Context(), thread: try SocketThread(name: "client"))
+        client = try peers.client(of: program, at: endpoint, options: socketOptions)
     }
 
     /// Asks.

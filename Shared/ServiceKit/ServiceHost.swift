@@ -21,6 +21,9 @@ package struct ServiceHost: Sendable {
     /// Where `publisher` listens, with its real port.
     package let publishEndpoint: String
 
+    /// How the program reaches others.
+    package var peers: Peers { Peers(context: context, thread: thread) }
+
     /// Starts the thread and listens for subscribers.
     /// - Parameter publishing: what bounds the PUB socket.
     /// - Throws: `ZeroMQError` where the endpoint can't be listened on.

@@ -1,0 +1,43 @@
+package import MessageBus
+package import ZeroMQ
+
+/// How a program, or a subcommand, reaches the programs of Holdfast: every connection is opened here, since each says
+/// who is at its other end.
+package struct Peers: Sendable {
+    private let context: Context
+    private let thread: SocketThread
+
+    /// Reaches others over sockets of this context, used on this thread.
+    package init(context: Context, thread: SocketThread) {
+        self.context = context
+        self.thread = thread
+    }
+
+    /// Opens a socket that listens to programs.
+    /// - Parameters:
+    ///   - topics: what their messages' topics begin with.
+    ///   - program: which program publishes there.
+    ///   - endpoints: where they publish.
+    package func subscriber(
+        to topics: [String], of program: Program, at endpoints: [Endpoint], options: SocketOptions = SocketOptions()
+    ) async throws -> Subscriber {
+        let subscriber = try Subscriber(context: context, thread: thread, options: options)
+        for topic in topics { try await subscriber.subscribe(to: topic) }
+        for endpoint in endpoints { try await subscriber.connect(to: endpoint.description) }
+        return subscriber
+    }
+
+    /// Opens a socket that asks a program.
+    package func client(
+        of program: Program, at endpoint: Endpoint, options: SocketOptions = SocketOptions()
+    ) throws -> RequestClient {
+        try RequestClient(context: context, thread: thread, endpoint: endpoint.description, options: options)
+    }
+
+    /// How publishers are asked, at the endpoints that descriptions of streams name.
+    package var publishers: Publishers {
+        Publishers { (endpoint) throws(ZeroMQError) in
+            try RequestClient(context: context, thread: thread, endpoint: endpoint)
+        }
+    }
+}
