@@ -52,7 +52,7 @@ struct ArchiveFolder: Sendable {
     /// What is on disk of a session.
     func view(of session: SessionIdentifier) throws(RecordingError) -> SessionView {
         var view = SessionView()
-        view.receipt = try receipt(of: session)
+        view.receipt = try note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)
         if let receipt = view.receipt {
             // What the session has is of no account any more.
             view.isThere = (try? SessionDirectory.open(session, in: data)) != nil
@@ -67,7 +67,7 @@ struct ArchiveFolder: Sendable {
             // be at that one's files.
             view.isOver = status.isOver && (recorded.hasChecksums || status == .failed && isQuiet(recorded))
         }
-        view.record = try record(of: session)
+        view.record = try note(ArchiveRecord.self, of: session, in: Self.recordSuffix)
         view.isArchiveThere = view.record?.archives.allSatisfy { directory.contains($0.name) } ?? false
         return view
     }
@@ -81,29 +81,17 @@ struct ArchiveFolder: Sendable {
         }
     }
 
-    private func record(of session: SessionIdentifier) throws(RecordingError) -> ArchiveRecord? {
-        let record = try read(ArchiveRecord.self, session.text + Self.recordSuffix)
-        guard let record, record.session == session, record.isSound else {
-            if record == nil { return nil }
-            throw unsound(session.text + Self.recordSuffix)
-        }
-        return record
-    }
-
-    private func receipt(of session: SessionIdentifier) throws(RecordingError) -> ArchiveReceipt? {
-        let receipt = try read(ArchiveReceipt.self, session.text + Self.receiptSuffix)
-        guard let receipt, receipt.session == session, receipt.isSound else {
-            if receipt == nil { return nil }
-            throw unsound(session.text + Self.receiptSuffix)
-        }
-        return receipt
-    }
-
-    private func read<Value: Decodable>(_ type: Value.Type, _ name: String) throws(RecordingError) -> Value? {
+    /// What was noted of a session; `nil` where nothing was.
+    private func note<Note: ArchiveNote>(
+        _ type: Note.Type, of session: SessionIdentifier, in suffix: String
+    ) throws(RecordingError) -> Note? {
+        let name = session.text + suffix
         guard directory.contains(name) else { return nil }
         let bytes = try directory.read(name)
-        guard let value = try? WireCoding.decode(type, from: bytes) else { throw unsound(name) }
-        return value
+        guard let note = try? WireCoding.decode(type, from: bytes), note.session == session, note.isSound else {
+            throw unsound(name)
+        }
+        return note
     }
 
     private func unsound(_ name: String) -> RecordingError {

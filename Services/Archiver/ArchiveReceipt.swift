@@ -3,7 +3,7 @@ import Recording
 
 /// What the receiver confirmed of a session: `archives/<session>.receipt.json`. Written once, when it has confirmed all
 /// archives; replaced when log-manager has marked the files, and when they were removed.
-struct ArchiveReceipt: Codable, Hashable, Sendable {
+struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
     /// The literal in `schema`.
     static let schema = "receipt.v1"
 

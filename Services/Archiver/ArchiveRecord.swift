@@ -3,7 +3,7 @@ import Recording
 
 /// What was made of a session: `archives/<session>.archive.json`, from when its archives are whole until there is a
 /// receipt. Nothing is uploaded before it is on disk, and no archive is made anew while it is there with its archives.
-struct ArchiveRecord: Codable, Hashable, Sendable {
+struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
     /// The literal in `schema`.
     static let schema = "archive-record.v1"
 

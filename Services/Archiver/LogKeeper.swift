@@ -46,10 +46,10 @@ actor LogKeeper {
         _ paths: [String], _ ask: ([String]) async throws -> LogFileOutcome
     ) async throws -> [LogFileOutcome.Refusal] {
         var refused: [LogFileOutcome.Refusal] = []
-        for first in stride(from: 0, to: paths.count, by: Self.batchSize) {
+        for batch in paths.batches(of: Self.batchSize) {
             guard MonotonicClock.now >= awayUntil else { throw away }
             do {
-                refused += try await ask(Array(paths[first..<min(first + Self.batchSize, paths.count)])).refused
+                refused += try await ask(Array(batch)).refused
             } catch let error as ZeroMQError where error.code == .timedOut {
                 awayUntil = MonotonicClock.now + Int64(Self.pause / .nanoseconds(1))
                 throw away

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Recording
 
 /// What a web server says about a file that it has, in the fields of an answer.
 struct ObjectStatement: Sendable {

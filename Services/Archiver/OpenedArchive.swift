@@ -1,5 +1,6 @@
 import Crypto
 import Messages
+import Recording
 package import SystemPackage
 
 /// An archive that is looked through from its beginning to its end, to compare what is in it with what its manifest says.

@@ -1,3 +1,5 @@
+import Recording
+
 /// Percent-encoding as RFC 3986 has it and Signature Version 4 demands it: everything but letters, digits and `-._~`.
 enum PercentEncoding {
     /// One part of a path or a query.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Recording
 
 /// Brings one file to S3 in parts: those that are there from an earlier try, in this program or before it was killed,
 /// are not sent again.

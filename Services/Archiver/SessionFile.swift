@@ -1,5 +1,6 @@
 import Crypto
 import Glibc
+import Recording
 import SystemPackage
 
 /// A file of a session while it is read into an archive: what is read is what was there when it was opened, or an error.

@@ -2,6 +2,7 @@ import Crypto
 import FoundationEssentials
 import Glibc
 import Messages
+import Recording
 
 /// Signs requests to S3: AWS Signature Version 4 in the `Authorization` field, with a signed payload (AWS, "Authenticating
 /// Requests: Using the Authorization Header").

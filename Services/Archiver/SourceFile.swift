@@ -1,5 +1,6 @@
 import Crypto
 import Glibc
+import Recording
 import Synchronization
 import SystemPackage
 

@@ -1,3 +1,4 @@
+import Recording
 import SystemPackage
 
 /// A finished archive on this machine's disk, to be brought to a receiver.

@@ -15,7 +15,7 @@ extension Catalog {
         let (last, known) = try span(
             of: file.log, in: file.session, from: .including(order), limit: .max)
         if let old = known.first, SegmentOrder(old.name) == order, old.identity == file.identity {
-            if old.sha256 == nil, let hash = file.sha256.flatMap(HexText.bytes) {
+            if old.sha256 == nil, let hash = file.hashBytes {
                 try write {
                     try $0.execute(sql: "UPDATE file SET sha256 = ? WHERE id = ?", arguments: [hash, old.id])
                 }
@@ -173,7 +173,7 @@ extension Catalog {
                 """)
         return try files.map { file in
             let order = SegmentOrder(file.name)
-            let hash = file.sha256.flatMap(HexText.bytes)
+            let hash = file.hashBytes
             try statement.execute(arguments: [
                 session, try names.id(of: file.log, addingTo: database), order.stamp, order.count, order.format,
                 Int64(bitPattern: file.identity.device), Int64(bitPattern: file.identity.inode), file.identity.bytes,
@@ -181,7 +181,7 @@ extension Catalog {
             ])
             return CatalogFile(
                 id: database.lastInsertedRowID, session: file.session, name: file.name, identity: file.identity,
-                finished: file.finished, sha256: hash.map(HexText.lowercase), uploaded: nil, receipt: nil)
+                finished: file.finished, sha256: hash?.hexDigits, uploaded: nil, receipt: nil)
         }
     }
 }
@@ -192,5 +192,10 @@ extension FoundFile {
         self.init(
             session: file.session, name: file.name, identity: file.identity, finished: file.finished,
             sha256: file.sha256, isFinished: true)
+    }
+
+    /// The hash, as the catalog keeps it; `nil` where there is none.
+    fileprivate var hashBytes: Data? {
+        sha256?.hexBytes.flatMap { $0.count == 32 ? Data($0) : nil }
     }
 }

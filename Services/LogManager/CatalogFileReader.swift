@@ -24,7 +24,7 @@ struct CatalogFileReader {
                 device: UInt64(bitPattern: row[6]), inode: UInt64(bitPattern: row[7]), bytes: row[8],
                 modified: row[9]),
             finished: WallTime(nanosecondsSince1970: row[10]),
-            sha256: (row[11] as Data?).map(HexText.lowercase),
+            sha256: (row[11] as Data?)?.hexDigits,
             uploaded: (row[12] as Int64?).map(WallTime.init(nanosecondsSince1970:)),
             receipt: try (row[13] as Int64?).map { try receipt($0, database) })
     }

@@ -21,7 +21,7 @@ struct LogPath: Hashable {
         let directory = FilePath(path).removingLastComponent()
         var name = FilePath(path).lastComponent?.string ?? ""
         if name.hasSuffix(".gz") { name.removeLast(3) }
-        finished = Self.finished(name)
+        finished = FinishedName(fileName: name.utf8)
         if let finished {
             log = Log(path: directory.appending(finished.log.text).string, format: finished.format)
         } else {
@@ -30,15 +30,5 @@ struct LogPath: Hashable {
                 path: directory.appending(file?.stem ?? name).string,
                 format: file?.extension.flatMap(LogFormat.init(rawValue:)))
         }
-    }
-
-    /// Reads a finished file's name: which of its dashes ends the log's name, the stamp behind it tells.
-    private static func finished(_ name: String) -> FinishedName? {
-        for dash in name.indices where name[dash] == "-" {
-            if let log = LogName(existing: String(name[..<dash])), let finished = FinishedName(name, of: log) {
-                return finished
-            }
-        }
-        return nil
     }
 }

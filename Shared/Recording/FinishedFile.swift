@@ -27,6 +27,6 @@ package struct FinishedFile: Codable, Hashable, Sendable {
             hash.update(bufferPointer: piece)
             count += piece.count
         }
-        return (count, HexText.lowercase(hash.finalize()))
+        return (count, hash.finalize().hexDigits)
     }
 }

@@ -86,7 +86,7 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     /// The first four hexadecimal digits of the identifier's SHA-256.
     private static func digits(of identifier: String) -> String {
-        String(HexText.lowercase(SHA256.hash(data: Array(identifier.utf8)).prefix(2)))
+        SHA256.hash(data: Array(identifier.utf8)).prefix(2).hexDigits
     }
 }
 

@@ -52,5 +52,5 @@ package struct SegmentHash {
     }
 
     /// The hash of the bytes so far, in lower-case hexadecimal digits.
-    package var digits: String { HexText.lowercase(hash.finalize()) }
+    package var digits: String { hash.finalize().hexDigits }
 }

@@ -27,7 +27,7 @@ package struct SessionIdentifier: Hashable, Sendable, Comparable, CustomStringCo
     ///   - random: tells sessions of the same second apart.
     package init(startedAt date: WallTime, random: UInt16) {
         let stamp = FinishedName.stamp(of: date)
-        let digits = HexText.lowercase([UInt8(random >> 8), UInt8(random & 0xFF)])
+        let digits = [UInt8(random >> 8), UInt8(random & 0xFF)].hexDigits
         text = "\(stamp.prefix(8))T\(stamp.dropFirst(8))Z-\(digits)"
     }
 

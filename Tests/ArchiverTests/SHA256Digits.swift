@@ -1,4 +1,5 @@
 import Crypto
+import Recording
 
 @testable import Archiver
 

@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import Recording
 import SystemPackage
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 import Messages
+import Recording
 import Testing
 
 @testable import Archiver

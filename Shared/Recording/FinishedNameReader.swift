@@ -1,7 +1,5 @@
-import Recording
-
 /// Reads the names of finished files from the bytes that a directory has: many of them, of a few logs.
-struct FinishedNameReader {
+package struct FinishedNameReader {
     /// Each log that was met, and what can't be one.
     private var logs: [[UInt8]: LogName?] = [:]
 
@@ -9,8 +7,11 @@ struct FinishedNameReader {
     /// A count of more digits is none: a file per nanosecond would not get there.
     private static let maximumCountLength = 9
 
+    /// A reader that has met no log.
+    package init() {}
+
     /// The name in these bytes; `nil` if it is not one of a finished file.
-    mutating func read(_ bytes: UnsafeRawBufferPointer) -> FinishedName? {
+    package mutating func read(_ bytes: UnsafeRawBufferPointer) -> FinishedName? {
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")),
             let format = LogFormat(rawValue: Self.text(bytes[(dot + 1)...]))
         else { return nil }

@@ -1,6 +1,6 @@
 extension Array {
     /// The elements in order, in pieces of at most so many.
-    func batches(of size: Int) -> some Sequence<ArraySlice<Element>> {
+    package func batches(of size: Int) -> some Sequence<ArraySlice<Element>> {
         stride(from: 0, to: count, by: size).lazy.map { self[$0..<Swift.min($0 + size, self.count)] }
     }
 }

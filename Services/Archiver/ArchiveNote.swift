@@ -1,0 +1,8 @@
+import Recording
+
+/// What an archiver notes of a session's archives beside them.
+protocol ArchiveNote: Decodable {
+    var session: SessionIdentifier { get }
+    /// Whether it is one that we understand, and fits to itself.
+    var isSound: Bool { get }
+}
