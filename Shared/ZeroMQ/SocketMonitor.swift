@@ -9,7 +9,13 @@ final class SocketMonitor: Sendable {
     private let counts = Counts()
 
     /// The counts so far.
-    var events: ConnectionEvents { counts.events.withLock { $0 } }
+    var events: ConnectionEvents { counts.state.withLock { $0.events } }
+
+    /// The endpoints that the socket connected to and whose other side is there: it finished its handshake.
+    var connectedEndpoints: Set<String> { counts.state.withLock { $0.connected } }
+
+    /// Forgets an endpoint that the socket left: libzmq does not tell of that.
+    func forget(_ endpoint: String) { _ = counts.state.withLock { $0.connected.remove(endpoint) } }
 
     init(of socket: borrowing Socket, in context: Context, on thread: SocketThread) throws(ZeroMQError) {
         let number = Self.lastNumber.add(1, ordering: .relaxed).newValue
@@ -24,7 +30,12 @@ final class SocketMonitor: Sendable {
 
     /// Shared by the monitor and its reader, which outlives it by one event.
     private final class Counts: Sendable {
-        let events = Mutex(ConnectionEvents())
+        struct State {
+            var events = ConnectionEvents()
+            var connected: Set<String> = []
+        }
+
+        let state = Mutex(State())
     }
 
     private actor Reader {
@@ -49,12 +60,21 @@ final class SocketMonitor: Sendable {
                     guard (try? await thread.wait(socket: socket.handle)) != nil else { return }
                     continue
                 }
-                let event = batch.withUnsafeMessages { messages -> Int32 in
+                let (event, endpoint) = batch.withUnsafeMessages { messages -> (Int32, String) in
                     let frame = messages.frame(0, of: 0)
-                    return frame.count >= 2 ? Int32(frame.loadUnaligned(as: UInt16.self)) : 0
+                    guard frame.count >= 2, messages.frameCount(of: 0) > 1 else { return (0, "") }
+                    return (
+                        Int32(frame.loadUnaligned(as: UInt16.self)),
+                        String(decoding: messages.frame(1, of: 0), as: UTF8.self)
+                    )
                 }
                 if event == ZMQ_EVENT_MONITOR_STOPPED { return }
-                counts.events.withLock { $0.count(event) }
+                counts.state.withLock { state in
+                    state.events.count(event)
+                    // Of a socket that listens these are its own.
+                    if event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED { state.connected.insert(endpoint) }
+                    if event == ZMQ_EVENT_DISCONNECTED { state.connected.remove(endpoint) }
+                }
             }
         }
     }
