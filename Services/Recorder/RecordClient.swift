@@ -6,12 +6,18 @@ import UnixSignals
 import ZeroMQ
 
 /// Drives one session of a running recorder from a terminal.
+///
+/// A recorder that is killed meanwhile and started again goes on with the session, and so does this.
 struct RecordClient {
     /// How often the progress line moves on a terminal; elsewhere a line is printed every `plainInterval`.
     private static let interval = TimeSpan.milliseconds(250)
     private static let plainInterval = TimeSpan.seconds(5)
     /// How long a recorder may take to start a session: it asks its publishers first.
     private static let startTimeout = Duration.seconds(6)
+    /// How long a recorder may take to answer while it records.
+    private static let answerTimeout = Duration.seconds(5)
+    /// How long a recorder may be away before the session is given up.
+    private static let absenceLimit = Duration.seconds(60)
     /// How long a recorder may take to stop one: it waits for missing samples, and finishes its files.
     private static let stopTimeout = Duration.seconds(30)
 
@@ -25,63 +31,108 @@ struct RecordClient {
         publisher = try peers.client(of: .sensorPublisher, at: sensorPublisher)
     }
 
-    /// Records, and prints the report.
-    /// - Returns: `done`, or `doneWithLoss`.
-    func record(_ request: RecordingStart, steps: [StepChange], duration: TimeSpan?) async throws -> ExitStatus {
+    /// Records, prints the report, and gives it.
+    /// - Parameters:
+    ///   - series: what the names of sessions begin with, of which one that is under way is gone on with.
+    ///   - steps: when to go on to which step.
+    func record(
+        _ request: RecordingStart, inSeries series: String?, steps: [StepChange]
+    ) async throws -> RecordingResult {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-        let started: RecordingStart.Reply
+        let (course, startDate): (SessionCourse, WallTime)
         do {
-            started = try await recorder.send(request, timeout: Self.startTimeout)
+            (course, startDate) = try await begin(request, inSeries: series, steps: steps)
         } catch let error as ZeroMQError where error.code == .timedOut {
             throw ServiceError(
                 .peerUnavailable, "no recorder answers at \(recorder.endpoint): start one, or say --reply ENDPOINT")
         }
-        StandardStream.output.print("recording session \(started.session)\n")
-        if started.logs.isEmpty {
-            StandardStream.output.print("no such stream is there yet: its log is opened when it appears\n")
-        }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in signals { return } }
-            group.addTask { try await follow(started.session, steps: steps, duration: duration) }
+            group.addTask { try await follow(course, since: startDate) }
             // Whichever ends first: a signal, the duration, or the session itself.
             try await group.next()
             group.cancelAll()
             // What the other one was doing is of no interest any more.
             while let result = await group.nextResult() { _ = result }
         }
-        let result = try await recorder.send(RecordingStop(session: started.session), timeout: Self.stopTimeout)
+        let result = try await recorder.send(RecordingStop(session: course.session), timeout: Self.stopTimeout)
         StandardStream.output.print("\n\(result.report.table)files are in \(result.directory)\n")
-        return result.report.isWhole ? .done : .doneWithLoss
+        return result
+    }
+
+    /// Starts a session, or finds the one of the series that is under way.
+    private func begin(
+        _ request: RecordingStart, inSeries series: String?, steps: [StepChange]
+    ) async throws -> (SessionCourse, startDate: WallTime) {
+        let duration = request.duration.map { Duration.seconds($0) }
+        var request = request
+        if let series = series.map(SessionSeries.init(name:)) {
+            let known = try await recorder.send(RecordingList(), timeout: Self.startTimeout).recordings
+            if let entry = known.last(where: { $0.isUnderWay && series.contains($0.session) }) {
+                StandardStream.output.print("going on with session \(entry.session)\n")
+                var course = SessionCourse(of: entry.session, steps: steps, duration: duration)
+                let state = try await recorder.send(RecordingStatus(session: entry.session), timeout: Self.startTimeout)
+                course.take(state, at: Self.time(since: entry.startDate))
+                return (course, entry.startDate)
+            }
+            request.session = series.next
+        }
+        let started = try await recorder.send(request, timeout: Self.startTimeout)
+        StandardStream.output.print("recording session \(started.session)\n")
+        if started.logs.isEmpty {
+            StandardStream.output.print("no such stream is there yet: its log is opened when it appears\n")
+        }
+        return (SessionCourse(of: started.session, steps: steps, duration: duration), .now)
     }
 
     /// Shows progress and changes steps, until the duration is over or the session has ended.
-    private func follow(_ session: String, steps: [StepChange], duration: TimeSpan?) async throws {
+    private func follow(_ course: SessionCourse, since startDate: WallTime) async throws {
         let clock = ContinuousClock()
-        let start = clock.now
+        let start = clock.now - Self.time(since: startDate)
         let line = ProgressLine()
-        var remaining = steps.sorted { $0.time < $1.time }[...]
-        var tick = start
-        let interval = line.isMoving ? Self.interval : Self.plainInterval
-        while duration.map({ clock.now < start + $0.duration }) ?? true {
-            tick += interval.duration
+        let interval = (line.isMoving ? Self.interval : Self.plainInterval).duration
+        var course = course
+        var tick = Duration.zero
+        while tick <= clock.now - start { tick += interval }
+        var lastAnswer = clock.now
+        var isUnsure = false
+        while !course.isOver(at: clock.now - start) {
             // The next step, the end or the next line, whichever comes first.
-            let stop = [tick, duration.map { start + $0.duration }, remaining.first.map { start + $0.time.duration }]
-                .compactMap(\.self).min()
-            try await clock.sleep(until: stop ?? tick)
-            while let next = remaining.first, clock.now >= start + next.time.duration {
-                remaining.removeFirst()
-                _ = try await recorder.send(RecordingMoveTo(session: session, step: next.step), timeout: .seconds(5))
+            try await clock.sleep(until: start + min(tick, course.nextEvent ?? tick))
+            do {
+                if isUnsure { course.take(try await status(of: course), at: clock.now - start) }
+                isUnsure = false
+                while let step = course.stepDue(at: clock.now - start) {
+                    let move = RecordingMoveTo(session: course.session, step: step)
+                    _ = try await recorder.send(move, timeout: Self.answerTimeout)
+                    course.finishStep()
+                }
+                lastAnswer = clock.now
+                guard clock.now - start >= tick || line.isMoving else { continue }
+                while tick <= clock.now - start { tick += interval }
+                let state = try await status(of: course)
+                let health = try? await publisher.send(ServiceHealth(), timeout: .milliseconds(200))
+                line.show(state, after: clock.now - start, of: course.duration, lateness: health?.lateness)
+                if SessionStatus(name: state.status)?.isOver ?? false { return }
+            } catch let error as ZeroMQError where error.code == .timedOut {
+                guard clock.now < lastAnswer + Self.absenceLimit else { throw error }
+                StandardStream.output.print("the recorder does not answer\n")
+                isUnsure = true
             }
-            guard clock.now >= tick || line.isMoving else {
-                tick -= interval.duration
-                continue
-            }
-            let state = try await recorder.send(RecordingStatus(session: session), timeout: .seconds(5))
-            let health = try? await publisher.send(ServiceHealth(), timeout: .milliseconds(200))
-            line.show(state, after: clock.now - start, of: duration?.duration, lateness: health?.lateness)
-            if SessionStatus(name: state.status)?.isOver ?? false { return }
         }
     }
+
+    private func status(of course: SessionCourse) async throws -> RecordingState {
+        try await recorder.send(RecordingStatus(session: course.session), timeout: Self.answerTimeout)
+    }
+
+    private static func time(since date: WallTime) -> Duration {
+        .nanoseconds(max(0, WallTime.now.nanosecondsSince1970 - date.nanosecondsSince1970))
+    }
+}
+
+extension RecordingList.Entry {
+    fileprivate var isUnderWay: Bool { SessionStatus(name: status).map { !$0.isOver } ?? false }
 }
 
 extension ServiceHealth.Reply {

@@ -9,7 +9,8 @@ import ZeroMQ
 
 /// The `record` subcommand: asks a running recorder for a session, shows how it goes, and reports how it went.
 ///
-/// Ends at its duration, or at Ctrl-C; the session is stopped either way. Exits 3 where samples were lost.
+/// Ends at its duration, or at Ctrl-C; the session is stopped either way. Exits 3 where samples were lost. With a series it
+/// can be started again after a kill: it goes on with the session that is under way.
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record", abstract: "Record a session with the running recorder, and show how it goes.",
@@ -24,11 +25,21 @@ struct RecordCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .upToNextOption,
-        help: ArgumentHelp("Streams: DEVICE/STREAM, or DEVICE/ for all of a device.", valueName: "stream"))
+        help: ArgumentHelp(
+            "Streams: DEVICE/STREAM, DEVICE/ for all of a device, or '*' for all.", valueName: "stream"))
     var streams: [String]
 
     @Option(help: "The session's name (default: made from the date).")
     var session: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Record the next session of a series, named NAME-DATE; or go on with one that is under way.",
+            valueName: "name"))
+    var series: String?
+
+    @Flag(help: "Check the session's files afterwards, as verify does.")
+    var verify = false
 
     @Option(help: "What the person does.")
     var task: String?
@@ -54,22 +65,28 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: "Go on in a new log file after this long (default: as log-manager has it, or else never).")
     var maximumFileAge: TimeSpan?
 
+    func validate() throws {
+        if session != nil, series != nil { throw ValidationError("give --session or --series, not both") }
+    }
+
     func run() async throws {
-        let status: ExitStatus
+        let result: RecordingResult
         do {
             let reader = try ConfigurationReader(for: .recorder, flags: options.flags)
             let client = try RecordClient(
                 recorder: reader.value("reply", default: Program.recorder.defaultReply),
                 sensorPublisher: sensorPublisher ?? Program.sensorPublisher.defaultReply)
+            let seconds = { (span: TimeSpan) in Double(span.nanoseconds) / 1e9 }
             let request = RecordingStart(
                 session: session, task: task, step: step, streams: streams, format: format, root: root,
                 maximumFileSize: maximumFileSize?.bytes,
-                maximumFileAge: maximumFileAge.map { Double($0.nanoseconds) / 1e9 })
-            status = try await client.record(request, steps: moveTo, duration: duration)
+                maximumFileAge: maximumFileAge.map(seconds), duration: duration.map(seconds))
+            result = try await client.record(request, inSeries: series, steps: moveTo)
         } catch {
             StandardStream.error.print("recorder: \(error)\n")
             throw ExitCode(ExitStatus(error).rawValue)
         }
-        if status != .done { throw ExitCode(status.rawValue) }
+        if verify { try VerifyCommand.verify(result.directory) }
+        if !result.report.isWhole { throw ExitCode(ExitStatus.doneWithLoss.rawValue) }
     }
 }

@@ -67,12 +67,17 @@ extension RecordingEngine {
     }
 
     func subscribe(to patterns: Set<String>) async throws {
-        for pattern in patterns { try await subscriber.subscribe(to: TopicArea.samples + pattern) }
+        for pattern in patterns { try await subscriber.subscribe(to: Self.topics(of: pattern)) }
     }
 
     func unsubscribe(from patterns: Set<String>) async {
         // Only a socket that is gone refuses, and it has no subscriptions.
-        for pattern in patterns { try? await subscriber.unsubscribe(from: TopicArea.samples + pattern) }
+        for pattern in patterns { try? await subscriber.unsubscribe(from: Self.topics(of: pattern)) }
+    }
+
+    /// What the topics of a pattern's samples begin with.
+    private static func topics(of pattern: String) -> String {
+        TopicArea.samples + (pattern == StreamName.everything ? "" : pattern)
     }
 
     /// Opens the logs of the streams that are there, each from where it stands.
@@ -124,13 +129,15 @@ extension RecordingEngine {
         func refuse(_ message: String) -> RequestError { RequestError(.invalidParameter, message) }
         guard !request.streams.isEmpty else {
             throw refuse(
-                "streams is empty: name at least one, as \"device/stream\", or \"device/\" for all of a device")
+                "streams is empty: name at least one, as \"device/stream\", \"device/\" for all of a device, or \"*\" for "
+                    + "all")
         }
-        for pattern in request.streams {
+        for pattern in request.streams where pattern != StreamName.everything {
             let isDevice = pattern.hasSuffix("/") && StreamName(pattern + "x") != nil
             guard isDevice || StreamName(pattern) != nil else {
                 throw refuse(
-                    "'\(pattern)' names no stream: write \"device/stream\", or \"device/\" for all of a device")
+                    "'\(pattern)' names no stream: write \"device/stream\", \"device/\" for all of a device, or \"*\" for "
+                        + "all")
             }
             guard let shard = settings.shard else { continue }
             let owner = Shard(of: String(pattern.prefix { $0 != "/" }), count: shard.count)

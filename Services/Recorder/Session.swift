@@ -99,14 +99,14 @@ final class Session {
         return !isStopping
     }
 
-    /// Whether one of the patterns asked for is this stream's.
+    /// Whether one of the patterns asked for is this stream's, and its device this recorder's.
     func wants(_ stream: StreamName) -> Bool {
-        record.streams.contains { stream.matches($0) }
+        record.shard?.owns(stream.device) ?? true && record.streams.contains { stream.matches($0) }
     }
 
-    /// Whether a stream of a pattern was there.
+    /// Whether a stream of a pattern was there. A part of all devices may have none.
     func hasMet(_ pattern: String) -> Bool {
-        order.contains { $0.matches(pattern) }
+        record.shard != nil && pattern == StreamName.everything || order.contains { $0.matches(pattern) }
             || closed.contains { StreamName(device: $0.device, stream: $0.stream).matches(pattern) }
     }
 

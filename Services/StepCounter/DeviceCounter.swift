@@ -23,6 +23,8 @@ final class DeviceCounter {
     var reader = SampleBodyReader()
     /// Whether its missing samples are being asked for, or wait for their turn.
     var isRecovering = false
+    /// Steps that the program's log does not tell of yet.
+    var stepsUnlogged = 0
     /// How many steps.v1 events the device had.
     var eventSequence = 0
     /// Whether steps were found that are not in the history yet.

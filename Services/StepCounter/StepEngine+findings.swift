@@ -16,6 +16,16 @@ extension StepEngine {
         for bout in found.bouts {
             publish(bout.change, of: counter, at: bout.date) { $0.boutStart = bout.start }
         }
+        counter.stepsUnlogged += found.steps.count
+        if let end = found.bouts.last(where: { $0.change == .pause }) {
+            logger.notice(
+                "walked",
+                metadata: [
+                    "device": "\(counter.name.device)", "steps": "\(counter.stepsUnlogged)",
+                    "seconds": "\(Int((end.date.seconds - end.start.seconds).rounded()))",
+                ])
+            counter.stepsUnlogged = 0
+        }
         guard let last = found.steps.last else { return }
         stepsCounted += found.steps.count
         keep(found.steps.map(\.date), of: counter)

@@ -11,7 +11,7 @@ public struct RecordingStart: Request, Hashable {
     public var task: String?
     /// The step that the session begins with.
     public var step: String?
-    /// Streams by full name (`phone/accelerometer`), or all of a device (`left-wrist/`).
+    /// Streams by full name (`phone/accelerometer`), all of a device (`left-wrist/`), or all that there are (`*`).
     public var streams: [String]
     /// `json` (default), `csv` or `tsv`.
     public var format: String?

@@ -38,8 +38,11 @@ public struct StreamName: Hashable, Sendable, Codable, CustomStringConvertible {
     /// `device/stream`.
     public var description: String { "\(device)/\(stream)" }
 
-    /// Whether a pattern asks for this stream: its full name, or a device with a slash at the end.
+    /// The pattern of all streams of all devices.
+    public static let everything = "*"
+
+    /// Whether a pattern asks for this stream: its full name, a device with a slash at the end, or `everything`.
     public func matches(_ pattern: String) -> Bool {
-        pattern.hasSuffix("/") ? pattern == "\(device)/" : pattern == description
+        pattern.hasSuffix("/") ? pattern == "\(device)/" : pattern == Self.everything || pattern == description
     }
 }

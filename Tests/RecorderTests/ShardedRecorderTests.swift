@@ -55,6 +55,43 @@ struct ShardedRecorderTests {
         }
     }
 
+    /// Everything there is, and of that only what is theirs: both hear both publishers.
+    @Test func eachTakesItsOwnOfAllDevices() async throws {
+        let (wrist, phone) = (try await Self.wrist(), try await FakePublisher())
+        let both = [wrist, phone]
+        try await withTemporaryDirectory { data in
+            for (shard, own) in [("1/2", [wrist]), ("2/2", [phone]), (nil, both)] {
+                let session = "s\(shard?.prefix(1) ?? "")"
+                try await RecorderUnderTest.run(listeningTo: both, data: data, shard: shard) { recorder in
+                    try await recorder.start(session, wrist, phone, streams: ["*"])
+                    try await recorder.describing(both) {
+                        try await eventually("the logs") {
+                            try await recorder.status(session).logs.count == own.count
+                        }
+                    }
+                    for publisher in own { try await recorder.prime(publisher, session: session) }
+                    let result = try await recorder.stop(session)
+                    #expect(result.report.isWhole, "\(result.report)")
+                    #expect(result.report.streams.map(\.stream.device).sorted() == own.map(\.name.device).sorted())
+                }
+            }
+        }
+    }
+
+    /// One that owns none of the devices records nothing, and nothing is wrong with that.
+    @Test func aPartMayBeEmpty() async throws {
+        let phone = try await FakePublisher()
+        try await withTemporaryDirectory { data in
+            for (shard, isWhole) in [("1/2", true), (nil, false)] {
+                try await RecorderUnderTest.run(data: data, shard: shard) { recorder in
+                    let session = isWhole ? "part" : "all"
+                    try await recorder.start(session, phone, streams: ["*"])
+                    #expect(try await recorder.stop(session).report.isWhole == isWhole)
+                }
+            }
+        }
+    }
+
     @Test func devicesOfOtherShardsAreRefused() async throws {
         let (wrist, phone) = (try await Self.wrist(), try await FakePublisher())
         try await runBoth(wrist, phone) { first, second in
