@@ -9,6 +9,8 @@ public struct MessageBatch: Sendable {
     private var frameEnds: [Int] = []
     /// How many frames there are up to the end of each message.
     private var messageEnds: [Int] = []
+    /// Where messages came from, of those that this was asked for.
+    private var origins: [(message: Int, address: String)] = []
 
     /// An empty batch.
     public init() {}
@@ -35,6 +37,7 @@ public struct MessageBatch: Sendable {
         bytes.removeAll(keepingCapacity: keepsMemory)
         frameEnds.removeAll(keepingCapacity: keepsMemory)
         messageEnds.removeAll(keepingCapacity: keepsMemory)
+        origins.removeAll(keepingCapacity: keepsMemory)
     }
 
     /// Lends the messages' memory. Nothing of it may leave the closure.
@@ -45,7 +48,8 @@ public struct MessageBatch: Sendable {
         let result: Swift.Result<Result, Failure> = bytes.withUnsafeBytes { bytes in
             frameEnds.withUnsafeBufferPointer { frameEnds in
                 messageEnds.withUnsafeBufferPointer { messageEnds in
-                    let messages = UnsafeMessages(bytes: bytes, frameEnds: frameEnds, messageEnds: messageEnds)
+                    let messages = UnsafeMessages(
+                        bytes: bytes, frameEnds: frameEnds, messageEnds: messageEnds, origins: origins)
                     do throws(Failure) { return .success(try body(messages)) } catch { return .failure(error) }
                 }
             }
@@ -58,6 +62,9 @@ public struct MessageBatch: Sendable {
         frameEnds.append(bytes.count)
     }
 
+    /// Notes where the message that is being appended came from.
+    mutating func noteOrigin(_ address: String) { origins.append((messageEnds.count, address)) }
+
     mutating func endMessage() {
         messageEnds.append(frameEnds.count)
     }
@@ -68,6 +75,7 @@ public struct UnsafeMessages {
     let bytes: UnsafeRawBufferPointer
     let frameEnds: UnsafeBufferPointer<Int>
     let messageEnds: UnsafeBufferPointer<Int>
+    let origins: [(message: Int, address: String)]
 
     /// How many messages there are.
     public var count: Int { messageEnds.count }
@@ -76,6 +84,9 @@ public struct UnsafeMessages {
     public func frameCount(of message: Int) -> Int {
         messageEnds[message] - (message == 0 ? 0 : messageEnds[message - 1])
     }
+
+    /// The IP address of a message's sender, where `Subscriber.tellOrigins(of:)` asked for it and it came over a network.
+    public func origin(of message: Int) -> String? { origins.first { $0.message == message }?.address }
 
     /// One frame's bytes.
     public func frame(_ frame: Int, of message: Int) -> UnsafeRawBufferPointer {

@@ -6,7 +6,7 @@ import CZeroMQ
 public actor Requester {
     private let thread: SocketThread
     private let socket: Socket
-    private let endpoint: String
+    private var endpoint: String
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -14,22 +14,25 @@ public actor Requester {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// Opens the socket and connects it, now or whenever the other side is there.
+    /// - Parameter endpoint: nil where each request says it.
     public init(
-        context: Context, thread: SocketThread, endpoint: String, options: SocketOptions = SocketOptions()
+        context: Context, thread: SocketThread, endpoint: String?, options: SocketOptions = SocketOptions()
     ) throws(ZeroMQError) {
         self.thread = thread
-        self.endpoint = endpoint
+        self.endpoint = endpoint ?? ""
         var options = options
         // A request whose asker has gone need not be delivered.
         options.linger = .zero
         socket = try Socket.open(.request, in: context, options: options)
-        try socket.connect(to: endpoint)
+        if let endpoint { try socket.connect(to: endpoint) }
     }
 
     /// Sends a request and waits for its reply. Calls made meanwhile wait for their turn.
-    /// - Parameter timeout: counted from the moment the request is sent.
+    /// - Parameters:
+    ///   - endpoint: where to connect first, instead of where it is connected; nil to leave that.
+    ///   - timeout: counted from the moment the request is sent.
     /// - Throws: `ZeroMQError` with `timedOut`, or `CancellationError`.
-    public func request(_ frames: [[UInt8]], timeout: Duration) async throws -> [[UInt8]] {
+    public func request(_ frames: [[UInt8]], at endpoint: String? = nil, timeout: Duration) async throws -> [[UInt8]] {
         if isBusy {
             await withCheckedContinuation { waiting.append($0) }
         } else {
@@ -38,6 +41,7 @@ public actor Requester {
         // The turn passes on with `isBusy` kept, so that nobody comes between.
         defer { if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() } }
         try Task.checkCancellation()
+        if let endpoint { try connect(to: endpoint) }
 
         let deadline = MonotonicClock.now + timeout.inNanoseconds
         // A REQ socket without a connection queues nothing, so sending is tried until there is one.
@@ -50,6 +54,14 @@ public actor Requester {
             guard try await thread.wait(socket: socket.handle, deadline: deadline) else { throw timedOut }
         }
         return reply[0]
+    }
+
+    private func connect(to endpoint: String) throws(ZeroMQError) {
+        if endpoint == self.endpoint { return }
+        if !self.endpoint.isEmpty { try socket.disconnect(from: self.endpoint) }
+        self.endpoint = ""
+        try socket.connect(to: endpoint)
+        self.endpoint = endpoint
     }
 
     private var timedOut: ZeroMQError { ZeroMQError(.timedOut, during: "request to \(endpoint)") }

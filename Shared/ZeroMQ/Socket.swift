@@ -51,6 +51,7 @@ struct Socket: ~Copyable {
         try socket.set(ZMQ_MAXMSGSIZE, Int64(options.maximumFrameSize))
         try socket.set(ZMQ_RECONNECT_IVL, options.reconnectInterval.inMilliseconds)
         try socket.set(ZMQ_RECONNECT_IVL_MAX, (options.reconnectInterval * 10).inMilliseconds)
+        try socket.set(ZMQ_CONNECT_TIMEOUT, options.connectLimit.inMilliseconds)
         // A host that lost power closes nothing; its connections end when the kernel's probes go unanswered.
         try socket.set(ZMQ_TCP_KEEPALIVE, Int32(1))
         try socket.set(ZMQ_TCP_KEEPALIVE_IDLE, Int32(10))
@@ -85,6 +86,7 @@ struct Socket: ~Copyable {
 
     /// Listens, and returns where: the endpoint with its real port where `*` or `0` was asked.
     func bind(to endpoint: String) throws(ZeroMQError) -> String {
+        try allowIPv6(of: endpoint)
         if zmq_bind(handle, endpoint) != 0 { throw .last(during: "zmq_bind \(endpoint)") }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1_024) { text in
             var size = text.count
@@ -96,7 +98,13 @@ struct Socket: ~Copyable {
     }
 
     func connect(to endpoint: String) throws(ZeroMQError) {
+        try allowIPv6(of: endpoint)
         if zmq_connect(handle, endpoint) != 0 { throw .last(during: "zmq_connect \(endpoint)") }
+    }
+
+    /// Only for endpoints that say it: with the option, `*` would be IPv6's.
+    private func allowIPv6(of endpoint: String) throws(ZeroMQError) {
+        try set(ZMQ_IPV6, Int32(endpoint.hasPrefix("tcp://[") ? 1 : 0))
     }
 
     func disconnect(from endpoint: String) throws(ZeroMQError) {
@@ -134,8 +142,11 @@ struct Socket: ~Copyable {
     }
 
     /// Takes the next whole message, if there is one now, and appends it to a batch.
+    /// - Parameter topic: what the topics of messages begin with whose origins are told; empty for none.
     /// - Returns: false where there is none.
-    func receive(into batch: inout MessageBatch) throws(ZeroMQError) -> Bool {
+    func receive(
+        into batch: inout MessageBatch, tellingOriginsOf topic: [UInt8] = []
+    ) throws(ZeroMQError) -> Bool {
         // zmq_msg_t must not be copied after it was initialised, so it stays this local variable.
         var part = zmq_msg_t()
         zmq_msg_init(&part)
@@ -149,8 +160,12 @@ struct Socket: ~Copyable {
                 if error.code == .wouldBlock, isFirst { return false }
                 throw error
             }
+            let frame = UnsafeRawBufferPointer(start: zmq_msg_data(&part), count: zmq_msg_size(&part))
+            if isFirst, !topic.isEmpty, frame.starts(with: topic), let address = zmq_msg_gets(&part, "Peer-Address") {
+                batch.noteOrigin(String(cString: address))
+            }
             isFirst = false
-            batch.appendFrame(UnsafeRawBufferPointer(start: zmq_msg_data(&part), count: zmq_msg_size(&part)))
+            batch.appendFrame(frame)
         } while zmq_msg_more(&part) != 0
         batch.endMessage()
         return true

@@ -14,6 +14,9 @@ public struct SocketOptions: Hashable, Sendable {
     public var maximumFrameSize = 32 << 20
     /// The wait before a lost connection is tried again; doubles up to ten times as much.
     public var reconnectInterval: Duration = .milliseconds(100)
+    /// How long an attempt to connect may take. The kernel waits longer after each packet that is lost, up to a minute:
+    /// so long a network that is back would not be noticed.
+    public var connectLimit: Duration = .seconds(3)
 
     /// How long a peer may say nothing before its connection ends; asked for a sign of life four times as often
     /// (ZMQ_HEARTBEAT_IVL, ZMQ_HEARTBEAT_TIMEOUT). Zero: for as long as the kernel holds the connection.

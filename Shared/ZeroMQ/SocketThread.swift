@@ -1,5 +1,4 @@
 import CZeroMQ
-import Glibc
 
 /// A thread that is the executor of actors: those that own sockets, and those that may block (a log writer).
 ///
@@ -13,22 +12,8 @@ public final class SocketThread: Sendable {
     /// - Parameter name: shown by `top -H`; the kernel keeps 15 bytes.
     public init(name: String) throws(ZeroMQError) {
         loop = try PollLoop()
-        let start = Unmanaged.passRetained(Start(name: name, loop: loop))
-        var thread = pthread_t()
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                guard let argument else { return nil }
-                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-                holdfast_set_thread_name(String(start.name.prefix(15)))
-                start.loop.run()
-                return nil
-            }, start.toOpaque())
-        guard result == 0 else {
-            start.release()
-            throw ZeroMQError(.init(rawValue: result), during: "pthread_create \(name)")
-        }
-        pthread_detach(thread)
+        let loop = loop
+        try startThread(name: name) { loop.run() }
     }
 
     deinit { loop.stop() }
@@ -58,16 +43,5 @@ public final class SocketThread: Sendable {
         defer { loop.unwatch(identifier) }
         for await isReady in ready { return isReady }
         throw CancellationError()
-    }
-
-    /// What the new thread is given.
-    private final class Start: Sendable {
-        let name: String
-        let loop: PollLoop
-
-        init(name: String, loop: PollLoop) {
-            self.name = name
-            self.loop = loop
-        }
     }
 }

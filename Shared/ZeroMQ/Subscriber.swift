@@ -9,6 +9,8 @@ public actor Subscriber {
     private let socket: Socket
     private let monitor: SocketMonitor
     private var isReceiving = false
+    /// The messages whose senders' addresses are wanted: what their topics begin with.
+    private var originTopic: [UInt8] = []
 
     /// The thread that owns the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -23,14 +25,26 @@ public actor Subscriber {
     /// What happened to the socket's connections so far.
     public nonisolated var connectionEvents: ConnectionEvents { monitor.events }
 
-    /// Connects to a publisher, now or whenever it is there.
+    /// The endpoints that it is connected to and whose publisher is there, as `connect(to:)` was given them; not those
+    /// inside the process.
+    public nonisolated var connectedEndpoints: Set<String> { monitor.connectedEndpoints }
+
+    /// Connects to a publisher, now or whenever it is there. A name is looked up by libzmq, on the thread that all
+    /// sockets share, and only its first address is taken: give addresses.
     public func connect(to endpoint: String) throws(ZeroMQError) { try socket.connect(to: endpoint) }
 
     /// Listens for publishers that connect, and returns the endpoint with its real port.
     public func bind(to endpoint: String) throws(ZeroMQError) -> String { try socket.bind(to: endpoint) }
 
     /// Leaves a publisher.
-    public func disconnect(from endpoint: String) throws(ZeroMQError) { try socket.disconnect(from: endpoint) }
+    public func disconnect(from endpoint: String) throws(ZeroMQError) {
+        try socket.disconnect(from: endpoint)
+        monitor.forget(endpoint)
+    }
+
+    /// Has batches tell which address messages of a topic came from: `UnsafeMessages.origin(of:)`. For few of many
+    /// messages, since each costs a string.
+    public func tellOrigins(of prefix: String) { originTopic = Array(prefix.utf8) }
 
     /// Asks for messages whose first frame starts with a prefix. Counted: unsubscribe as often.
     public func subscribe(to prefix: String) throws(ZeroMQError) { try socket.set(ZMQ_SUBSCRIBE, prefix: prefix) }
@@ -56,7 +70,9 @@ public actor Subscriber {
         defer { isReceiving = false }
         batch.removeAll()
         while true {
-            while batch.count < limit, batch.byteCount < maximumBytes, try socket.receive(into: &batch) {}
+            while batch.count < limit, batch.byteCount < maximumBytes,
+                try socket.receive(into: &batch, tellingOriginsOf: originTopic)
+            {}
             if !batch.isEmpty { return batch }
             guard try await thread.wait(socket: socket.handle, deadline: deadline) else { return batch }
         }
