@@ -9,6 +9,7 @@ package import ServiceKit
 /// | `retention` | how long published samples are kept for replay | duration | 10 m |
 /// | `retention-bytes` | how much memory kept samples may take | size | 256 MB |
 /// | `high-water-mark` | messages that wait per subscriber before the network drops further ones | messages | 1000 |
+/// | `announce` | where others ask for samples again: a host, or an endpoint | `Announcement` | an address of this machine |
 /// | `start-stopped` | whether streams wait for `streams.start` | true or false | false |
 package struct PublisherSettings: Sendable {
     /// The streams, sorted by name: at least one.
@@ -19,6 +20,8 @@ package struct PublisherSettings: Sendable {
     package let retentionBytes: ByteCount
     /// Messages that wait per subscriber before further ones are dropped.
     package let highWaterMark: Int
+    /// Where others ask for samples again, where the user says it.
+    package let announcement: Announcement?
     /// Whether streams wait for `streams.start`.
     package let startsStopped: Bool
 
@@ -27,6 +30,7 @@ package struct PublisherSettings: Sendable {
     package init(reading reader: ConfigurationReader) throws(ServiceError) {
         retention = try reader.value("retention", default: .seconds(600))
         retentionBytes = try reader.value("retention-bytes", default: ByteCount(bytes: 256_000_000))
+        announcement = try reader.value("announce", as: Announcement.self)
         startsStopped = try reader.value("start-stopped", default: false)
         highWaterMark = try reader.value("high-water-mark", default: 1_000)
         guard highWaterMark > 0 else {

@@ -29,7 +29,7 @@ package struct SensorPublisherCommand: ServiceCommand {
         transform: LineParser.Format.init(typed:))
     var stdin: LineParser.Format?
 
-    @Option(help: "The device's name (default: phone).")
+    @Option(help: "The device's name; %h in it stands for this machine's (default: phone).")
     var device: String?
 
     @Option(help: "The stream's name; deviceMotion has fields of its own (default: accelerometer).")
@@ -71,6 +71,12 @@ package struct SensorPublisherCommand: ServiceCommand {
     @Option(help: ArgumentHelp("Let this many messages wait per subscriber (default: 1000).", valueName: "count"))
     var highWaterMark: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Tell others to ask for samples here: a host, or tcp://HOST:PORT (default: this machine's address).",
+            valueName: "host"))
+    var announce: String?
+
     @Flag(help: "Let streams wait until they are started by a request.")
     var startStopped = false
 
@@ -94,6 +100,7 @@ package struct SensorPublisherCommand: ServiceCommand {
         flags.set("retention", retention)
         flags.set("retention-bytes", retentionBytes)
         flags.set("high-water-mark", highWaterMark)
+        flags.set("announce", announce)
         flags.set("start-stopped", if: startStopped)
     }
 
@@ -129,7 +136,7 @@ package struct SensorPublisherCommand: ServiceCommand {
         return RunningService(
             router: RequestRouter(engine),
             parts: { endpoints in
-                engine.replayEndpoint = Endpoint.announced(endpoints.reply)
+                engine.replayEndpoint = Endpoint.announced(endpoints.reply, as: settings.announcement)
                 return [SensorPublisherService(engine: engine)]
             })
     }

@@ -17,7 +17,7 @@ extension StreamConfiguration {
             try reader.value("replay", as: String.self).map(Source.replay),
             try reader.value("stdin", as: LineParser.Format.self).map(Source.stdin),
         ]
-        let device = try reader.value("device", default: "phone")
+        let device = try reader.value("device", default: "phone").replacing("%h", with: ThisMachine.name)
         let stream = try reader.value("stream", default: "accelerometer")
         let rate = try reader.value("rate", as: Double.self)
         let batch = try reader.value("batch", as: Int.self)

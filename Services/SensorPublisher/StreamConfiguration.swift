@@ -6,7 +6,7 @@ package import Messages
 ///
 /// | key | meaning (default) |
 /// | --- | --- |
-/// | `device` | a name: letters, digits, "-", "_", "." (phone) |
+/// | `device` | a name: letters, digits, "-", "_", "."; `%h` stands for the machine's (phone) |
 /// | `stream` | a name like that (accelerometer) |
 /// | `signal` | a `SignalSpecification` |
 /// | `points` | a JSON file of points |

@@ -1,3 +1,4 @@
+import Glibc
 import Messages
 import SensorPublisher
 import ServiceKit
@@ -159,9 +160,34 @@ struct StreamConfigurationTests {
     }
 
     @Test(arguments: ["tcp://0.0.0.0:5551", "tcp://*:5551", "tcp://[::]:5551"])
-    func anEndpointOfAllAddressesIsAnnouncedByName(listening: String) throws {
+    func anEndpointOfAllAddressesIsAnnouncedByOneOfThem(listening: String) throws {
         let announced = try Endpoint(typed: Endpoint.announced(listening))
         #expect(announced.port == 5551)
-        #expect(!["*", "0.0.0.0", "[::]", ""].contains(announced.host))
+        #expect(announced.host.split(separator: ".").compactMap { UInt8($0) }.count == 4)
+        #expect(announced.host != "0.0.0.0")
+    }
+
+    @Test(arguments: [
+        ("sensors.example.org", "tcp://sensors.example.org:5551"), ("10.1.2.3", "tcp://10.1.2.3:5551"),
+        ("tcp://gateway:7001", "tcp://gateway:7001"), ("[fd00::7]", "tcp://[fd00::7]:5551"),
+    ])
+    func whatTheUserAnnouncesIsAnnounced(typed: String, announced: String) throws {
+        let announcement = try Announcement(typed: typed)
+        #expect(Endpoint.announced("tcp://127.0.0.1:5551", as: announcement) == announced)
+        #expect(Endpoint.announced("tcp://*:5551", as: announcement) == announced)
+        #expect(try Announcement(typed: announcement.description) == announcement)
+    }
+
+    @Test(arguments: ["", "*", "tcp://*:5551", "ipc:///run/s", "tcp://host:*", "tcp://host:0", "a b", "host:5551"])
+    func whatIsNoHostCanNotBeAnnounced(typed: String) {
+        #expect(throws: InvalidValue.self) { try Announcement(typed: typed) }
+    }
+
+    @Test func devicesAreToldApartByTheirMachines() throws {
+        var name = [CChar](repeating: 0, count: 256)
+        #expect(gethostname(&name, name.count) == 0)
+        let host = String(decoding: name.prefix { $0 != 0 && $0 != 46 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let settings = try settings(#"{"streams": [{"device": "wrist-%h", "signal": "sine"}]}"#)
+        #expect(settings.streams.first?.device == "wrist-\(host)")
     }
 }

@@ -1,0 +1,40 @@
+package import ServiceKit
+
+/// Where a publisher says that it answers: a host, or a host and a port, as others reach them.
+package struct Announcement: Hashable, Sendable, ConfigurationValue {
+    /// A name or an address.
+    package let host: String
+    /// nil for the port that is listened on.
+    package let port: UInt16?
+
+    package init(typed text: String) throws(InvalidValue) {
+        let isEndpoint = text.contains("://")
+        guard let endpoint = try? Endpoint(typed: isEndpoint ? text : "tcp://\(text):*"), endpoint.transport == .tcp,
+            !endpoint.isWildcard, isEndpoint == (endpoint.port != nil), endpoint.port != 0
+        else {
+            throw InvalidValue(
+                "'\(text)' is no host: write a name or an address, or tcp://HOST:PORT where ports differ too")
+        }
+        host = endpoint.host
+        port = endpoint.port
+    }
+
+    package var description: String { port.map { "tcp://\(host):\($0)" } ?? host }
+}
+
+extension Endpoint {
+    /// Whether a socket that listens there is reached at any address of this machine.
+    var isWildcard: Bool { ["*", "0.0.0.0", "[::]"].contains(host) }
+
+    /// The endpoint as others are told it. Of a socket that listens on all addresses it is one that leads to others: names are
+    /// not known everywhere.
+    /// - Parameters:
+    ///   - listening: where a socket listens, with its real port.
+    ///   - announcement: what the user says that it is.
+    package static func announced(_ listening: String, as announcement: Announcement? = nil) -> String {
+        guard let endpoint = try? Endpoint(typed: listening), endpoint.transport == .tcp, let port = endpoint.port
+        else { return listening }
+        if let announcement { return "tcp://\(announcement.host):\(announcement.port ?? port)" }
+        return endpoint.isWildcard ? "tcp://\(ThisMachine.address):\(port)" : listening
+    }
+}

@@ -1,0 +1,53 @@
+import Glibc
+
+/// What this machine, or this container, is called and reached by.
+enum ThisMachine {
+    /// Its name, without the domain.
+    static var name: String {
+        // HOST_NAME_MAX of limits.h is 64, and names of 255 are the longest that there can be.
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "localhost" }
+        let text = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return String(text.prefix { $0 != "." })
+    }
+
+    /// Its address on the network that leads elsewhere, or else on the first one that it is on.
+    static var address: String {
+        if let address = addressTowardsOthers { return address }
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return "127.0.0.1" }
+        defer { freeifaddrs(list) }
+        var next = list
+        while let entry = next?.pointee {
+            next = entry.ifa_next
+            guard let address = entry.ifa_addr, address.pointee.sa_family == sa_family_t(AF_INET),
+                entry.ifa_flags & UInt32(IFF_UP) != 0, entry.ifa_flags & UInt32(IFF_LOOPBACK) == 0
+            else { continue }
+            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { text(of: $0.pointee.sin_addr) }
+        }
+        return "127.0.0.1"
+    }
+
+    /// A socket for datagrams that is connected has the address that it would send from; nothing is sent.
+    private static var addressTowardsOthers: String? {
+        let socket = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        guard socket >= 0 else { return nil }
+        defer { close(socket) }
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(9).bigEndian
+        // TEST-NET-1 of RFC 5737: elsewhere, and nobody's.
+        inet_pton(AF_INET, "192.0.2.1", &address.sin_addr)
+        return withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                connect(socket, pointer, size) == 0 && getsockname(socket, pointer, &size) == 0
+            } ? text(of: pointer.pointee.sin_addr) : nil
+        }
+    }
+
+    private static func text(of address: in_addr) -> String {
+        let bytes = withUnsafeBytes(of: address.s_addr) { Array($0) }
+        return bytes.map(String.init).joined(separator: ".")
+    }
+}
