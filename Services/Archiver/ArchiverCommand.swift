@@ -72,11 +72,11 @@ package struct ArchiverCommand: ServiceCommand {
     }
 
     package static func start(_ settings: ArchiverSettings, on host: ServiceHost) async throws -> RunningService {
-        let subscriber = try await ArchiverService.subscriber(on: host, settings: settings)
+        let listener = try await ArchiverService.listener(on: host, settings: settings)
         let engine = try ArchiveEngine(settings: settings, on: host)
         await engine.begin()
         return RunningService(
             router: RequestRouter(engine),
-            parts: { _ in [ArchiverService(engine: engine, subscriber: subscriber)] })
+            parts: { _ in [ArchiverService(engine: engine, listener: listener)] })
     }
 }

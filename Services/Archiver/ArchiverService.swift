@@ -7,17 +7,17 @@ import ZeroMQ
 /// Runs the archiver: hears of sessions that are over, looks for others, and works on them.
 struct ArchiverService: Service {
     let engine: ArchiveEngine
-    let subscriber: Subscriber
+    let listener: Listener
 
     /// Opens the socket that listens to the recorders.
-    static func subscriber(on host: ServiceHost, settings: ArchiverSettings) async throws -> Subscriber {
-        try await host.peers.subscriber(to: [TopicArea.recording], of: .recorder, at: settings.subscribe)
+    static func listener(on host: ServiceHost, settings: ArchiverSettings) async throws -> Listener {
+        try await host.listener(to: [TopicArea.recording], of: .recorder, at: settings.subscribe)
     }
 
     /// What is under way when it is told to stop is cut off: it goes on, or begins anew, at the next start.
     func run() async throws {
         try await runTogether(
-            { try await subscriber.forEachBatch { await engine.take($0) } }, { try await engine.scanRegularly() },
+            { try await listener.forEachBatch { await engine.take($0) } }, { try await engine.scanRegularly() },
             { try await engine.work() })
     }
 }

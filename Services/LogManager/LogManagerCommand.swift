@@ -81,7 +81,7 @@ package struct LogManagerCommand: ServiceCommand {
     }
 
     package static func start(_ settings: LogManagerSettings, on host: ServiceHost) async throws -> RunningService {
-        let subscriber = try await LogManagerService.subscriber(on: host, settings: settings)
+        let listener = try await LogManagerService.listener(on: host, settings: settings)
         let engine: LogEngine
         do {
             engine = try LogEngine(
@@ -93,6 +93,6 @@ package struct LogManagerCommand: ServiceCommand {
         }
         return RunningService(
             router: RequestRouter(engine),
-            parts: { _ in [LogManagerService(engine: engine, subscriber: subscriber)] })
+            parts: { _ in [LogManagerService(engine: engine, listener: listener)] })
     }
 }

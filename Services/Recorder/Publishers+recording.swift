@@ -10,7 +10,8 @@ extension Publishers {
         await withTaskGroup(of: [StreamDescription].self) { group in
             for endpoint in endpoints {
                 group.addTask {
-                    (try? await self.client(for: endpoint).send(StreamsList(), timeout: timeout).streams) ?? []
+                    (try? await self.ask(endpoint) { try await $0.send(StreamsList(), timeout: timeout).streams })
+                        ?? []
                 }
             }
             return await group.reduce(into: []) { $0 += $1 }
@@ -26,7 +27,7 @@ extension Publishers {
     func clocks(at endpoints: Set<String>) async -> [ClockComparison] {
         await withTaskGroup(of: ClockComparison?.self) { group in
             for endpoint in endpoints {
-                group.addTask { try? await self.clock(at: endpoint) }
+                group.addTask { try? await self.ask(endpoint) { try await Self.clock(of: $0, at: endpoint) } }
             }
             return await group.reduce(into: []) { comparisons, comparison in
                 if let comparison { comparisons.append(comparison) }
@@ -34,11 +35,12 @@ extension Publishers {
         }
     }
 
-    private func clock(at endpoint: String) async throws -> ClockComparison? {
-        let client = try client(for: endpoint)
+    private static func clock(
+        of client: RequestClient, at endpoint: String
+    ) async throws -> ClockComparison? {
         var best: ClockComparison?
-        let deadline = MonotonicClock.now + Self.comparisonLimit.nanoseconds
-        for _ in 0..<Self.roundTrips where MonotonicClock.now < deadline {
+        let deadline = MonotonicClock.now + comparisonLimit.nanoseconds
+        for _ in 0..<roundTrips where MonotonicClock.now < deadline {
             let start = MonotonicClock.now
             let date = WallTime.now
             let clock = try await client.send(ServiceClock(), timeout: .milliseconds(500)).clock

@@ -66,10 +66,10 @@ package struct RecorderCommand: ServiceCommand {
     }
 
     package static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
-        let subscriber = try await RecorderService.subscriber(on: host, settings: settings)
+        let listener = try await RecorderService.listener(on: host, settings: settings)
         let engine: RecordingEngine
         do {
-            engine = try RecordingEngine(settings: settings, host: host, subscriber: subscriber)
+            engine = try RecordingEngine(settings: settings, host: host, listener: listener)
             try await engine.goOnWithSessions()
         } catch let error as RecordingError {
             throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
@@ -77,6 +77,6 @@ package struct RecorderCommand: ServiceCommand {
         let loss = engine.loss
         return RunningService(
             router: RequestRouter(engine), outcome: { loss.isThere ? .doneWithLoss : .done },
-            parts: { _ in [RecorderService(engine: engine, subscriber: subscriber, settings: settings)] })
+            parts: { _ in [RecorderService(engine: engine, listener: listener, settings: settings)] })
     }
 }

@@ -8,20 +8,23 @@ import ZeroMQ
 /// Runs a recorder: pulls from the bus into the engine, commits, and carries out what the engine orders.
 struct RecorderService: Service {
     let engine: RecordingEngine
-    let subscriber: Subscriber
+    let listener: Listener
     let settings: RecorderSettings
 
     /// Opens the socket that listens to the publishers.
-    static func subscriber(on host: ServiceHost, settings: RecorderSettings) async throws -> Subscriber {
+    static func listener(on host: ServiceHost, settings: RecorderSettings) async throws -> Listener {
         var options = SocketOptions()
         options.receiveHighWaterMark = settings.receiveHighWaterMark
-        return try await host.peers.subscriber(
+        let listener = try await host.listener(
             to: [TopicArea.stream], of: .sensorPublisher, at: settings.subscribe, options: options)
+        // Descriptions say where to ask for samples, and may be mistaken.
+        await listener.tellOrigins(of: TopicArea.stream)
+        return listener
     }
 
     func run() async throws {
         try await runTogether(
-            { try await subscriber.forEachBatch { await engine.take($0) } },
+            { try await listener.forEachBatch { await engine.take($0) } },
             { try await engine.commitRegularly() },
             { try await engine.compareClocksRegularly() },
             { try await carryOutOrders() },

@@ -2,6 +2,7 @@ import Logging
 import MessageBus
 import Messages
 import Recording
+import ServiceKit
 import ZeroMQ
 
 /// What is missing: asked for again from the publisher, until it is had or given up.
@@ -26,6 +27,12 @@ extension RecordingEngine {
             return nil
         }
         return MissingSamples(recovery, of: name, at: stream.replayEndpoint(of: recovery.epoch))
+    }
+
+    /// Whether a stream has a publisher now.
+    func isHeard(_ name: StreamName) -> Bool {
+        let oldest = MonotonicClock.now - Self.descriptionLife.nanoseconds
+        return described.contains { $0.key.name == name && $0.value >= oldest }
     }
 
     /// Takes the answer to a request for missing samples.

@@ -10,7 +10,7 @@ extension RecordingEngine {
     /// Publishers describe their streams each second, so a recorder that ran this long knows all that are there.
     private static let descriptionsKnown = TimeSpan.milliseconds(1_500)
     /// A publisher that has not described a stream for this long is gone: asking it would only hold up a start.
-    private static let descriptionLife = TimeSpan.seconds(5)
+    static let descriptionLife = TimeSpan.seconds(5)
     /// How long a publisher may take to say where its streams are.
     static let listTimeout = Duration.seconds(1)
 
@@ -67,12 +67,12 @@ extension RecordingEngine {
     }
 
     func subscribe(to patterns: Set<String>) async throws {
-        for pattern in patterns { try await subscriber.subscribe(to: Self.topics(of: pattern)) }
+        for pattern in patterns { try await listener.subscribe(to: Self.topics(of: pattern)) }
     }
 
     func unsubscribe(from patterns: Set<String>) async {
         // Only a socket that is gone refuses, and it has no subscriptions.
-        for pattern in patterns { try? await subscriber.unsubscribe(from: Self.topics(of: pattern)) }
+        for pattern in patterns { try? await listener.unsubscribe(from: Self.topics(of: pattern)) }
     }
 
     /// What the topics of a pattern's samples begin with.

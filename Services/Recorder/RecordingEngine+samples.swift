@@ -20,7 +20,11 @@ extension RecordingEngine {
                     if let route = route(of: frames) {
                         try takeSamples(frames, route)
                     } else if frames.isIn(TopicArea.stream) {
-                        take(try frames.decode(StreamDescription.self))
+                        let description = try frames.decode(StreamDescription.self)
+                        if let origin = messages.origin(of: message) {
+                            publishers.note(description.replay, heardFrom: origin)
+                        }
+                        take(description)
                     }
                 } catch {
                     noteMalformed("\(error)")

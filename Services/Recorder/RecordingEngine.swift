@@ -54,7 +54,7 @@ actor RecordingEngine {
     let thread: SocketThread
     let commits: GroupCommit
     let disk: DiskThread
-    let subscriber: Subscriber
+    let listener: Listener
     let publishers: Publishers
     let logManager: LogManagerClient
     /// Orders are few: at most one recovery per stream of a session, one question to log-manager, and a stop per session
@@ -95,9 +95,9 @@ actor RecordingEngine {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    init(settings: RecorderSettings, host: ServiceHost, subscriber: Subscriber) throws {
+    init(settings: RecorderSettings, host: ServiceHost, listener: Listener) throws {
         self.settings = settings
-        self.subscriber = subscriber
+        self.listener = listener
         // Replies name files to people who may stand elsewhere.
         data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
             .lexicallyNormalized()

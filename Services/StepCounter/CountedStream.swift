@@ -8,6 +8,8 @@ struct CountedStream: RecoveringStream {
 
     func missing() async -> MissingSamples? { await engine.missing(name) }
 
+    func isHeard() async -> Bool { await engine.isHeard(name) }
+
     func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async {
         await engine.take(reply, frames, for: request)
     }

@@ -97,10 +97,10 @@ package struct StepCounterCommand: ServiceCommand {
     }
 
     package static func start(_ settings: StepCounterSettings, on host: ServiceHost) async throws -> RunningService {
-        let subscriber = try await StepCounterService.subscriber(on: host, settings: settings)
+        let listener = try await StepCounterService.listener(on: host, settings: settings)
         let engine: StepEngine
         do {
-            engine = try StepEngine(settings: settings, host: host, subscriber: subscriber)
+            engine = try StepEngine(settings: settings, host: host, listener: listener)
             try await engine.begin()
         } catch let error as RecordingError {
             throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
@@ -108,6 +108,6 @@ package struct StepCounterCommand: ServiceCommand {
         let loss = engine.loss
         return RunningService(
             router: RequestRouter(engine), outcome: { loss.isThere ? .doneWithLoss : .done },
-            parts: { _ in [StepCounterService(engine: engine, subscriber: subscriber, settings: settings)] })
+            parts: { _ in [StepCounterService(engine: engine, listener: listener, settings: settings)] })
     }
 }

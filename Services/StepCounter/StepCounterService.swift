@@ -7,20 +7,23 @@ import ZeroMQ
 /// Runs a step-counter: pulls from the bus into the engine, commits, and asks for what is missing.
 struct StepCounterService: Service {
     let engine: StepEngine
-    let subscriber: Subscriber
+    let listener: Listener
     let settings: StepCounterSettings
 
     /// Opens the socket that listens to the publishers.
-    static func subscriber(on host: ServiceHost, settings: StepCounterSettings) async throws -> Subscriber {
+    static func listener(on host: ServiceHost, settings: StepCounterSettings) async throws -> Listener {
         var options = SocketOptions()
         options.receiveHighWaterMark = settings.receiveHighWaterMark
-        return try await host.peers.subscriber(
+        let listener = try await host.listener(
             to: [TopicArea.stream], of: .sensorPublisher, at: settings.subscribe, options: options)
+        // Descriptions say where to ask for samples, and may be mistaken.
+        await listener.tellOrigins(of: TopicArea.stream)
+        return listener
     }
 
     func run() async throws {
         try await runTogether(
-            { try await subscriber.forEachBatch { await engine.take($0) } }, { try await engine.commitRegularly() },
+            { try await listener.forEachBatch { await engine.take($0) } }, { try await engine.commitRegularly() },
             { try await engine.commitWhenWanted() },
             { try await engine.watchRegularly() }, { try await recover() }, finish: { await engine.finish() })
     }

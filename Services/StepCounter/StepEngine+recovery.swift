@@ -1,5 +1,7 @@
 import MessageBus
 import Messages
+import ServiceKit
+import ZeroMQ
 
 /// What is missing: asked for again from the publisher, until it is had or given up.
 extension StepEngine {
@@ -22,6 +24,11 @@ extension StepEngine {
             giveTurns()
         }
         return missing
+    }
+
+    /// Whether a stream's publisher is there.
+    func isHeard(_ name: StreamName) -> Bool {
+        counters[name].map { MonotonicClock.now - $0.heard < Self.descriptionLife.nanoseconds } ?? false
     }
 
     /// Takes the answer to a request for missing samples.

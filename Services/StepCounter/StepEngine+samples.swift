@@ -25,7 +25,12 @@ extension StepEngine {
                         }
                     } else if frames.isIn(TopicArea.stream) {
                         heard = now
-                        if isWanted(frames.topic) { take(try frames.decode(StreamDescription.self), at: now) }
+                        guard isWanted(frames.topic) else { continue }
+                        let description = try frames.decode(StreamDescription.self)
+                        if let origin = messages.origin(of: message) {
+                            publishers.note(description.replay, heardFrom: origin)
+                        }
+                        take(description, at: now)
                     }
                 } catch {
                     noteMalformed("\(error)")
@@ -133,7 +138,7 @@ extension StepEngine {
     private func subscribeToNewTopics() async {
         while let topic = newTopics.popLast() {
             do {
-                try await subscriber.subscribe(to: topic)
+                try await listener.subscribe(to: topic)
             } catch {
                 logger.error("not subscribed", metadata: ["topic": "\(topic)", LogKey.error: "\(error)"])
             }

@@ -33,16 +33,11 @@ extension StepEngine {
     private func watchPublishers() {
         let now = MonotonicClock.now
         let endpoints = settings.subscribe.map(\.description).joined(separator: ", ")
-        let remote = settings.subscribe.count { $0.transport != .inproc }
-        let events = subscriber.connectionEvents
-        let away = remote - (events.connected - events.disconnected)
         if now - heard > Self.descriptionLife.nanoseconds {
             health.report(
                 .degraded,
                 "no publisher is heard at \(endpoints): start sensor-publisher, or say with --subscribe where it is",
                 for: "publishers")
-        } else if away > 0 {
-            health.report(.degraded, "\(away) of the publishers at \(endpoints) can't be reached", for: "publishers")
         } else {
             health.clear("publishers")
         }

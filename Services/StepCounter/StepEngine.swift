@@ -27,7 +27,7 @@ actor StepEngine {
     let health: Health
     let logger: Logger
     let thread: SocketThread
-    let subscriber: Subscriber
+    let listener: Listener
     nonisolated let publishers: Publishers
     /// Streams whose turn it is to have missing samples asked for: at most `RecoveryTurns.maximum`.
     nonisolated let recoveries: AsyncStream<StreamName>
@@ -81,9 +81,9 @@ actor StepEngine {
 
     /// Opens the history.
     /// - Throws: `RecordingError` where another step-counter has it, or it can't be read.
-    init(settings: StepCounterSettings, host: ServiceHost, subscriber: Subscriber) throws {
+    init(settings: StepCounterSettings, host: ServiceHost, listener: Listener) throws {
         self.settings = settings
-        self.subscriber = subscriber
+        self.listener = listener
         let data = host.configuration.dataDirectory
         lock = try DataLock.acquire(
             in: data, directory: StepHistory.directoryName, for: Program.stepCounter.rawValue)

@@ -6,6 +6,9 @@ package import Messages
 package protocol RecoveringStream: Sendable {
     /// What is to be asked next; nil when nothing is missing, which ends the recovery.
     func missing() async -> MissingSamples?
+    /// Whether samples or descriptions of it arrive, from whomever. While none do, a publisher that does not answer may
+    /// be cut off, and nothing waits for what is missing.
+    func isHeard() async -> Bool
     /// Takes the answer to a request. One that brings nothing new must be taken for the last word: what was asked for is
     /// given up, or it would be asked for without end.
     func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async

@@ -14,6 +14,8 @@ package enum LogKey {
     package static let reply = "bus.reply"
     /// Another program's endpoint.
     package static let peer = "bus.peer"
+    /// A host's name.
+    package static let name = "bus.name"
     /// A signal's number.
     package static let signal = "signal"
 }

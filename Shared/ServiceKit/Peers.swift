@@ -13,17 +13,15 @@ package struct Peers: Sendable {
         self.thread = thread
     }
 
-    /// Opens a socket that listens to programs.
+    /// Opens a socket that will listen to programs: `ServiceHost.listener` connects it.
     /// - Parameters:
     ///   - topics: what their messages' topics begin with.
-    ///   - program: which program publishes there.
-    ///   - endpoints: where they publish.
-    package func subscriber(
-        to topics: [String], of program: Program, at endpoints: [Endpoint], options: SocketOptions = SocketOptions()
+    ///   - program: which program publishes them.
+    func subscriber(
+        to topics: [String], of program: Program, options: SocketOptions
     ) async throws -> Subscriber {
         let subscriber = try Subscriber(context: context, thread: thread, options: options)
         for topic in topics { try await subscriber.subscribe(to: topic) }
-        for endpoint in endpoints { try await subscriber.connect(to: endpoint.description) }
         return subscriber
     }
 

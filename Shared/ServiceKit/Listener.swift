@@ -1,0 +1,34 @@
+package import ZeroMQ
+
+/// Listens to programs, at every address that the names in their endpoints have now.
+package struct Listener: Sendable {
+    private let subscriber: Subscriber
+    private let connections: Connections
+
+    init(_ subscriber: Subscriber, _ connections: Connections) {
+        self.subscriber = subscriber
+        self.connections = connections
+    }
+
+    /// Asks for messages whose first frame starts with a prefix. Counted: unsubscribe as often.
+    package func subscribe(to prefix: String) async throws(ZeroMQError) { try await subscriber.subscribe(to: prefix) }
+
+    /// Takes back one `subscribe(to:)`.
+    package func unsubscribe(from prefix: String) async throws(ZeroMQError) {
+        try await subscriber.unsubscribe(from: prefix)
+    }
+
+    /// Has batches tell which address messages of a topic came from.
+    package func tellOrigins(of prefix: String) async { await subscriber.tellOrigins(of: prefix) }
+
+    /// Takes what arrives, batch by batch, until the task is cancelled, and keeps connected meanwhile.
+    /// - Throws: `CancellationError`, `ZeroMQError` where the socket fails, and what `take` throws.
+    package func forEachBatch(_ take: @Sendable (MessageBatch) async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            // It ends when it is cancelled, and not before.
+            group.addTask { try await connections.keepUp() }
+            try await subscriber.forEachBatch(take)
+        }
+    }
+}

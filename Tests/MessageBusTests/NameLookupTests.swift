@@ -1,0 +1,135 @@
+import Glibc
+import MessageBus
+import Messages
+import Synchronization
+import Testing
+import ZeroMQ
+
+@Suite(.timeLimit(.minutes(1)))
+struct NameLookupTests {
+    /// A resolver in memory, which may hang.
+    private final class Names: Sendable {
+        struct State {
+            var addresses: [String: [String]] = [:]
+            var hanging: Set<String> = []
+            var questions = 0
+        }
+
+        let state = Mutex(State())
+
+        func set(_ addresses: [String], of name: String) { state.withLock { $0.addresses[name] = addresses } }
+
+        func resolve(_ name: String) -> HostAddresses {
+            state.withLock { $0.questions += 1 }
+            // On its own thread; a test of the real time would be no other.
+            while state.withLock({ $0.hanging.contains(name) }) { usleep(1_000) }
+            return state.withLock { $0.addresses[name].map(HostAddresses.found) ?? .notFound("unknown") }
+        }
+    }
+
+    private func reply(of client: RequestClient) async throws -> String {
+        try await client.send(ServiceHealth(), timeout: .seconds(10)).version
+    }
+
+    /// A program that answers with its name.
+    private func server(_ name: String, at endpoint: String, context: Context, thread: SocketThread) async throws
+        -> ReplyServer
+    {
+        var router = RequestRouter()
+        router.on(ServiceHealth.self) { _ in ServiceHealth.Reply(status: .ok, reasons: [], uptime: 0, version: name) }
+        return try await ReplyServer(listeningOn: endpoint, router: router, context: context, thread: thread)
+    }
+
+    @Test func theSystemsResolverKnowsThisMachine() {
+        #expect(HostAddresses.lookUp("localhost") == .found(["127.0.0.1"]))
+        #expect(HostAddresses.lookUp("127.0.0.7") == .found(["127.0.0.7"]))
+        #expect(HostAddresses.lookUp("::1") == .found(["[::1]"]))
+        guard case .notFound(let reason) = HostAddresses.lookUp("no.such.host.invalid") else {
+            Issue.record("it has an address")
+            return
+        }
+        #expect(!reason.isEmpty)
+    }
+
+    @Test func aNameThatHangsKeepsNoOtherWaitingAndIsAskedOnce() async throws {
+        let names = Names()
+        names.set(["10.0.0.1"], of: "quick")
+        names.state.withLock { $0.hanging = ["slow"] }
+        defer { names.state.withLock { $0.hanging = [] } }
+        let lookup = NameLookup(resolver: names.resolve)
+        for _ in 0..<100 { lookup.begin("slow") }
+        lookup.begin("quick")
+        while lookup.answer(of: "quick") == nil { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(lookup.answer(of: "quick")?.addresses == .found(["10.0.0.1"]))
+        #expect(lookup.answer(of: "slow") == nil)
+        while names.state.withLock({ $0.questions }) < 2 { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(names.state.withLock { $0.questions } == 2)
+    }
+
+    @Test func whatHangsIsBounded() {
+        let names = Names()
+        names.state.withLock { $0.hanging = Set((0..<500).map { "host\($0)" }) }
+        defer { names.state.withLock { $0.hanging = [] } }
+        let lookup = NameLookup(resolver: names.resolve)
+        for index in 0..<500 { lookup.begin("host\(index)") }
+        #expect(names.state.withLock { $0.questions } <= 64)
+    }
+
+    /// As when a container is started again and gets another address.
+    @Test func aRequestGoesToTheAddressThatTheNameHasNow() async throws {
+        let context = try Context()
+        let thread = try SocketThread(name: "test")
+        let first = try await server("first", at: "tcp://127.0.0.1:*", context: context, thread: thread)
+        let port = first.endpoint.split(separator: ":").last.map(String.init) ?? ""
+        let second = try await server("second", at: "tcp://127.0.0.2:\(port)", context: context, thread: thread)
+        let names = Names()
+        names.set(["127.0.0.1"], of: "log-manager")
+        let client = try RequestClient(
+            context: context, thread: thread, endpoint: "tcp://log-manager:\(port)",
+            names: NameLookup(resolver: names.resolve))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await second.run() }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                defer { group.cancelAll() }
+                group.addTask { try await first.run() }
+                let name = try await reply(of: client)
+                #expect(name == "first")
+            }
+            // Nobody answers there any more. The request is repeated, and by then the name is looked up again.
+            names.set(["127.0.0.2"], of: "log-manager")
+            let name = try await reply(of: client)
+            #expect(name == "second")
+        }
+    }
+
+    @Test func oneOfSeveralAddressesThatDoesNotAnswerIsPassedOver() async throws {
+        let context = try Context()
+        let thread = try SocketThread(name: "test")
+        let server = try await server("there", at: "tcp://127.0.0.1:*", context: context, thread: thread)
+        let port = server.endpoint.split(separator: ":").last.map(String.init) ?? ""
+        let names = Names()
+        names.set(["127.0.0.9", "127.0.0.1"], of: "log-manager")
+        let client = try RequestClient(
+            context: context, thread: thread, endpoint: "tcp://log-manager:\(port)",
+            names: NameLookup(resolver: names.resolve))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await server.run() }
+            let name = try await reply(of: client)
+            #expect(name == "there")
+        }
+    }
+
+    @Test func aNameThatNobodyKnowsIsWaitedForAsLongAsTheRequestMayTake() async throws {
+        let names = Names()
+        let client = try RequestClient(
+            context: Context(), thread: SocketThread(name: "test"), endpoint: "tcp://nobody:5581",
+            names: NameLookup(resolver: names.resolve))
+        let error = await #expect(throws: ZeroMQError.self) {
+            try await client.send(ServiceHealth(), timeout: .milliseconds(50))
+        }
+        #expect(error?.code == .timedOut)
+        #expect(error?.description.contains("unknown") == true, "\(error?.description ?? "")")
+    }
+}

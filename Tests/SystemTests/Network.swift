@@ -1,0 +1,135 @@
+import FoundationEssentials
+import Glibc
+import Synchronization
+import SystemPackage
+import TestSupport
+
+/// A network of its own: hosts that are network namespaces, and a switch that is one too (ip-netns(8)).
+///
+/// Host 1 has the address 10.203.0.1, and so on. Nobody else reaches it, nor it anybody else; programs in it share the file
+/// system. It is gone with the test, and what a killed test left is removed by the next one.
+struct Network: Sendable {
+    /// Why there may be none, for tests that need one.
+    static let need = "needs root, namespaces, and ip of Debian's iproute2"
+    private static let prefix = "holdfast-"
+    private static let number = Atomic<Int>(0)
+    private static let ip = Tool.path(of: "ip") ?? FilePath("/usr/sbin/ip")
+
+    let hosts: ClosedRange<Int>
+    private let name: String
+
+    /// Whether this machine can make one.
+    static func isPossible() async -> Bool {
+        guard getuid() == 0, FileManager.default.isExecutableFile(atPath: ip.string) else { return false }
+        return (try? await run(hosts: 1) { _ in }) != nil
+    }
+
+    /// Makes a network as long as a body runs.
+    static func run<Result: Sendable>(
+        hosts count: Int, _ body: (Network) async throws -> Result
+    ) async throws -> Result {
+        await removeStale()
+        let network = Network(
+            hosts: 1...count, name: "\(prefix)\(getpid())-\(number.add(1, ordering: .relaxed).newValue)")
+        do {
+            try await network.make()
+            let result = try await body(network)
+            await network.remove()
+            return result
+        } catch {
+            await network.remove()
+            throw error
+        }
+    }
+
+    /// A host's address.
+    func address(_ host: Int) -> String { "10.203.0.\(host)" }
+
+    /// What runs a program on a host: put it before the program and its arguments.
+    func on(_ host: Int) -> (executable: FilePath, arguments: [String]) {
+        (Self.ip, ["netns", "exec", namespace(host)])
+    }
+
+    /// Makes names known on a host.
+    func setNames(_ names: [(address: String, name: String)], on host: Int) throws {
+        let text = (["127.0.0.1 localhost"] + names.map { "\($0.address) \($0.name)" }).joined(separator: "\n") + "\n"
+        // In place: programs that run have this very file mounted over /etc/hosts.
+        let file = try FileDescriptor.open(
+            etc(of: host).appending("hosts"), .writeOnly, options: [.create, .truncate],
+            permissions: .ownerReadWrite)
+        try file.closeAfter { _ = try file.writeAll(text.utf8) }
+    }
+
+    /// Takes a host's network interface down, or up again: it knows that it has no network.
+    func setLink(of host: Int, isUp: Bool) async throws {
+        try await Self.ip("-n", namespace(host), "link", "set", "eth0", isUp ? "up" : "down")
+    }
+
+    /// Has the switch let nothing through to and from a host, or let it through again: nobody is told.
+    func setSwitch(for host: Int, isOn: Bool) async throws {
+        let setting = isOn ? ["master", "bridge"] : ["nomaster"]
+        try await Self.ip(["-n", namespace(0), "link", "set", "port\(host)"] + setting)
+    }
+
+    // MARK: Making and removing
+
+    /// The switch is number 0.
+    private func namespace(_ host: Int) -> String { "\(name)-\(host)" }
+
+    private func etc(of host: Int) -> FilePath { FilePath("/etc/netns").appending(namespace(host)) }
+
+    private func make() async throws {
+        try await Self.ip("netns", "add", namespace(0))
+        try await Self.ip("-n", namespace(0), "link", "add", "bridge", "type", "bridge", "forward_delay", "0")
+        try await Self.ip("-n", namespace(0), "link", "set", "bridge", "up")
+        for host in hosts {
+            let namespace = namespace(host)
+            try FileManager.default.createDirectory(
+                atPath: etc(of: host).string, withIntermediateDirectories: true)
+            try setNames([], on: host)
+            try await Self.ip("netns", "add", namespace)
+            try await Self.ip(
+                "link", "add", "eth0", "netns", namespace, "address", Self.hardware(host), "type", "veth", "peer",
+                "name",
+                "port\(host)", "netns", self.namespace(0))
+            try await Self.ip("-n", namespace, "address", "add", "\(address(host))/24", "dev", "eth0")
+            try await Self.ip("-n", namespace, "link", "set", "lo", "up")
+            try await setLink(of: host, isUp: true)
+            try await Self.ip("-n", self.namespace(0), "link", "set", "port\(host)", "up")
+            try await setSwitch(for: host, isOn: true)
+            // As if there were routers between them: that nobody answers must not be noticed by asking for addresses.
+            for other in hosts where other != host {
+                try await Self.ip(
+                    "-n", namespace, "neighbour", "replace", address(other), "lladdr", Self.hardware(other), "dev",
+                    "eth0", "nud", "permanent")
+            }
+        }
+    }
+
+    private func remove() async { for host in 0...hosts.upperBound { await Self.remove(namespace(host)) } }
+
+    private static func remove(_ namespace: String) async {
+        // The programs in it may have been killed a moment ago; interfaces go with it.
+        _ = try? await ip("netns", "delete", namespace)
+        try? FileManager.default.removeItem(atPath: "/etc/netns/\(namespace)")
+    }
+
+    /// Removes what tests left whose process is gone.
+    private static func removeStale() async {
+        let left = ["/run/netns", "/etc/netns"].reduce(into: Set<String>()) { left, directory in
+            left.formUnion((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
+        }
+        for namespace in left where namespace.hasPrefix(prefix) {
+            guard let process = namespace.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
+                kill(process, 0) != 0, errno == ESRCH
+            else { continue }
+            await remove(namespace)
+        }
+    }
+
+    private static func hardware(_ host: Int) -> String { "02:00:00:00:00:0\(host)" }
+
+    private static func ip(_ arguments: String...) async throws { try await ip(arguments) }
+
+    private static func ip(_ arguments: [String]) async throws { _ = try await Tool.output(of: ip, arguments) }
+}
