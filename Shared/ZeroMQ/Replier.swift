@@ -11,6 +11,8 @@ public actor Replier {
         let envelope: [[UInt8]]
         /// What was asked.
         public let frames: [[UInt8]]
+        /// Whose key the asker has shown, as the authenticator let it in; nil where no key was asked for.
+        public let user: String?
     }
 
     private let thread: SocketThread
@@ -37,14 +39,21 @@ public actor Replier {
     /// - Throws: `CancellationError`, and `ZeroMQError` where the socket fails.
     public func next() async throws -> Request {
         var batch = MessageBatch()
-        while try !socket.receive(into: &batch) {
+        var user: String?
+        while try !socket.receive(into: &batch, inspecting: { user = Self.user(of: &$0) }) {
             _ = try await thread.wait(socket: socket.handle)
         }
         let message = batch[0]
         // Identity, what a correlating REQ adds, an empty frame, then the request. A DEALER that sends no empty frame
         // is answered without one.
         let end = message.dropFirst().firstIndex(of: []).map { $0 + 1 } ?? 1
-        return Request(envelope: Array(message[..<end]), frames: Array(message[end...]))
+        return Request(envelope: Array(message[..<end]), frames: Array(message[end...]), user: user)
+    }
+
+    /// What the authenticator called the peer (zmq_msg_gets(3)); what was sent within the process has no such name.
+    private static func user(of frame: inout zmq_msg_t) -> String? {
+        guard let name = zmq_msg_gets(&frame, "User-Id"), name.pointee != 0 else { return nil }
+        return String(cString: name)
     }
 
     /// Answers a request. For an asker that has gone, or does not read, the reply is dropped.

@@ -28,10 +28,13 @@ struct Socket: ~Copyable {
     let handle: UnsafeMutableRawPointer
     /// Held so that the context can't end before its sockets.
     private let context: Context
+    /// Held so that a server's authenticator stays as long as the server.
+    private let security: SocketSecurity
 
-    private init(handle: UnsafeMutableRawPointer, context: Context) {
+    private init(handle: UnsafeMutableRawPointer, context: Context, security: SocketSecurity) {
         self.handle = handle
         self.context = context
+        self.security = security
     }
 
     deinit { zmq_close(handle) }
@@ -43,12 +46,12 @@ struct Socket: ~Copyable {
         guard let handle = zmq_socket(context.handle, kind.rawValue) else {
             throw .last(during: "zmq_socket \(kind.name)")
         }
-        let socket = Socket(handle: handle, context: context)
+        let socket = Socket(handle: handle, context: context, security: options.security)
         try socket.set(ZMQ_LINGER, options.linger.inMilliseconds)
         try socket.set(ZMQ_SNDHWM, Int32(clamping: max(1, options.sendHighWaterMark)))
         try socket.set(ZMQ_RCVHWM, Int32(clamping: max(1, options.receiveHighWaterMark)))
         try socket.set(ZMQ_HANDSHAKE_IVL, options.handshakeLimit.inMilliseconds)
-        try socket.set(ZMQ_MAXMSGSIZE, Int64(options.maximumFrameSize))
+        try socket.set(ZMQ_MAXMSGSIZE, Int64(max(options.maximumFrameSize, options.security.longestCommand)))
         try socket.set(ZMQ_RECONNECT_IVL, options.reconnectInterval.inMilliseconds)
         try socket.set(ZMQ_RECONNECT_IVL_MAX, (options.reconnectInterval * 10).inMilliseconds)
         try socket.set(ZMQ_CONNECT_TIMEOUT, options.connectLimit.inMilliseconds)
@@ -61,6 +64,7 @@ struct Socket: ~Copyable {
             try socket.set(ZMQ_HEARTBEAT_IVL, (options.heartbeat / 4).inMilliseconds)
             try socket.set(ZMQ_HEARTBEAT_TIMEOUT, options.heartbeat.inMilliseconds)
         }
+        try socket.protect()
         if kind == .request {
             // A request that timed out leaves the socket usable, and its late reply is not taken for the next one's.
             try socket.set(ZMQ_REQ_RELAXED, Int32(1))
@@ -71,6 +75,27 @@ struct Socket: ~Copyable {
             try socket.set(ZMQ_ROUTER_HANDOVER, Int32(1))
         }
         return socket
+    }
+
+    private func protect() throws(ZeroMQError) {
+        switch security.mechanism {
+        case .plain: break
+        case .server(let keys, _):
+            try set(ZMQ_CURVE_SERVER, Int32(1))
+            try set(ZMQ_CURVE_SECRETKEY, key: keys.secretKey)
+            try set(ZMQ_ZAP_DOMAIN, prefix: Authenticator.domain)
+        case .client(let keys, let server):
+            try set(ZMQ_CURVE_SERVERKEY, key: server)
+            try set(ZMQ_CURVE_PUBLICKEY, key: keys.publicKey)
+            try set(ZMQ_CURVE_SECRETKEY, key: keys.secretKey)
+        }
+    }
+
+    /// The key is not in the error.
+    private func set(_ option: Int32, key: CurveKey) throws(ZeroMQError) {
+        if zmq_setsockopt(handle, option, key.text, key.text.utf8.count) != 0 {
+            throw .last(during: "zmq_setsockopt \(option)")
+        }
     }
 
     func set<Value: BitwiseCopyable>(_ option: Int32, _ value: Value) throws(ZeroMQError) {
@@ -142,10 +167,14 @@ struct Socket: ~Copyable {
     }
 
     /// Takes the next whole message, if there is one now, and appends it to a batch.
-    /// - Parameter topic: what the topics of messages begin with whose origins are told; empty for none.
+    /// - Parameters:
+    ///   - topic: what the topics of messages begin with whose origins are told; empty for none.
+    ///   - inspect: shown the last frame, from which properties of its connection can be read.
     /// - Returns: false where there is none.
+    @inline(__always)
     func receive(
-        into batch: inout MessageBatch, tellingOriginsOf topic: [UInt8] = []
+        into batch: inout MessageBatch, tellingOriginsOf topic: [UInt8] = [],
+        inspecting inspect: (inout zmq_msg_t) -> Void = { _ in }
     ) throws(ZeroMQError) -> Bool {
         // zmq_msg_t must not be copied after it was initialised, so it stays this local variable.
         var part = zmq_msg_t()
@@ -167,6 +196,7 @@ struct Socket: ~Copyable {
             isFirst = false
             batch.appendFrame(frame)
         } while zmq_msg_more(&part) != 0
+        inspect(&part)
         batch.endMessage()
         return true
     }

@@ -22,6 +22,9 @@ public struct SocketOptions: Hashable, Sendable {
     /// (ZMQ_HEARTBEAT_IVL, ZMQ_HEARTBEAT_TIMEOUT). Zero: for as long as the kernel holds the connection.
     public var heartbeat: Duration = .zero
 
+    /// How connections are protected.
+    public var security = SocketSecurity.plain
+
     /// The defaults.
     public init() {}
 

@@ -1,0 +1,82 @@
+import CZeroMQ
+
+/// Decides which peers the CURVE servers of a context serve: the ZAP 1.0 handler of RFC 27.
+///
+/// libzmq asks it in the middle of each handshake, and serves everybody where there is no handler. So a socket can
+/// become a server only with an authenticator, and keeps it for as long as it is open.
+public final class Authenticator: Sendable, Hashable {
+    /// What the servers' sockets call themselves to the handler (ZMQ_ZAP_DOMAIN).
+    static let domain = "holdfast"
+
+    private let handler: Handler
+    private let answering: Task<Void, Never>
+
+    /// Begins to answer. A context has one.
+    /// - Parameters:
+    ///   - thread: where the decisions are made. Better not one that data waits for: a decision may look at the disk.
+    ///   - decide: whether a peer is served. libzmq holds its handshake until this returns.
+    public init(
+        context: Context, thread: SocketThread, decide: @escaping @Sendable (AuthenticationRequest) -> Bool
+    ) throws(ZeroMQError) {
+        let handler = try Handler(context: context, thread: thread, decide: decide)
+        self.handler = handler
+        // Ends with the last socket that needs it.
+        answering = Task { await handler.run() }
+    }
+
+    deinit { answering.cancel() }
+
+    /// One authenticator is equal to itself alone.
+    public static func == (one: Authenticator, other: Authenticator) -> Bool { one === other }
+
+    /// Hashes which one it is.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    /// Owns the socket, also where answering has ended: as long as it is bound, a handshake without an answer fails.
+    private actor Handler {
+        private let thread: SocketThread
+        private let socket: Socket
+        private let decide: @Sendable (AuthenticationRequest) -> Bool
+
+        nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+        init(
+            context: Context, thread: SocketThread, decide: @escaping @Sendable (AuthenticationRequest) -> Bool
+        ) throws(ZeroMQError) {
+            self.thread = thread
+            self.decide = decide
+            // One request per handshake waits here, so the connections that a server allows bound the queue.
+            socket = try Socket.open(.router, in: context, options: SocketOptions())
+            _ = try socket.bind(to: "inproc://zeromq.zap.01")
+        }
+
+        func run() async {
+            var batch = MessageBatch()
+            while !Task.isCancelled {
+                batch.removeAll()
+                guard let isThere = try? socket.receive(into: &batch) else { return }
+                if isThere {
+                    _ = try? socket.send(answer(to: batch[0]))
+                } else {
+                    guard (try? await thread.wait(socket: socket.handle)) != nil else { return }
+                }
+            }
+        }
+
+        /// The reply: envelope, version, request id, status code and text, user id, metadata.
+        private func answer(to message: [[UInt8]]) -> [[UInt8]] {
+            // What leads back to the asker ends with an empty frame.
+            let start = message.dropFirst().firstIndex(of: []).map { $0 + 1 } ?? 1
+            let frames = message[start...]
+            let head = message[..<start] + [AuthenticationRequest.version, frames.dropFirst().first ?? []]
+            guard let request = AuthenticationRequest(frames) else {
+                return head + ["500", "not a request of a CURVE server", "", ""].map { Array($0.utf8) }
+            }
+            guard decide(request) else {
+                // Temporary, since it can come onto the list: after a 400 a client of libzmq never tries again.
+                return head + ["300", "this key is not on the list", "", ""].map { Array($0.utf8) }
+            }
+            return head + ["200", "OK", request.client.text, ""].map { Array($0.utf8) }
+        }
+    }
+}
