@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run test test-sanitized build lint format bench crash-lab step-accuracy docs clean setup receivers
+.PHONY: run keys test test-sanitized build lint format bench crash-lab step-accuracy docs clean setup receivers
 
 SWIFT = swift
 SOURCES = Package.swift Services Shared Tests
@@ -14,6 +14,12 @@ run: setup
 	$(RELEASE) --product recorder
 	$(RELEASE) --product step-counter
 	@Scripts/run "$$($(SWIFT) build -c release --show-bin-path)"
+
+# Makes the keys that protect connections, as far as they are missing: see SECURITY.md. KEYS=./keys says where.
+KEYS = ./keys
+keys: setup
+	$(RELEASE) --product holdfast-keys
+	@"$$($(SWIFT) build -c release --show-bin-path)/holdfast-keys" make '$(KEYS)'
 
 # What computes comes first and the real programs last: each would keep the others from their processor.
 COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextInputTests

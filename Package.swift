@@ -33,6 +33,7 @@ let package = Package(
         .executable(name: "log-manager", targets: ["LogManager"]),
         .executable(name: "step-counter", targets: ["StepCounter"]),
         .executable(name: "archiver", targets: ["Archiver"]),
+        .executable(name: "holdfast-keys", targets: ["Keys"]),
         .executable(name: "crash-lab", targets: ["CrashLab"]),
         .executable(name: "step-accuracy", targets: ["StepAccuracy"]),
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
@@ -121,6 +122,9 @@ let package = Package(
                 argumentParser, lifecycle, logging, sha2, system,
             ],
             path: "Services/Archiver", swiftSettings: strict),
+        .executableTarget(
+            name: "Keys", dependencies: ["Messages", "ServiceKit", "ZeroMQ", argumentParser, system],
+            path: "Services/Keys", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
         .executableTarget(

@@ -36,9 +36,8 @@ package struct ArchiverSettings: Sendable {
     /// Reads the settings, and the certificates that they name.
     /// - Throws: `ServiceError` (bad configuration).
     package init(reading reader: ConfigurationReader) throws(ServiceError) {
-        let recorders = try reader.values("subscribe", as: Endpoint.self)
-        subscribe = recorders.isEmpty ? [Program.recorder.defaultPublish] : recorders
-        logManager = try reader.value("log-manager", default: Program.logManager.defaultReply)
+        subscribe = try reader.subscribe(to: .recorder)
+        logManager = try reader.reply(of: .logManager)
         choices = ArchiveChoices(
             leavingOut: try reader.values("leave-out", as: GeneratedFile.self),
             separateSections: try reader.values("separate-section", as: String.self),

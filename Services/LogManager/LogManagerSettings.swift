@@ -24,8 +24,7 @@ package struct LogManagerSettings: Sendable {
     /// Reads the settings.
     /// - Throws: `ServiceError` (bad configuration).
     package init(reading reader: ConfigurationReader) throws(ServiceError) {
-        let recorders = try reader.values("subscribe", as: Endpoint.self)
-        subscribe = recorders.isEmpty ? [Program.recorder.defaultPublish] : recorders
+        subscribe = try reader.subscribe(to: .recorder)
         thresholds = LogsSetThresholds(
             pendingUploadBytes: try reader.value("pending-threshold", as: ByteCount.self)?.bytes,
             totalBytes: try reader.value("total-threshold", as: ByteCount.self)?.bytes,

@@ -25,8 +25,8 @@ struct RecordClient {
     private let publisher: RequestClient
 
     /// Connects to both programs.
-    init(recorder: Endpoint, sensorPublisher: Endpoint) throws {
-        let peers = Peers(context: try Context(), thread: try SocketThread(name: "record"))
+    init(recorder: Endpoint, sensorPublisher: Endpoint, security: Security) throws {
+        let peers = Peers(context: try Context(), thread: try SocketThread(name: "record"), security: security)
         self.recorder = try peers.client(of: .recorder, at: recorder)
         publisher = try peers.client(of: .sensorPublisher, at: sensorPublisher)
     }

@@ -75,7 +75,8 @@ struct RecordCommand: AsyncParsableCommand {
             let reader = try ConfigurationReader(for: .recorder, flags: options.flags)
             let client = try RecordClient(
                 recorder: reader.value("reply", default: Program.recorder.defaultReply),
-                sensorPublisher: sensorPublisher ?? Program.sensorPublisher.defaultReply)
+                sensorPublisher: sensorPublisher ?? Program.sensorPublisher.defaultReply,
+                security: Security(askingWith: reader, as: .recorder))
             let seconds = { (span: TimeSpan) in Double(span.nanoseconds) / 1e9 }
             let request = RecordingStart(
                 session: session, task: task, step: step, streams: streams, format: format, root: root,

@@ -37,8 +37,7 @@ package struct RecorderSettings: Sendable {
     /// Reads the settings.
     /// - Throws: `ServiceError` (bad configuration).
     package init(reading reader: ConfigurationReader) throws(ServiceError) {
-        let publishers = try reader.values("subscribe", as: Endpoint.self)
-        subscribe = publishers.isEmpty ? [Program.sensorPublisher.defaultPublish] : publishers
+        subscribe = try reader.subscribe(to: .sensorPublisher)
         syncInterval = try reader.value("sync-interval", default: TimeSpan.milliseconds(100))
         guard syncInterval >= .milliseconds(10), syncInterval <= .milliseconds(200) else {
             throw ServiceError(
@@ -48,7 +47,7 @@ package struct RecorderSettings: Sendable {
         holdLimit = try reader.value("hold-limit", default: ByteCount(bytes: 64_000_000)).bytes
         minimumFree = try reader.value("minimum-free", default: ByteCount(bytes: 0)).bytes
         shard = try reader.value("shard", as: Shard.self)
-        logManager = try reader.value("log-manager", default: Program.logManager.defaultReply)
+        logManager = try reader.reply(of: .logManager)
         logManagerLimit = try reader.value("log-manager-limit", default: TimeSpan.milliseconds(300))
         receiveHighWaterMark = try reader.value("receive-high-water-mark", default: 1_000)
         guard receiveHighWaterMark > 0 else {

@@ -47,8 +47,7 @@ package struct StepCounterSettings: Sendable {
     /// Reads the settings.
     /// - Throws: `ServiceError` (bad configuration).
     package init(reading reader: ConfigurationReader) throws(ServiceError) {
-        let publishers = try reader.values("subscribe", as: Endpoint.self)
-        subscribe = publishers.isEmpty ? [Program.sensorPublisher.defaultPublish] : publishers
+        subscribe = try reader.subscribe(to: .sensorPublisher)
         let streams = try reader.values("stream", as: String.self)
         self.streams = streams.isEmpty ? ["accelerometer"] : streams
         if let name = self.streams.first(where: { StreamName("device/\($0)") == nil }) {

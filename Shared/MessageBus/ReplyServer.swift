@@ -1,3 +1,4 @@
+public import Messages
 public import ZeroMQ
 
 /// Serves a router over a REP endpoint: several requests at once, each within a time limit.
@@ -10,17 +11,22 @@ public final class ReplyServer: Sendable {
     private let replier: Replier
     private let router: RequestRouter
     private let timeLimit: Duration
+    private let role: @Sendable (_ user: String?) -> Role?
 
     /// Listens.
-    /// - Parameter timeLimit: a handler that takes longer is cancelled, and its asker told so.
+    /// - Parameters:
+    ///   - timeLimit: a handler that takes longer is cancelled, and its asker told so.
+    ///   - role: what a client may do, by its key in Z85; asked at each request. The key is nil where none was asked for.
     public init(
         listeningOn endpoint: String, router: RequestRouter, context: Context, thread: SocketThread,
-        timeLimit: Duration = .seconds(30), options: SocketOptions = SocketOptions()
+        timeLimit: Duration = .seconds(30), options: SocketOptions = SocketOptions(),
+        role: @escaping @Sendable (_ user: String?) -> Role? = { $0 == nil ? .delete : nil }
     ) async throws {
         replier = try Replier(context: context, thread: thread, options: options)
         self.endpoint = try await replier.bind(to: endpoint)
         self.router = router
         self.timeLimit = timeLimit
+        self.role = role
     }
 
     /// What happened to the socket's connections so far.
@@ -49,7 +55,7 @@ public final class ReplyServer: Sendable {
 
     private func answer(_ request: Replier.Request) async throws {
         let frames = await withTaskGroup(of: [[UInt8]]?.self) { group in
-            group.addTask { await self.router.answer(request.frames) }
+            group.addTask { await self.router.answer(request.frames, as: self.role(request.user)) }
             group.addTask {
                 try? await Task.sleep(for: self.timeLimit)
                 return Task.isCancelled ? nil : self.router.timedOut(request.frames, after: self.timeLimit)

@@ -7,7 +7,10 @@ public struct RequestRouter: Sendable {
     /// A request longer than this is refused unread. The longest that makes sense names some hundred streams.
     public static let maximumRequestSize = 1 << 20
 
-    private typealias Handler = @Sendable (_ id: RequestIdentifier, _ request: [UInt8]) async throws -> [[UInt8]]
+    private typealias Handler =
+        @Sendable (
+            _ id: RequestIdentifier, _ request: [UInt8], _ role: Role?
+        ) async throws -> [[UInt8]]
 
     private var handlers: [String: Handler] = [:]
 
@@ -28,20 +31,22 @@ public struct RequestRouter: Sendable {
     public mutating func onWithFrames<Params: Request>(
         _ type: Params.Type, _ handler: @escaping @Sendable (Params) async throws -> (Params.Reply, [[UInt8]])
     ) {
-        handlers[Params.method] = { id, request in
+        handlers[Params.method] = { id, request, role in
             let params: Params
             do {
                 params = try WireCoding.decode(RequestEnvelope<Params>.self, from: request).params
             } catch let error as DecodingError {
                 throw RequestError.invalidParams("\(Params.method): \(error.sentence)")
             }
+            guard let role, role >= params.neededRole else { throw Self.notAllowed(params, as: role) }
             let (reply, frames) = try await handler(params)
             return [try WireCoding.encode(ReplyEnvelope(id: id, result: reply))] + frames
         }
     }
 
     /// The reply to a request's frames.
-    public func answer(_ frames: [[UInt8]]) async -> [[UInt8]] {
+    /// - Parameter role: what the asker may do; nil for nothing.
+    public func answer(_ frames: [[UInt8]], as role: Role? = .delete) async -> [[UInt8]] {
         var id = RequestIdentifier.null
         do {
             let request = try Self.single(frames)
@@ -54,7 +59,7 @@ public struct RequestRouter: Sendable {
                 throw RequestError.unknownMethod(
                     "there is no method '\(header.method.prefix(100))'; there are \(methods.joined(separator: ", "))")
             }
-            return try await handler(id, request)
+            return try await handler(id, request, role)
         } catch {
             return [Self.refusal(id: id, error)]
         }
@@ -64,6 +69,12 @@ public struct RequestRouter: Sendable {
     func timedOut(_ frames: [[UInt8]], after limit: Duration) -> [[UInt8]] {
         let header = try? Self.header(of: Self.single(frames))
         return [Self.refusal(id: header?.id ?? .null, RequestError(.timedOut, "there was no answer within \(limit)"))]
+    }
+
+    private static func notAllowed<Params: Request>(_ request: Params, as role: Role?) -> RequestError {
+        let needed = request.neededRole.rawValue
+        let has = role.map { "this key has \($0.rawValue)" } ?? "this key is not on the list any more"
+        return RequestError(.notAllowed, "\(Params.method) needs the role \(needed) here, and \(has)")
     }
 
     private static func single(_ frames: [[UInt8]]) throws(RequestError) -> [UInt8] {

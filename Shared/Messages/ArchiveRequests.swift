@@ -5,6 +5,8 @@
 public struct ArchiveCreate: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "archive.create"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// Where it stands.
     public typealias Reply = ArchiveStatus
 
@@ -19,6 +21,8 @@ public struct ArchiveCreate: Request, Hashable {
 public struct ArchiveStatusRequest: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "archive.status"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
     /// Where it stands.
     public typealias Reply = ArchiveStatus
 
@@ -33,6 +37,8 @@ public struct ArchiveStatusRequest: Request, Hashable {
 public struct ArchiveRetry: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "archive.retry"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// Where it stands.
     public typealias Reply = ArchiveStatus
 
@@ -47,6 +53,8 @@ public struct ArchiveRetry: Request, Hashable {
 public struct ArchiveList: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "archive.list"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
     /// How many sessions an answer has at most.
     public static let maximumLimit = 1_000
 

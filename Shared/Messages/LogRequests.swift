@@ -2,6 +2,8 @@
 public struct LogsAdd: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.add"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// A second one is refused.
     public static let isRepeatable = false
     /// What is known of the log then.
@@ -33,6 +35,8 @@ public struct LogsAdd: Request, Hashable {
 public struct LogsRemove: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.remove"
+    /// Deletes files where it says so.
+    public var neededRole: Role { deleteFiles == true ? .delete : .command }
     /// A second one is refused.
     public static let isRepeatable = false
 
@@ -66,6 +70,8 @@ public struct LogsRemove: Request, Hashable {
 public struct LogsNames: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.names"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
 
     /// The names.
     public struct Reply: Codable, Hashable, Sendable {
@@ -84,6 +90,8 @@ public struct LogsNames: Request, Hashable {
 public struct LogsGet: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.get"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
     /// What is known of it.
     public typealias Reply = LogConfiguration
 
@@ -112,6 +120,8 @@ public struct LogFileList: Codable, Hashable, Sendable {
 public struct LogsList: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.list"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
     /// How many files an answer has at most.
     public static let maximumLimit = 50_000
     /// The files.
@@ -136,6 +146,8 @@ public struct LogsList: Request, Hashable {
 public struct LogsNeedingUpload: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.needingUpload"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
     /// The files.
     public typealias Reply = LogFileList
 
@@ -186,6 +198,8 @@ public struct LogFileOutcome: Codable, Hashable, Sendable {
 public struct LogsMarkUploaded: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.markUploaded"
+    /// What is marked may be removed.
+    public var neededRole: Role { .delete }
     /// What became of each.
     public typealias Reply = LogFileOutcome
 
@@ -205,6 +219,8 @@ public struct LogsMarkUploaded: Request, Hashable {
 public struct LogsUnmarkUploaded: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.unmarkUploaded"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// What became of each.
     public typealias Reply = LogFileOutcome
 
@@ -219,6 +235,8 @@ public struct LogsUnmarkUploaded: Request, Hashable {
 public struct LogsRemoveUploaded: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.removeUploaded"
+    /// Who may ask.
+    public var neededRole: Role { .delete }
     /// A second one would refuse what the first removed.
     public static let isRepeatable = false
     /// What became of each.
@@ -236,6 +254,8 @@ public struct LogsRemoveUploaded: Request, Hashable {
 public struct LogsRemoveOldAndUploaded: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.removeOldAndUploaded"
+    /// Who may ask.
+    public var neededRole: Role { .delete }
     /// The reply says what this one removed.
     public static let isRepeatable = false
 
@@ -281,6 +301,8 @@ public struct LogThresholds: Codable, Hashable, Sendable {
 public struct LogsThresholds: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.thresholds"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
     /// The thresholds.
     public typealias Reply = LogThresholds
 
@@ -292,6 +314,8 @@ public struct LogsThresholds: Request, Hashable {
 public struct LogsSetThresholds: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.setThresholds"
+    /// Thresholds decide what is removed where `--when-full` says so.
+    public var neededRole: Role { .delete }
     /// The thresholds then.
     public typealias Reply = LogThresholds
 
@@ -314,6 +338,8 @@ public struct LogsSetThresholds: Request, Hashable {
 public struct LogsUsage: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.usage"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
 
     /// How much there is.
     public struct Reply: Codable, Hashable, Sendable {

@@ -2,6 +2,8 @@
 public struct RecordingStart: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "recording.start"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// A second one is refused.
     public static let isRepeatable = false
 
@@ -161,6 +163,8 @@ public struct RecordingMoveTo: Request, Hashable {
     public typealias Reply = RecordingState
     /// The method's name on the wire.
     public static let method = "recording.moveTo"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// A second one would leave a second marker.
     public static let isRepeatable = false
 
@@ -182,6 +186,8 @@ public struct RecordingPause: Request, Hashable {
     public typealias Reply = RecordingState
     /// The method's name on the wire.
     public static let method = "recording.pause"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// The session.
     public var session: String
 
@@ -195,6 +201,8 @@ public struct RecordingResume: Request, Hashable {
     public typealias Reply = RecordingState
     /// The method's name on the wire.
     public static let method = "recording.resume"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// The session.
     public var session: String
 
@@ -208,6 +216,8 @@ public struct RecordingCancel: Request, Hashable {
     public typealias Reply = RecordingState
     /// The method's name on the wire.
     public static let method = "recording.cancel"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// A second one is refused.
     public static let isRepeatable = false
     /// The session.
@@ -223,6 +233,8 @@ public struct RecordingStatus: Request, Hashable {
     public typealias Reply = RecordingState
     /// The method's name on the wire.
     public static let method = "recording.status"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
     /// The session.
     public var session: String
 
@@ -236,6 +248,8 @@ public struct RecordingStop: Request, Hashable {
     public typealias Reply = RecordingResult
     /// The method's name on the wire.
     public static let method = "recording.stop"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// The session.
     public var session: String
     /// What was answered in it, to be archived with it: see `TaskResults`. Kept as it is.
@@ -254,6 +268,8 @@ public struct RecordingResultRequest: Request, Hashable {
     public typealias Reply = RecordingResult
     /// The method's name on the wire.
     public static let method = "recording.result"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
     /// The session.
     public var session: String
 
@@ -265,6 +281,8 @@ public struct RecordingResultRequest: Request, Hashable {
 public struct RecordingList: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "recording.list"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
 
     /// The recordings, oldest first.
     public struct Reply: Codable, Hashable, Sendable {

@@ -8,6 +8,8 @@ public protocol Request: Codable, Sendable {
     static var method: String { get }
     /// Whether asking twice does no more than asking once, so that an asker may ask again where an answer is missing.
     static var isRepeatable: Bool { get }
+    /// The least role that may ask this, with these params.
+    var neededRole: Role { get }
 }
 
 extension Request {

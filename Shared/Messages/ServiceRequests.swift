@@ -2,6 +2,8 @@
 public struct ServiceHealth: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "service.health"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
 
     /// How a program is.
     public struct Reply: Codable, Hashable, Sendable {
@@ -49,6 +51,8 @@ public struct ServiceHealth: Request, Hashable {
 public struct ServiceClock: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "service.clock"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
 
     /// What a program's clocks say.
     public struct Reply: Codable, Hashable, Sendable {
@@ -67,6 +71,8 @@ public struct ServiceClock: Request, Hashable {
 public struct ServiceDescribe: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "service.describe"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
 
     /// What a program is.
     public struct Reply: Codable, Hashable, Sendable {

@@ -2,6 +2,8 @@
 public struct StepsIsAvailable: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "steps.isAvailable"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
 
     /// Whether they can.
     public struct Reply: Codable, Hashable, Sendable {
@@ -27,6 +29,8 @@ public struct StepsIsAvailable: Request, Hashable {
 public struct StepsStartUpdates: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "steps.startUpdates"
+    /// There is room for so many alone.
+    public var neededRole: Role { .command }
     /// A second one is another subscription.
     public static let isRepeatable = false
     /// How many subscriptions there may be at once; one more is refused as `tooMany`.
@@ -68,6 +72,8 @@ public struct StepsStartUpdates: Request, Hashable {
 public struct StepsStopUpdates: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "steps.stopUpdates"
+    /// Who may ask.
+    public var neededRole: Role { .command }
 
     /// A subscription that ended.
     public struct Reply: Codable, Hashable, Sendable {
@@ -92,6 +98,8 @@ public struct StepsStopUpdates: Request, Hashable {
 public struct StepsQuery: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "steps.query"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
     /// How many bins an answer has at most: a week has 10,080 minutes.
     public static let maximumBins = 20_000
 

@@ -5,6 +5,8 @@
 public struct StreamsList: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "streams.list"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
 
     /// The publisher's streams, sorted by name.
     public struct Reply: Codable, Hashable, Sendable {
@@ -26,6 +28,8 @@ public struct StreamsStart: Request, Hashable {
 
     /// The method's name on the wire.
     public static let method = "streams.start"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// A second one is refused.
     public static let isRepeatable = false
 
@@ -43,6 +47,8 @@ public struct StreamsStop: Request, Hashable {
 
     /// The method's name on the wire.
     public static let method = "streams.stop"
+    /// Who may ask.
+    public var neededRole: Role { .command }
     /// A second one is refused.
     public static let isRepeatable = false
 
@@ -60,6 +66,8 @@ public struct StreamsStop: Request, Hashable {
 public struct SamplesReplay: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "samples.replay"
+    /// Who may ask.
+    public var neededRole: Role { .listen }
 
     /// Which samples the reply's frames hold, and which could be had.
     public struct Reply: Codable, Hashable, Sendable {

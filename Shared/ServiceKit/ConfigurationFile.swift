@@ -38,7 +38,7 @@ struct ConfigurationFile {
     init(path: FilePath) throws(ServiceError) {
         let bytes: [UInt8]
         do {
-            bytes = try Self.read(path)
+            bytes = try SmallFile(path, limit: Self.maximumSize).bytes
         } catch {
             throw ServiceError(.badConfiguration, "the configuration file \(path) can't be read: \(error)")
         }
@@ -73,26 +73,6 @@ struct ConfigurationFile {
             values[AbsoluteConfigKey([key])] = ConfigValue(content, isSecret: false)
         }
         return values
-    }
-
-    private static func read(_ path: FilePath) throws(Errno) -> [UInt8] {
-        do {
-            let file = try FileDescriptor.open(path, .readOnly, options: .closeOnExec)
-            return try file.closeAfter {
-                var bytes: [UInt8] = []
-                var count = 1
-                while count > 0, bytes.count <= maximumSize {
-                    let chunk = try [UInt8](unsafeUninitializedCapacity: 1 << 14) { buffer, initialized in
-                        initialized = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
-                    }
-                    count = chunk.count
-                    bytes += chunk
-                }
-                return bytes
-            }
-        } catch {
-            throw error as? Errno ?? .ioError
-        }
     }
 
     private static func firstMistake(in json: [UInt8]) -> String? {

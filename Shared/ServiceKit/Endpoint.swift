@@ -37,18 +37,25 @@ package struct Endpoint: Hashable, Sendable {
         }
     }
 
-    /// Refuses an endpoint that other machines can reach, unless the user said that this is wanted.
-    ///
-    /// Nothing that is sent over tcp is encrypted or authenticated yet, so whoever reaches the port can listen and
-    /// give orders.
+    /// Refuses to listen where other machines can reach it: without keys, whoever does can read along and give orders.
     /// - Throws: `ServiceError` with what to do.
-    package func requireLocal(insecure: Bool, for key: String) throws(ServiceError) {
-        guard !isLocal, !insecure else { return }
+    package func requireLocal(listeningFor key: String) throws(ServiceError) {
+        guard !isLocal else { return }
         let local = Endpoint(transport: .tcp, host: "127.0.0.1", port: port)
         throw ServiceError(
             .badConfiguration,
-            "\(key) \(self) can be reached from other machines, and nothing protects it: listen on \(local), "
-                + "or say --insecure where the network is private")
+            "\(key) \(self) can be reached from other machines, and nothing protects it: give --keys DIR (see "
+                + "holdfast-keys), listen on \(local), or say --insecure where the network is private")
+    }
+
+    /// Refuses to connect to another machine: without keys, whoever is between can read along, or be the other side.
+    /// - Throws: `ServiceError` with what to do.
+    package func requireLocal(connectingTo program: Program) throws(ServiceError) {
+        guard !isLocal else { return }
+        throw ServiceError(
+            .badConfiguration,
+            "\(program) at \(self) is on another machine, and nothing protects the way there: give --keys DIR (see "
+                + "holdfast-keys), or say --insecure where the network is private")
     }
 
     /// Where somebody on this machine reaches a socket that listens here: `tcp://*:5561` is `tcp://127.0.0.1:5561`.

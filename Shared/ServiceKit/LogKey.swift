@@ -16,6 +16,12 @@ package enum LogKey {
     package static let peer = "bus.peer"
     /// A host's name.
     package static let name = "bus.name"
+    /// The address that a client came from.
+    package static let client = "client.address"
+    /// A client's public key.
+    package static let clientKey = "client.key"
+    /// How many events of the same sort were not logged since the last that was.
+    package static let unmentioned = "unmentioned"
     /// A signal's number.
     package static let signal = "signal"
 }

@@ -6,11 +6,13 @@ package import ZeroMQ
 package struct Peers: Sendable {
     private let context: Context
     private let thread: SocketThread
+    private let security: Security
 
     /// Reaches others over sockets of this context, used on this thread.
-    package init(context: Context, thread: SocketThread) {
+    package init(context: Context, thread: SocketThread, security: Security) {
         self.context = context
         self.thread = thread
+        self.security = security
     }
 
     /// Opens a socket that will listen to programs: `ServiceHost.listener` connects it.
@@ -20,6 +22,8 @@ package struct Peers: Sendable {
     func subscriber(
         to topics: [String], of program: Program, options: SocketOptions
     ) async throws -> Subscriber {
+        var options = options
+        options.security = try security.connecting(to: program, at: endpoints)
         let subscriber = try Subscriber(context: context, thread: thread, options: options)
         for topic in topics { try await subscriber.subscribe(to: topic) }
         return subscriber
@@ -29,13 +33,25 @@ package struct Peers: Sendable {
     package func client(
         of program: Program, at endpoint: Endpoint, options: SocketOptions = SocketOptions()
     ) throws -> RequestClient {
-        try RequestClient(context: context, thread: thread, endpoint: endpoint.description, options: options)
+        var options = options
+        options.security = try security.connecting(to: program, at: [endpoint])
+        return try RequestClient(context: context, thread: thread, endpoint: endpoint.description, options: options)
     }
 
     /// How publishers are asked, at the endpoints that descriptions of streams name.
     package var publishers: Publishers {
         Publishers { (endpoint) throws(ZeroMQError) in
-            try RequestClient(context: context, thread: thread, endpoint: endpoint)
+            // It came over the network: what makes no sense, or may not be connected to, is as good as away.
+            guard let place = try? Endpoint(typed: endpoint) else {
+                throw ZeroMQError(.invalidArgument, during: "connecting to \(endpoint)")
+            }
+            var options = SocketOptions()
+            do throws(ServiceError) {
+                options.security = try security.connecting(to: .sensorPublisher, at: [place])
+            } catch {
+                throw ZeroMQError(.notAllowed, during: error.message)
+            }
+            return try RequestClient(context: context, thread: thread, endpoint: endpoint, options: options)
         }
     }
 }

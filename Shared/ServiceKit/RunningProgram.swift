@@ -21,7 +21,9 @@ package struct RunningProgram {
         // Nothing is owed to a program that did not answer.
         socketOptions.linger = .zero
         self.program = program
-        let peers = Peers(context: try Context(), thread: try SocketThread(name: "client"))
+        let peers = Peers(
+            context: try Context(), thread: try SocketThread(name: "client"),
+            security: try Security(askingWith: reader, as: program))
         client = try peers.client(of: program, at: endpoint, options: socketOptions)
     }
 

@@ -9,7 +9,9 @@ package import SystemPackage
 /// | `data` | the directory that everything on disk lies under | path | `./data` |
 /// | `publish` | where the program publishes events | endpoint | `Program.defaultPublish` |
 /// | `reply` | where the program answers requests | endpoint | `Program.defaultReply` |
-/// | `insecure` | whether both may be where other machines reach them, without protection | true or false | false |
+/// | `keys` | the directory of keys that protect connections: see `KeyDirectory` | path | none: nothing is protected |
+/// | `key` | whose key the program's subcommands show | name of a key | the program's own |
+/// | `insecure` | whether other machines may be spoken with also without keys | true or false | false |
 /// | `log-level` | the least level that is logged | level of swift-log | `info` |
 ///
 /// Relative paths count from the directory that the program was started in.
@@ -22,20 +24,24 @@ package struct ServiceConfiguration: Sendable {
     package let publish: Endpoint
     /// Where the program answers requests, as asked: the port may still be open.
     package let reply: Endpoint
+    /// How connections are protected.
+    package let security: Security
     /// The least level that is logged.
     package let logLevel: Logger.Level
 
     /// Reads the settings.
     /// - Throws: `ServiceError` (bad configuration) for a value that can't be read, and for an endpoint that other
-    ///   machines can reach without `insecure`.
+    ///   machines can reach without `keys` or `insecure`.
     package init(for program: Program, reading reader: ConfigurationReader) throws(ServiceError) {
         self.program = program
         dataDirectory = try reader.value("data", default: "./data")
         publish = try reader.value("publish", default: program.defaultPublish)
         reply = try reader.value("reply", default: program.defaultReply)
         logLevel = try reader.value("log-level", default: .info)
-        let insecure = try reader.value("insecure", default: false)
-        try publish.requireLocal(insecure: insecure, for: "publish")
-        try reply.requireLocal(insecure: insecure, for: "reply")
+        // A subcommand's, which may be in the same file.
+        _ = try reader.value("key", as: String.self)
+        security = try Security(of: program, reading: reader)
+        try security.require(publish, listeningFor: "publish")
+        try security.require(reply, listeningFor: "reply")
     }
 }

@@ -1,5 +1,6 @@
 package import Logging
 package import MessageBus
+import Messages
 package import ZeroMQ
 
 /// What a service is built on: its settings, its sockets' thread, its publisher, its log and its health.
@@ -20,13 +21,17 @@ package struct ServiceHost: Sendable {
     package let publisher: EventPublisher
     /// Where `publisher` listens, with its real port.
     package let publishEndpoint: String
+    /// Who may speak with the program's own sockets; nil where there are no keys.
+    package let gate: ClientGate?
+    /// How the program's own sockets are protected.
+    package let listening: SocketSecurity
 
     /// How the program reaches others.
-    package var peers: Peers { Peers(context: context, thread: thread) }
+    package var peers: Peers { Peers(context: context, thread: thread, security: configuration.security) }
 
     /// Starts the thread and listens for subscribers.
     /// - Parameter publishing: what bounds the PUB socket.
-    /// - Throws: `ZeroMQError` where the endpoint can't be listened on.
+    /// - Throws: `ZeroMQError` where the endpoint can't be listened on, `ServiceError` where keys can't be on the list.
     package init(
         configuration: ServiceConfiguration, logger: Logger, health: Health = Health(),
         publishing: SocketOptions = .publishing
@@ -36,7 +41,30 @@ package struct ServiceHost: Sendable {
         self.health = health
         context = try Context()
         thread = try SocketThread(name: "bus")
+        let protection = try configuration.security.listening(in: context) { key, directory in
+            try ClientGate(own: key, directory: directory, logger: logger, health: health)
+        }
+        gate = protection?.gate
+        listening = protection?.security ?? .plain
+        var publishing = publishing
+        publishing.security = listening
         (publisher, publishEndpoint) = try EventPublisher.listening(
             on: configuration.publish.description, context: context, thread: thread, options: publishing)
+    }
+
+    /// Listens for requests, and answers each as far as the asker's role allows.
+    package func replyServer(answering router: RequestRouter) async throws -> ReplyServer {
+        var options = SocketOptions()
+        options.security = listening
+        let isInProcess = configuration.reply.transport == .inproc
+        return try await ReplyServer(
+            listeningOn: configuration.reply.description, router: router, context: context, thread: thread,
+            options: options
+        ) { [gate] user in
+            guard let gate else { return .delete }
+            // Nobody comes in without a key but from within the process.
+            guard let user else { return isInProcess ? .delete : nil }
+            return gate.role(of: user)
+        }
     }
 }

@@ -27,7 +27,14 @@ package struct ServiceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Answer requests here.", valueName: "endpoint"))
     package var reply: Endpoint?
 
-    @Flag(help: "Listen on an endpoint that other machines can reach, without protection.")
+    @Option(
+        help: ArgumentHelp("Protect connections with the keys in this directory; see holdfast-keys.", valueName: "dir"))
+    package var keys: String?
+
+    @Option(help: ArgumentHelp("In a subcommand, show this key (default: the program's own).", valueName: "name"))
+    package var key: String?
+
+    @Flag(help: "Speak with other machines also without keys.")
     package var insecure = false
 
     @Option(
@@ -49,6 +56,8 @@ package struct ServiceOptions: ParsableArguments {
         flags.set("data", data)
         flags.set("publish", publish)
         flags.set("reply", reply)
+        flags.set("keys", keys)
+        flags.set("key", key)
         flags.set("insecure", if: insecure)
         flags.set("log-level", logLevel)
         return flags

@@ -39,6 +39,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
             let settings = try Command.settings(reading: reader)
             try reader.finish()
             if checkOnly {
+                try configuration.security.check()
                 try await Command.check(settings, configuration)
                 StandardStream.output.print("\(Command.program): configuration and files are good\n")
                 return .done
@@ -67,8 +68,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
         let bound = Bound(publish: host.publishEndpoint, reply: configuration.reply.description)
         var router = running.router
         router.onServiceRequests(of: Command.program, health: host.health) { bound.endpoints }
-        let server = try await ReplyServer(
-            listeningOn: configuration.reply.description, router: router, context: host.context, thread: host.thread)
+        let server = try await host.replyServer(answering: router)
         bound.listening(at: server.endpoint)
         let endpoints = bound.endpoints
 

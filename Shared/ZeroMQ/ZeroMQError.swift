@@ -25,6 +25,8 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let timedOut = Code(rawValue: ETIMEDOUT)
         /// The peer of a routed message is not connected.
         public static let hostUnreachable = Code(rawValue: EHOSTUNREACH)
+        /// The other side may not be spoken with.
+        public static let notAllowed = Code(rawValue: EACCES)
         /// A signal interrupted the call.
         public static let interrupted = Code(rawValue: EINTR)
     }

@@ -1,0 +1,69 @@
+import ArgumentParser
+import Messages
+import ServiceKit
+import SystemPackage
+import ZeroMQ
+
+/// The `add` subcommand: puts somebody on the list.
+struct AddCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Put a client on the list.",
+        discussion: """
+            Makes NAME.key_secret, which the client gets, and NAME.key, which stays. A client that made its key itself \
+            says its public half with --public-key, so that the secret one never leaves it.
+            """)
+
+    @Argument(help: "The directory of keys.")
+    var directory: String
+
+    @Argument(help: "Who it is: letters, digits, '-', '_' and '.'.")
+    var name: String
+
+    @Option(
+        help: "What the client may do: \(KeyCertificate.roles). Each includes those before it.",
+        transform: Role.init(typed:))
+    var role: Role
+
+    @Option(help: ArgumentHelp("The client's public key, where it has one already.", valueName: "z85"))
+    var publicKey: String?
+
+    func validate() throws {
+        guard Self.isName(name) else {
+            throw ValidationError("'\(name)' is no name for a key: 1 to 64 letters, digits, '-', '_' and '.'")
+        }
+        guard Program(rawValue: name) == nil else {
+            throw ValidationError("'\(name)' is a program: holdfast-keys make \(directory) makes its key")
+        }
+        if let publicKey, CurveKey(publicKey) == nil {
+            throw ValidationError("--public-key is not a key: 40 characters of Z85")
+        }
+    }
+
+    func run() throws {
+        try KeysCommand.report {
+            let keys = KeyDirectory(FilePath(directory))
+            guard try !keys.names().contains(name) else {
+                throw ServiceError(
+                    .badConfiguration, "\(keys.publicFile(of: name)) is there: remove it, or choose another name")
+            }
+            if let key = publicKey.flatMap(CurveKey.init) {
+                try keys.add(KeyCertificate(publicKey: key, role: role), as: name)
+                StandardStream.output.print("\(name) may \(role.rawValue)\n")
+            } else {
+                _ = try keys.make(name, role: role)
+                StandardStream.output.print(
+                    """
+                    \(name) may \(role.rawValue)
+                    give \(keys.secretFile(of: name)) to \(name), with the .key of each program that is spoken with, and \
+                    remove it here
+
+                    """)
+            }
+        }
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && text.first != "."
+            && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
+    }
+}

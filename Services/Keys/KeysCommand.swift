@@ -1,0 +1,25 @@
+import ArgumentParser
+import ServiceKit
+
+/// The command line of holdfast-keys: makes and shows the keys that programs and people know each other by.
+@main
+struct KeysCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "holdfast-keys",
+        abstract: "Makes and lists the keys that protect Holdfast's connections.",
+        discussion: """
+            Programs are given the directory with --keys DIR, or HOLDFAST_KEYS. Every NAME.key in it may connect, as its \
+            role allows; NAME.key_secret is for its owner alone. To revoke a key, remove its NAME.key. See SECURITY.md.
+            """,
+        version: Version.current, subcommands: [MakeCommand.self, AddCommand.self, ListCommand.self])
+
+    /// Runs a subcommand's work; an error is shown, and ends it with the exit code that it stands for.
+    static func report(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch {
+            StandardStream.error.print("holdfast-keys: \(error)\n")
+            throw ExitCode(ExitStatus(error).rawValue)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import Messages
+import ServiceKit
+import SystemPackage
+import ZeroMQ
+
+/// The `list` subcommand: who may connect, and do what. Exits 78 where a key can't be on the list.
+struct ListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List who may connect, with roles and public keys.")
+
+    @Argument(help: "The directory of keys.")
+    var directory: String
+
+    func run() throws {
+        try KeysCommand.report {
+            let keys = KeyDirectory(FilePath(directory))
+            let list = try keys.allowList()
+            for name in try keys.names() {
+                guard let key = try? keys.publicKey(of: name), let client = list[key], client.name == name else {
+                    continue
+                }
+                StandardStream.output.print("\(key.text)  \(client.role.rawValue.padded(to: 7))  \(name)\n")
+            }
+            if let problem = list.problems.first { throw ServiceError(.badConfiguration, problem) }
+        }
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}

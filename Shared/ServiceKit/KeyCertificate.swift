@@ -1,0 +1,98 @@
+package import Messages
+package import ZeroMQ
+
+/// A key in a file, as CZMQ and pyzmq write and read them: ZPL (RFC 4), where what matters is
+/// `metadata` / `role` and `curve` / `public-key`, `secret-key`. Everything else is passed over.
+package struct KeyCertificate: Hashable, Sendable {
+    /// The public half.
+    package let publicKey: CurveKey
+    /// Both halves, where the file has both.
+    package let pair: CurveKeyPair?
+    /// What its owner may do, where the file says so.
+    package let role: Role?
+
+    /// A certificate to be written.
+    package init(publicKey: CurveKey, pair: CurveKeyPair? = nil, role: Role?) {
+        self.publicKey = publicKey
+        self.pair = pair
+        self.role = role
+    }
+
+    /// Reads a file's text.
+    /// - Throws: `InvalidValue`, which says what is wrong in it, and shows no key.
+    package init(text: String) throws(InvalidValue) {
+        let values = try Self.values(in: text)
+        guard let publicKey = values["curve/public-key"] else { throw InvalidValue("it has no public-key under curve") }
+        guard let publicKey = CurveKey(publicKey) else {
+            throw InvalidValue("its public-key is not a key: 40 characters of Z85")
+        }
+        self.publicKey = publicKey
+        if let secret = values["curve/secret-key"] {
+            guard let secret = CurveKey(secret), let pair = try? CurveKeyPair(secretKey: secret) else {
+                throw InvalidValue("its secret-key is not a key: 40 characters of Z85")
+            }
+            guard pair.publicKey == publicKey else {
+                throw InvalidValue("its public-key and its secret-key are not of one pair")
+            }
+            self.pair = pair
+        } else {
+            pair = nil
+        }
+        if let word = values["metadata/role"] {
+            role = try Role(typed: word)
+        } else {
+            role = nil
+        }
+    }
+
+    /// The text of the file that may be given away.
+    package var publicText: String { text(withSecret: false) }
+    /// The text of the file that nobody else may see.
+    package var secretText: String { text(withSecret: true) }
+
+    /// The words for roles, for a message.
+    package static var roles: String { Role.allCases.map(\.rawValue).joined(separator: ", ") }
+
+    private func text(withSecret: Bool) -> String {
+        var text = "# CURVE certificate of Holdfast: the \(withSecret ? "secret" : "public") half.\n"
+        if withSecret { text += "# Keep it to yourself: who has this file is you.\n" }
+        text += "metadata\n"
+        if let role { text += "    role = \"\(role.rawValue)\"\n" }
+        text += "curve\n    public-key = \"\(publicKey.text)\"\n"
+        if withSecret, let pair { text += "    secret-key = \"\(pair.secretKey.text)\"\n" }
+        return text
+    }
+
+    /// The values by their paths. Sections begin without an indent, values are indented; comments have lines of their own.
+    private static func values(in text: String) throws(InvalidValue) -> [String: String] {
+        var values: [String: String] = [:]
+        var section = ""
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let content = line.trimmed
+            if content.isEmpty || content.first == "#" { continue }
+            guard let sign = content.firstIndex(of: "="), line.first?.isWhitespace == true else {
+                section = String(content)
+                continue
+            }
+            let key = "\(section)/\(content[..<sign].trimmed)"
+            guard values[key] == nil else { throw InvalidValue("line \(number + 1) says \(key) a second time") }
+            values[key] = try unquoted(content[content.index(after: sign)...].trimmed, line: number + 1)
+        }
+        return values
+    }
+
+    private static func unquoted(_ value: Substring, line: Int) throws(InvalidValue) -> String {
+        guard let quote = value.first, quote == "\"" || quote == "'" else { return String(value) }
+        guard value.count >= 2, value.last == quote else { throw InvalidValue("line \(line) lacks a closing quote") }
+        return String(value.dropFirst().dropLast())
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        var text = self
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,13 @@
+package import Messages
+
+extension Program {
+    /// What the program needs to be allowed at the others.
+    package var role: Role {
+        switch self {
+        // It marks and removes files at log-manager.
+        case .archiver: .delete
+        // They listen, ask for missing samples and for what log-manager knows.
+        case .sensorPublisher, .recorder, .stepCounter, .logManager: .listen
+        }
+    }
+}

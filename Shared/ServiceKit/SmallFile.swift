@@ -1,0 +1,36 @@
+import Glibc
+import SystemPackage
+
+/// A file that is small enough to be read whole: a configuration, a key.
+struct SmallFile {
+    /// What it holds; more than the limit where it is larger.
+    let bytes: [UInt8]
+    /// Who may read and write it.
+    let permissions: FilePermissions
+    /// Whether it belongs to the user that this program runs as.
+    let isOurs: Bool
+
+    /// Reads a file, and no more of it than a little beyond the limit.
+    init(_ path: FilePath, limit: Int) throws(Errno) {
+        do {
+            // Without waiting, should it be a pipe.
+            let file = try FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
+            (bytes, permissions, isOurs) = try file.closeAfter {
+                let status = try file.stat()
+                guard status.type == .regular else { throw Errno.invalidArgument }
+                var bytes: [UInt8] = []
+                var count = 1
+                while count > 0, bytes.count <= limit {
+                    let chunk = try [UInt8](unsafeUninitializedCapacity: 1 << 14) { buffer, initialized in
+                        initialized = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
+                    }
+                    count = chunk.count
+                    bytes += chunk
+                }
+                return (bytes, status.permissions, status.userID.rawValue == geteuid())
+            }
+        } catch {
+            throw error as? Errno ?? .ioError
+        }
+    }
+}
