@@ -1,9 +1,9 @@
 import Messages
 import Synchronization
-import ZeroMQ
+package import ZeroMQ
 
 /// The allow-list as the directory of keys has it now: read again when something in there has changed.
-final class AllowedClients: Sendable {
+package final class AllowedClients: Sendable {
     private struct State {
         var list: AllowList
         /// That of the directory when the list was read; nil where a change could have been missed.
@@ -24,7 +24,9 @@ final class AllowedClients: Sendable {
     /// Reads the list.
     /// - Parameter report: told what is wrong with keys that came into the directory later; with nothing once it is mended.
     /// - Throws: `ServiceError` (bad configuration) for a directory with any key that can't be on the list.
-    init(in directory: KeyDirectory, report: @escaping @Sendable (_ problems: [String]) -> Void) throws(ServiceError) {
+    package init(in directory: KeyDirectory, report: @escaping @Sendable (_ problems: [String]) -> Void)
+        throws(ServiceError)
+    {
         let fingerprint = Self.settled(directory.fingerprint())
         let list = try directory.allowList()
         if let problem = list.problems.first { throw ServiceError(.badConfiguration, problem) }
@@ -34,7 +36,7 @@ final class AllowedClients: Sendable {
     }
 
     /// Who has a key, if it is on the list.
-    func client(with key: CurveKey) -> AllowList.Client? {
+    package func client(with key: CurveKey) -> AllowList.Client? {
         lookAgain()
         return state.withLock { $0.list[key] }
     }

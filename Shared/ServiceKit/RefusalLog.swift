@@ -1,24 +1,27 @@
 /// Which refused clients are worth a line in the log: each kind once in a while, and never more than a few.
 ///
 /// A client that is refused tries again every second, and a hostile one a thousand times a second under names of its own.
-struct RefusalLog {
+package struct RefusalLog {
     /// How long a kind is not mentioned again, in nanoseconds.
-    static let interval: Int64 = 60_000_000_000
+    package static let interval: Int64 = 60_000_000_000
     /// How many kinds are mentioned in that time.
-    static let maximumKinds = 20
+    package static let maximumKinds = 20
 
     /// How many clients were refused so far.
-    private(set) var count = 0
+    package private(set) var count = 0
     private var mentioned: Set<String> = []
     private var intervalStart = Int64.min
     private var unmentioned = 0
+
+    /// Nobody was refused yet.
+    package init() {}
 
     /// Notes a refusal.
     /// - Parameters:
     ///   - kind: what makes it the same as an earlier one.
     ///   - now: an instant of `MonotonicClock`.
     /// - Returns: nil where it is not to be mentioned; else how many were not since the last that was.
-    mutating func note(_ kind: String, at now: Int64) -> Int? {
+    package mutating func note(_ kind: String, at now: Int64) -> Int? {
         count += 1
         if intervalStart == .min || now - intervalStart >= Self.interval {
             intervalStart = now

@@ -35,6 +35,27 @@ struct RequestRouterTests {
         #expect(reply.error?.message.isEmpty == false)
     }
 
+    @Test(arguments: [(nil, 19), (.listen, 19), (.command, 3), (.delete, 3)] as [(Role?, Int)])
+    func aRequestIsAnsweredAsFarAsTheRoleAllows(role: Role?, code: Int) async throws {
+        let request = #"{"jsonrpc":"2.0","id":4,"method":"streams.stop","params":{"stream":"a/b"}}"#
+        let frames = await router.answer([Array(request.utf8)], as: role)
+        let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+        #expect(reply.id == .integer(4))
+        #expect(reply.error?.code == code)
+        if code == 19 {
+            #expect(reply.error?.data?.reason == "notAllowed")
+            #expect(reply.error?.message.contains("streams.stop needs the role command") == true)
+        }
+    }
+
+    @Test func aKeyThatIsOffTheListIsAnsweredNothing() async throws {
+        let request = #"{"jsonrpc":"2.0","id":4,"method":"recording.list"}"#
+        let refused = await router.answer([Array(request.utf8)], as: nil)
+        #expect(try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: refused[0]).error?.code == 19)
+        let listening = await router.answer([Array(request.utf8)], as: .listen)
+        #expect(try WireCoding.decode(ReplyEnvelope<RecordingList.Reply>.self, from: listening[0]).result != nil)
+    }
+
     @Test func bytesThatAreNoTextAreRefused() async throws {
         let frames = await router.answer([[0xFF, 0xFE, 0x00, 0x80]])
         let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])

@@ -42,7 +42,8 @@ struct EndpointTests {
     ])
     func whatOnlyThisMachineReachesIsAllowed(text: String) throws {
         #expect(try Endpoint(typed: text).isLocal)
-        try Endpoint(typed: text).requireLocal(insecure: false, for: "publish")
+        try Endpoint(typed: text).requireLocal(listeningFor: "publish")
+        try Endpoint(typed: text).requireLocal(connectingTo: .recorder)
     }
 
     @Test(arguments: [
@@ -50,17 +51,20 @@ struct EndpointTests {
         "tcp://127.0.0.1.example.org:5550", "tcp://127.1:5550", "tcp://127.0.0.256:5550",
         "tcp://localhost.example.org:5550",
     ])
-    func whatOthersReachNeedsInsecure(text: String) throws {
+    func whatOthersReachNeedsKeysOrInsecure(text: String) throws {
         let endpoint = try Endpoint(typed: text)
         #expect(!endpoint.isLocal)
-        try endpoint.requireLocal(insecure: true, for: "publish")
-        let error = #expect(throws: ServiceError.self) { try endpoint.requireLocal(insecure: false, for: "publish") }
+        let error = #expect(throws: ServiceError.self) { try endpoint.requireLocal(listeningFor: "publish") }
         #expect(
             error
                 == ServiceError(
                     .badConfiguration,
-                    "publish \(text) can be reached from other machines, and nothing protects it: "
-                        + "listen on tcp://127.0.0.1:5550, or say --insecure where the network is private"))
+                    "publish \(text) can be reached from other machines, and nothing protects it: give --keys DIR "
+                        + "(see holdfast-keys), listen on tcp://127.0.0.1:5550, or say --insecure where the network is "
+                        + "private"))
+        let other = #expect(throws: ServiceError.self) { try endpoint.requireLocal(connectingTo: .recorder) }
+        #expect(other?.status == .badConfiguration)
+        #expect(other?.message.contains("--keys") == true)
     }
 
     @Test(arguments: [

@@ -41,12 +41,12 @@ struct HealthTests {
             ServiceEndpoints(publish: "tcp://127.0.0.1:1", reply: "tcp://127.0.0.1:2")
         }
         health.report(.degraded, "one thing", for: "thing")
-        let health = #"{"reasons":["one thing"],"status":"degraded","uptime":1.5,"version":"0.5.0"}"#
+        let health = #"{"reasons":["one thing"],"status":"degraded","uptime":1.5,"version":"0.6.0"}"#
         #expect(try await Self.ask(router, "service.health") == #"{"id":1,"jsonrpc":"2.0","result":\#(health)}"#)
         let endpoints = #"{"publish":"tcp://127.0.0.1:1","reply":"tcp://127.0.0.1:2"}"#
         let methods = #"["service.clock","service.describe","service.health"]"#
         let description =
-            #"{"endpoints":\#(endpoints),"methods":\#(methods),"name":"recorder","version":"0.5.0"}"#
+            #"{"endpoints":\#(endpoints),"methods":\#(methods),"name":"recorder","version":"0.6.0"}"#
         #expect(try await Self.ask(router, "service.describe") == #"{"id":1,"jsonrpc":"2.0","result":\#(description)}"#)
         let before = ClockReading.now
         let reply = try await Self.ask(router, "service.clock")

@@ -283,7 +283,7 @@ struct ServiceCommandTests {
             try await command.run()
             #expect(
                 try await command.answer() == """
-                    recorder: degraded, version 0.5.0, up 12 s
+                    recorder: degraded, version 0.6.0, up 12 s
                     - the publisher is away
                       latenessMedianSeconds: 0.0005
 

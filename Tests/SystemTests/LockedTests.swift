@@ -1,0 +1,158 @@
+import FoundationEssentials
+import Glibc
+import SystemPackage
+import TestSupport
+import Testing
+
+/// Who comes in, and how far: the programs with keys, and clients from outside.
+@Suite(.timeLimit(.minutes(3)))
+struct LockedTests {
+    private static let signal = ["--signal", "walk", "--device", "phone", "--rate", "100"]
+
+    @Test(.enabled(if: Python.isThere, "there is no python3 on the PATH"))
+    func clientsGetWhatTheirKeysAllow() async throws {
+        try await Locked.run(["alice": "listen", "bob": "command", "carol": "delete"]) { locked in
+            try await locked.start("sensor-publisher", Self.signal) { publisher in
+                try await locked.start("recorder", ["--subscribe", publisher.ready.publish]) { recorder in
+                    try await locked.start("log-manager", ["--subscribe", recorder.ready.publish]) { keeper in
+                        let script = FilePath(#filePath).removingLastComponent().appending("Clients/locked.py")
+                        try await ProgramUnderTest.run(
+                            executable: Python.interpreter(),
+                            arguments: [
+                                script.string, locked.keys.string, publisher.ready.publish, recorder.ready.reply,
+                                keeper.ready.reply,
+                            ], in: locked.directory
+                        ) { client in
+                            let end = try await client.end(within: .seconds(120))
+                            try #require(end == .exited(0), "\(client.standardError)\(client.standardOutput)")
+                            let words = client.standardOutput.split(whereSeparator: \.isWhitespace)
+                            #expect(words.count == 2 && words[0] == "ok")
+                            // Each of the three says who tried, and from where, and says it once.
+                            for running in [publisher, recorder, keeper] {
+                                let log = running.program.standardError
+                                let lines = log.split(separator: "\n")
+                                    .filter { $0.contains("client refused") && $0.contains(words[1]) }
+                                #expect(lines.count == 1, "\(log)")
+                                #expect(lines.allSatisfy { $0.contains("client.address=127.0.0.1") })
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func aSessionIsRecordedCountedAndArchivedBehindLockedDoors() async throws {
+        try await Locked.run(["alice": "listen"]) { locked in
+            let receiver = locked.directory.appending("receiver")
+            try FileManager.default.createDirectory(atPath: receiver.string, withIntermediateDirectories: true)
+            try await locked.start("sensor-publisher", Self.signal) { publisher in
+                // The order in which they start does not matter; where log-manager listens has to be known.
+                let asked = locked.directory.appending("log-manager")
+                try await locked.start(
+                    "recorder",
+                    [
+                        "--subscribe", publisher.ready.publish, "--log-manager", "ipc://\(asked)",
+                    ]
+                ) { recorder in
+                    try await locked.start(
+                        "log-manager",
+                        [
+                            "--subscribe", recorder.ready.publish, "--reply", "ipc://\(asked)",
+                        ]
+                    ) { keeper in
+                        try await locked.start("step-counter", ["--subscribe", publisher.ready.publish]) { counter in
+                            try await locked.start(
+                                "archiver",
+                                [
+                                    "--subscribe", recorder.ready.publish, "--log-manager", keeper.ready.reply,
+                                    "--upload-to", "file://\(receiver)",
+                                ]
+                            ) { archiver in
+                                try await Self.record(locked, publisher, recorder)
+                                try await eventually("all files are marked", within: .seconds(60)) {
+                                    let files = try await locked.run(
+                                        "log-manager", ["list", "--reply", keeper.ready.reply])
+                                    return files.output.contains("yes") && !files.output.contains("  no")
+                                }
+                                let archives = try await locked.run(
+                                    "archiver", ["list", "--ndjson", "--reply", archiver.ready.reply])
+                                #expect(archives.output.contains(#""state":"marked""#), "\(archives)")
+                                #expect(FileManager.default.fileExists(atPath: receiver.appending("walk.zip").string))
+                                let steps = try await locked.run(
+                                    "step-counter",
+                                    [
+                                        "query", "--reply", counter.ready.reply, "--device", "phone", "--from",
+                                        "2020-01-01T00:00:00Z", "--format", "json", "--key", "alice",
+                                    ])
+                                #expect(steps.end == .exited(0))
+                                #expect(steps.output.contains("numberOfSteps"))
+                                #expect(!steps.output.contains(#""numberOfSteps":0"#), "\(steps)")
+                                for running in [publisher, recorder, keeper, counter, archiver] {
+                                    #expect(!running.program.standardError.contains("refused"))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func record(_ locked: Locked, _ publisher: Locked.Running, _ recorder: Locked.Running) async throws {
+        let asking = ["--reply", recorder.ready.reply, "--sensor-publisher", publisher.ready.reply]
+        let session = ["--session", "walk", "--streams", "phone/", "--duration", "6s"]
+        let refused = try await locked.run("recorder", ["record", "--key", "alice"] + asking + session)
+        #expect(refused.end == .exited(69))
+        #expect(refused.error.contains("recording.start needs the role command here, and this key has listen"))
+        let recorded = try await locked.run("recorder", ["record"] + asking + session)
+        #expect(recorded.end == .exited(0), "\(recorded)")
+        let health = try await locked.run("recorder", ["health", "--reply", recorder.ready.reply])
+        #expect(health.end == .exited(0))
+    }
+
+    @Test func aProgramWithoutAKeyThatItCanTrustDoesNotStart() async throws {
+        try await Locked.run { locked in
+            let secret = locked.keys.appending("recorder.key_secret").string
+            chmod(secret, 0o644)
+            try await Self.expectRefusal(locked, ["--check"], saying: "chmod 600")
+            chmod(secret, 0o600)
+            chmod(locked.keys.string, 0o777)
+            try await Self.expectRefusal(locked, ["--check"], saying: "chmod 700")
+            chmod(locked.keys.string, 0o700)
+            let good = try await locked.run("recorder", ["--check", "--data", locked.directory.string])
+            #expect(good.end == .exited(0), "\(good)")
+            unlink(locked.keys.appending("log-manager.key").string)
+            try await Self.expectRefusal(locked, ProgramUnderTest.anyPorts, saying: "log-manager.key")
+            unlink(secret)
+            try await Self.expectRefusal(locked, ["--check"], saying: "recorder.key_secret")
+        }
+    }
+
+    @Test func withoutKeysOtherMachinesAreNotSpokenWith() async throws {
+        try await withTemporaryDirectory { directory in
+            for options in [
+                ["--reply", "tcp://*:*"], ["--publish", "tcp://*:*"], ["--subscribe", "tcp://192.0.2.7:5550"],
+                ["--log-manager", "tcp://192.0.2.7:5581"],
+            ] {
+                let arguments = ["--check", "--data", directory.string] + options
+                try await ProgramUnderTest.run("recorder", arguments: arguments, in: directory) { program in
+                    let end = try await program.end()
+                    #expect(end == .exited(78), "\(options)")
+                    #expect(program.standardError.contains("--keys"))
+                    #expect(program.standardError.contains("--insecure"))
+                }
+                try await ProgramUnderTest.run("recorder", arguments: arguments + ["--insecure"], in: directory) {
+                    let end = try await $0.end()
+                    #expect(end == .exited(0), "\(options)")
+                }
+            }
+        }
+    }
+
+    private static func expectRefusal(_ locked: Locked, _ options: [String], saying text: String) async throws {
+        let result = try await locked.run("recorder", ["--data", locked.directory.string] + options)
+        #expect(result.end == .exited(78), "\(result)")
+        #expect(result.error.contains(text), "\(result.error)")
+    }
+}
