@@ -19,8 +19,9 @@ package struct Peers: Sendable {
     /// - Parameters:
     ///   - topics: what their messages' topics begin with.
     ///   - program: which program publishes them.
+    ///   - endpoints: where it does.
     func subscriber(
-        to topics: [String], of program: Program, options: SocketOptions
+        to topics: [String], of program: Program, at endpoints: [Endpoint], options: SocketOptions
     ) async throws -> Subscriber {
         var options = options
         options.security = try security.connecting(to: program, at: endpoints)

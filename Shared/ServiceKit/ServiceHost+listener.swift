@@ -12,7 +12,7 @@ extension ServiceHost {
         to topics: [String], of program: Program, at endpoints: [Endpoint], options: SocketOptions = SocketOptions(),
         names: NameLookup = .system
     ) async throws -> Listener {
-        let subscriber = try await peers.subscriber(to: topics, of: program, options: options)
+        let subscriber = try await peers.subscriber(to: topics, of: program, at: endpoints, options: options)
         let connections = Connections(of: subscriber, to: endpoints, of: program, on: self, names: names)
         try await connections.begin()
         return Listener(subscriber, connections)
