@@ -43,7 +43,7 @@ actor Connections {
 
     /// Connects to what needs no look-up, and has the rest looked up.
     func begin() async throws {
-        for address in plan.addresses.sorted() { try await subscriber.connect(to: address) }
+        for address in plan.routes.flatMap(\.addresses) { try await subscriber.connect(to: address) }
         lookUp()
     }
 
