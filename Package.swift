@@ -57,6 +57,7 @@ let package = Package(
         .systemLibrary(name: "CArchive", path: "Shared/CArchive"),
         .systemLibrary(name: "CCurl", path: "Shared/CCurl"),
         .systemLibrary(name: "CISAL", path: "Shared/CISAL"),
+        .systemLibrary(name: "CMicroHTTPD", path: "Shared/CMicroHTTPD"),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL"),
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
@@ -74,9 +75,13 @@ let package = Package(
             name: "Storage", dependencies: ["Recording", database, system], path: "Shared/Storage",
             swiftSettings: strict),
         .target(
+            name: "Metrics", dependencies: ["CMicroHTTPD", "ZeroMQ", system], path: "Shared/Metrics",
+            swiftSettings: strict),
+        .target(
             name: "ServiceKit",
             dependencies: [
-                "Messages", "MessageBus", "ZeroMQ", argumentParser, configuration, histogram, lifecycle, logging,
+                "Messages", "MessageBus", "Metrics", "ZeroMQ", argumentParser, configuration, histogram, lifecycle,
+                logging,
                 signals, system,
             ],
             path: "Shared/ServiceKit", swiftSettings: strict),
@@ -89,28 +94,31 @@ let package = Package(
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [
-                "Messages", "MessageBus", "ServiceKit", "TextInput", "ZeroMQ", argumentParser, deque, lifecycle,
+                "Messages", "MessageBus", "Metrics", "ServiceKit", "TextInput", "ZeroMQ", argumentParser, deque,
+                lifecycle,
                 logging, system,
             ],
             path: "Services/SensorPublisher", swiftSettings: strict),
         .executableTarget(
             name: "Recorder",
             dependencies: [
-                "Messages", "MessageBus", "Recording", "ServiceKit", "ZeroMQ", argumentParser, lifecycle, logging,
+                "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "ZeroMQ", argumentParser, lifecycle,
+                logging,
                 signals, system,
             ],
             path: "Services/Recorder", swiftSettings: strict),
         .executableTarget(
             name: "LogManager",
             dependencies: [
-                "Messages", "MessageBus", "Recording", "ServiceKit", "Storage", "ZeroMQ", argumentParser, database,
+                "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "Storage", "ZeroMQ", argumentParser,
+                database,
                 lifecycle, logging, system,
             ],
             path: "Services/LogManager", swiftSettings: strict),
         .executableTarget(
             name: "StepCounter",
             dependencies: [
-                "Messages", "MessageBus", "Recording", "ServiceKit", "StepDetection", "Storage", "ZeroMQ",
+                "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "StepDetection", "Storage", "ZeroMQ",
                 argumentParser,
                 deque, database, lifecycle, logging, system,
             ],
@@ -118,7 +126,8 @@ let package = Package(
         .executableTarget(
             name: "Archiver",
             dependencies: [
-                "CArchive", "CCurl", "CISAL", "COpenSSL", "Messages", "MessageBus", "Recording", "ServiceKit", "ZeroMQ",
+                "CArchive", "CCurl", "CISAL", "COpenSSL", "Messages", "MessageBus", "Metrics", "Recording",
+                "ServiceKit", "ZeroMQ",
                 argumentParser, lifecycle, logging, sha2, system,
             ],
             path: "Services/Archiver", swiftSettings: strict),
@@ -134,6 +143,8 @@ let package = Package(
         .testTarget(
             name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: strict),
+        .testTarget(
+            name: "MetricsTests", dependencies: ["Metrics", "TestSupport", "ZeroMQ", system], swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(
             name: "MessagesTests", dependencies: ["Messages", "TestSupport"], exclude: ["Golden"],
@@ -146,7 +157,8 @@ let package = Package(
         .testTarget(
             name: "ServiceKitTests",
             dependencies: [
-                "MessageBus", "Messages", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, lifecycle, logging,
+                "MessageBus", "Messages", "Metrics", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, lifecycle,
+                logging,
                 system,
             ], swiftSettings: strict),
         .testTarget(

@@ -15,6 +15,8 @@ extension ArchiveEngine {
         // From here on these archives are the session's: before this, nobody has seen them.
         try folder.write(record)
         for archive in record.archives {
+            totals.made.archives += 1
+            totals.made.bytes += archive.bytes
             logger.notice(
                 "archive made",
                 metadata: [
@@ -35,6 +37,7 @@ extension ArchiveEngine {
                 path: folder.directory.path.appending(archive.name), name: archive.name, bytes: archive.bytes,
                 sha256: archive.sha256)
             let confirmation = try await uploader.upload(file) { retry in
+                self.uploadRetries.add(1, ordering: .relaxed)
                 self.retries.withLock { $0[session] = retry.error.description }
                 self.logger.warning(
                     "an upload is tried again",
@@ -51,8 +54,11 @@ extension ArchiveEngine {
                 retry: .backingOff, isRefusal: true)
         }
         try folder.write(receipt)
+        totals.receipts += 1
         try folder.removeRecord(of: session)
         for archive in confirmed {
+            totals.uploaded.archives += 1
+            totals.uploaded.bytes += archive.archive.bytes
             logger.notice(
                 "archive uploaded",
                 metadata: [
@@ -82,6 +88,7 @@ extension ArchiveEngine {
                 retry: .backingOff, isRefusal: true)
         }
         receipt.marked = .now
+        totals.markedFiles += receipt.files.count - refused.count
         receipt.unmarked = refused.isEmpty ? nil : refused
         try folder.write(receipt)
         for refusal in refused {

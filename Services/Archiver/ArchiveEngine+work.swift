@@ -83,6 +83,7 @@ extension ArchiveEngine {
     // MARK: Failures
 
     private func fail(_ session: SessionIdentifier, _ failure: ArchiveFailure) {
+        if failure.isRefusal { totals.refusals += 1 } else { totals.failures += 1 }
         let isAway = failure.code == ArchiveFailure.logManagerAway
         let isNews = queue.failure(of: session) != failure
         queue.fail(session, failure, isCounted: !isAway, at: MonotonicClock.now)

@@ -35,6 +35,9 @@ actor ArchiveEngine {
     var settled: Set<SessionIdentifier> = []
     /// Why the last try of an upload that is under way failed.
     nonisolated let retries = Mutex<[SessionIdentifier: String]>([:])
+    /// What was done since the program's start.
+    var totals = Totals()
+    nonisolated let uploadRetries = Atomic(0)
     /// How many events each session had so far.
     private var sequences: [SessionIdentifier: Int] = [:]
     /// Who waits for something to do.

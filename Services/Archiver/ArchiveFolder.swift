@@ -49,6 +49,17 @@ struct ArchiveFolder: Sendable {
         return names.sorted()
     }
 
+    /// How many archives there are, and their bytes.
+    func usage() throws(RecordingError) -> (archives: Int, bytes: Int) {
+        var usage = (archives: 0, bytes: 0)
+        for file in try directory.names() where Self.session(ofArchive: file) != nil {
+            guard let status = try? directory.path.appending(file).stat(followTargetSymlink: false) else { continue }
+            usage.archives += 1
+            usage.bytes += Int(status.size)
+        }
+        return usage
+    }
+
     /// What is on disk of a session.
     func view(of session: SessionIdentifier) throws(RecordingError) -> SessionView {
         var view = SessionView()

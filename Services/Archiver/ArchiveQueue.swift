@@ -43,6 +43,13 @@ struct ArchiveQueue {
         entries.compactMap { session, entry in entry.failure.map { (session, $0) } }.sorted { $0.session < $1.session }
     }
 
+    /// How many sessions wait in a lane, and how many are being worked on.
+    func counts(in lane: ArchiveLane) -> (waiting: Int, working: Int) {
+        let entries = entries.values.filter { $0.lane == lane }
+        let working = entries.count(where: \.isTaken)
+        return (entries.count - working, working)
+    }
+
     /// Says what is to be done for a session next; one that somebody works on says it when that is done.
     /// - Parameter delay: how long nothing is to be done before.
     mutating func note(_ session: SessionIdentifier, _ lane: ArchiveLane, after delay: Duration = .zero, at now: Int64)

@@ -77,6 +77,11 @@ package struct ArchiverCommand: ServiceCommand {
         await engine.begin()
         return RunningService(
             router: RequestRouter(engine),
+            metrics: {
+                var page = await engine.metrics
+                page.add(listener)
+                return page
+            },
             parts: { _ in [ArchiverService(engine: engine, listener: listener)] })
     }
 }

@@ -210,6 +210,8 @@ extension LogEngine {
                 logger.warning("file not removed", metadata: metadata)
             } else {
                 logger.info("file removed", metadata: metadata)
+                removals[reason, default: (0, 0)].files += 1
+                removals[reason, default: (0, 0)].bytes += file.bytes
                 publish(
                     .removed, of: file.log.text, path: file.path, bytes: file.bytes, reason: reason.rawValue)
             }

@@ -116,6 +116,7 @@ extension LogEngine {
         for piece in paths.batches(of: Self.pieceSize) {
             let (files, refused) = try look(up: piece)
             let changed = try body(files)
+            if change == .marked { markedFiles += changed.count }
             for file in changed { publish(change, of: file.log.text, path: file.path, bytes: file.bytes) }
             outcome.done += changed.map(\.path)
             outcome.refused += refused

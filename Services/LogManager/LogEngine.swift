@@ -41,6 +41,10 @@ actor LogEngine {
     /// Woken where a threshold is crossed that cleaning up is for.
     nonisolated let full: AsyncStream<Void>
     let becomesFull: AsyncStream<Void>.Continuation
+    /// What was removed since the program's start.
+    var removals: [RemovalReason: (files: Int, bytes: Int)] = [:]
+    /// Files that were marked as uploaded since then.
+    var markedFiles = 0
     /// Bytes free on the disk, when it was looked at last; nil where it can't be told.
     var freeBytes: Int?
 

@@ -93,6 +93,11 @@ package struct LogManagerCommand: ServiceCommand {
         }
         return RunningService(
             router: RequestRouter(engine),
+            metrics: {
+                var page = await engine.metrics
+                page.add(listener)
+                return page
+            },
             parts: { _ in [LogManagerService(engine: engine, listener: listener)] })
     }
 }

@@ -1,5 +1,5 @@
 /// Why a file was removed: a word in events, in the log and in the session's list of removed files.
-enum RemovalReason: String, Codable, Sendable {
+enum RemovalReason: String, CaseIterable, Codable, Sendable {
     /// Somebody asked for it, after its upload.
     case removeUploaded
     /// Somebody asked for room.

@@ -77,6 +77,11 @@ package struct RecorderCommand: ServiceCommand {
         let loss = engine.loss
         return RunningService(
             router: RequestRouter(engine), outcome: { loss.isThere ? .doneWithLoss : .done },
+            metrics: {
+                var page = await engine.metrics
+                page.add(listener)
+                return page
+            },
             parts: { _ in [RecorderService(engine: engine, listener: listener, settings: settings)] })
     }
 }

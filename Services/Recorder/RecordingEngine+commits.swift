@@ -65,7 +65,9 @@ extension RecordingEngine {
             }
         }
         if works.isEmpty { return }
+        let began = MonotonicClock.now
         let outcomes = await commits.commit(works)
+        commitTimes.record(nanoseconds: MonotonicClock.now - began)
         let now = WallTime.now.nanosecondsSince1970
         for ((session, published, finished), outcome) in zip(committed, outcomes) {
             session.add(outcome.finished)
@@ -76,9 +78,12 @@ extension RecordingEngine {
                 continue
             }
             announce(finished, of: session)
-            for time in published { session.latencies.record(nanoseconds: now - time) }
-            health.measure("commitLatencyMedianSeconds", Double(session.latencies.median) / 1e9)
-            health.measure("commitLatency99PercentSeconds", Double(session.latencies.percentile99) / 1e9)
+            for time in published {
+                session.latencies.record(nanoseconds: now - time)
+                latencies.record(nanoseconds: now - time)
+            }
+            health.measure("commitLatencyMedianSeconds", Double(latencies.median) / 1e9)
+            health.measure("commitLatency99PercentSeconds", Double(latencies.percentile99) / 1e9)
         }
     }
 

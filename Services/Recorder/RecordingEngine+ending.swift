@@ -155,6 +155,8 @@ extension RecordingEngine {
         let report = session.report
         publish(.report, of: session, report: report)
         if !report.isWhole { loss.raise() }
+        endedTotals.add(report)
+        endedSessions[session.status, default: 0] += 1
         sessions[session.identifier] = nil
         await commits.forget(session.identifier)
         await unsubscribe(from: Set(session.record.streams))

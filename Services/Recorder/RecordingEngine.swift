@@ -90,6 +90,13 @@ actor RecordingEngine {
     var malformedCount = 0
     /// When sessions that are being stopped must have what they wait for, on `MonotonicClock`: set when the program ends.
     var lastCall: Int64?
+    /// What sessions had that are over, and how many of them ended how.
+    var endedTotals = StreamTotals()
+    var endedSessions: [SessionStatus: Int] = [:]
+    /// Nanoseconds from publication to commit.
+    var latencies = LatencyHistogram()
+    /// Nanoseconds that commits took.
+    var commitTimes = LatencyHistogram()
     /// Raised where a session of this run ends with loss.
     nonisolated let loss = LossFlag()
 

@@ -71,6 +71,7 @@ extension SamplingEngine {
         let answer = retention.batches(
             of: stream.name, from: Int64(request.from), count: request.count,
             maximumBytes: Self.maximumReplyBytes / (stream.isPacked ? 1 : Self.digitsPerByte))
+        samplesReplayed += answer.count
         return Retained(answer: answer, encoder: stream.encoder, clock: .now)
     }
 

@@ -56,6 +56,7 @@ actor SamplingEngine {
     var lateness = LatencyHistogram()
     var samplesPublished = 0
     var batchesPublished = 0
+    var samplesReplayed = 0
     private var loggedMalformedLines = 0
     private var hasBegun = false
     var isStopping = false

@@ -134,7 +134,7 @@ package struct SensorPublisherCommand: ServiceCommand {
     ) throws -> RunningService {
         let engine = try SamplingEngine(settings: settings, host: host, elapsedClock: elapsedClock)
         return RunningService(
-            router: RequestRouter(engine),
+            router: RequestRouter(engine), metrics: { await engine.metrics },
             parts: { endpoints in
                 engine.replayEndpoint = Endpoint.announced(endpoints.reply, as: settings.announcement)
                 return [SensorPublisherService(engine: engine)]

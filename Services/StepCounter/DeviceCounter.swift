@@ -45,6 +45,8 @@ final class DeviceCounter {
     /// What was wrong with the last samples that could not be read.
     private(set) var lastFault: MessageError?
 
+    /// Samples that were heard in epochs before this one.
+    private var earlierSamples = 0
     private var epoch: String
     /// The epoch as it stands in a body.
     private var token: [UInt8]
@@ -109,6 +111,9 @@ final class DeviceCounter {
         if !finder.found.steps.isEmpty { hasNewSteps = true }
         return (finder.found, gaps)
     }
+
+    /// Samples in which steps were looked for.
+    var samplesCounted: Int { earlierSamples + finder.samplesHeard }
 
     private var next: Int { intake.next(of: epoch) ?? 0 }
 
@@ -272,6 +277,7 @@ final class DeviceCounter {
         intake = StreamIntake(maximumHeldBytes: .max)
         intake.start(epoch: epoch, at: 0)
         let found = finder.found
+        earlierSamples += finder.samplesHeard
         finder = StepFinder(layout, settings)
         finder.found = found
         snapshotNext = nil

@@ -108,6 +108,11 @@ package struct StepCounterCommand: ServiceCommand {
         let loss = engine.loss
         return RunningService(
             router: RequestRouter(engine), outcome: { loss.isThere ? .doneWithLoss : .done },
+            metrics: {
+                var page = await engine.metrics
+                page.add(listener)
+                return page
+            },
             parts: { _ in [StepCounterService(engine: engine, listener: listener, settings: settings)] })
     }
 }

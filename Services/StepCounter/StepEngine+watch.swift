@@ -20,7 +20,7 @@ extension StepEngine {
             health.measure("devices", Double(order.count))
             health.measure("devicesCatchingUp", Double(order.count { $0.isRecovering }))
             health.measure("subscriptions", Double(subscriptions.count))
-            health.measure("samplesTaken", Double(order.reduce(0) { $0 + $1.finder.samplesHeard }))
+            health.measure("samplesTaken", Double(order.reduce(0) { $0 + $1.samplesCounted }))
             health.measure("samplesLost", Double(samplesLost))
             health.measure("stepsCounted", Double(stepsCounted))
             health.measure("stepsNotStored", Double(pendingSteps))

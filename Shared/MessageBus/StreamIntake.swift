@@ -86,6 +86,8 @@ package struct StreamIntake: Sendable {
     private var held: Deque<HeldBatch> = []
     /// Bytes of the batches that wait.
     package private(set) var heldBytes = 0
+    /// How many batches wait.
+    package var heldCount: Int { held.count }
     private let maximumHeldBytes: Int
 
     /// Nothing has arrived.

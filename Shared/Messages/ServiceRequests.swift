@@ -80,7 +80,7 @@ public struct ServiceDescribe: Request, Hashable {
         public var name: String
         /// Its version.
         public var version: String
-        /// Its sockets: `publish` and `reply`.
+        /// Its sockets: `publish` and `reply`, and the URL of its `metrics` where it serves any.
         public var endpoints: [String: String]
         /// The methods that it answers, sorted.
         public var methods: [String]

@@ -22,6 +22,13 @@ package struct FlagValues: Sendable {
         values[AbsoluteConfigKey([key])] = ConfigValue(.stringArray(list.map { "\($0)" }), isSecret: false)
     }
 
+    /// These without one of them.
+    func without(_ key: String) -> FlagValues {
+        var flags = self
+        flags.values[AbsoluteConfigKey([key])] = nil
+        return flags
+    }
+
     /// Takes over a switch; `false` says that it was not given.
     package mutating func set(_ key: String, if isGiven: Bool) {
         if isGiven { set(key, true) }

@@ -10,6 +10,9 @@ package struct Listener: Sendable {
         self.connections = connections
     }
 
+    /// What happened to the socket's connections so far.
+    var connectionEvents: ConnectionEvents { subscriber.connectionEvents }
+
     /// Asks for messages whose first frame starts with a prefix. Counted: unsubscribe as often.
     package func subscribe(to prefix: String) async throws(ZeroMQError) { try await subscriber.subscribe(to: prefix) }
 

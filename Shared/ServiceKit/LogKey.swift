@@ -12,6 +12,8 @@ package enum LogKey {
     package static let publish = "bus.publish"
     /// Where a program answers.
     package static let reply = "bus.reply"
+    /// Where metrics are read.
+    package static let metrics = "metrics"
     /// Another program's endpoint.
     package static let peer = "bus.peer"
     /// A host's name.

@@ -2,9 +2,13 @@ package import Logging
 
 extension LoggingSystem {
     /// Sends every log line to standard error from a level on. Only a program's main calls this, once.
-    package static func bootstrapStandardError(from level: Logger.Level) {
+    package static func bootstrapStandardError(from level: Logger.Level, as format: LogStyle = .text) {
         bootstrap { label in
-            var handler = StreamLogHandler.standardError(label: label)
+            var handler: any LogHandler =
+                switch format {
+                case .text: StreamLogHandler.standardError(label: label)
+                case .json: JSONLogHandler(program: label)
+                }
             handler.logLevel = level
             return handler
         }

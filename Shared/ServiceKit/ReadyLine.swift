@@ -11,12 +11,15 @@ package struct ReadyLine: Codable, Hashable, Sendable {
     package let publish: String
     /// Where it answers requests.
     package let reply: String
+    /// Where its metrics are, if it serves any.
+    package let metrics: String?
 
     /// The line of a program that listens.
     package init(_ program: Program, at endpoints: ServiceEndpoints) {
         ready = program.rawValue
         publish = endpoints.publish
         reply = endpoints.reply
+        metrics = endpoints.metrics
     }
 
     /// The line with its line break.

@@ -13,9 +13,10 @@ extension RequestRouter {
         on(ServiceClock.self) { _ in ServiceClock.Reply(clock: .now) }
         on(ServiceDescribe.self) { _ in
             let endpoints = endpoints()
+            var places = ["publish": endpoints.publish, "reply": endpoints.reply]
+            places["metrics"] = endpoints.metrics
             return ServiceDescribe.Reply(
-                name: program.rawValue, version: Version.current,
-                endpoints: ["publish": endpoints.publish, "reply": endpoints.reply], methods: methods)
+                name: program.rawValue, version: Version.current, endpoints: places, methods: methods)
         }
     }
 }

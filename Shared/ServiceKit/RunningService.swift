@@ -1,4 +1,5 @@
 package import MessageBus
+package import Metrics
 package import ServiceLifecycle
 
 /// A service that is set up and about to run: what it answers, its long work, and how it went.
@@ -11,13 +12,18 @@ package struct RunningService {
     /// Asked when all parts have ended: `done`, or `doneWithLoss`.
     package var outcome: @Sendable () -> ExitStatus
 
+    /// What the service counts, asked for whenever somebody reads its metrics.
+    package var metrics: @Sendable () async -> MetricsPage
+
     /// A service that is set up.
     package init(
         router: RequestRouter, outcome: @escaping @Sendable () -> ExitStatus = { .done },
+        metrics: @escaping @Sendable () async -> MetricsPage = { MetricsPage() },
         parts: @escaping (ServiceEndpoints) throws -> [any Service]
     ) {
         self.router = router
         self.outcome = outcome
+        self.metrics = metrics
         self.parts = parts
     }
 }

@@ -13,6 +13,8 @@ package import SystemPackage
 /// | `key` | whose key the program's subcommands show | name of a key | the program's own |
 /// | `insecure` | whether other machines may be spoken with also without keys | true or false | false |
 /// | `log-level` | the least level that is logged | level of swift-log | `info` |
+/// | `log-format` | how log lines are written | `text` or `json` | `text` |
+/// | `metrics` | where Prometheus reads metrics | port, or host and port | nowhere |
 ///
 /// Relative paths count from the directory that the program was started in.
 package struct ServiceConfiguration: Sendable {
@@ -28,6 +30,10 @@ package struct ServiceConfiguration: Sendable {
     package let security: Security
     /// The least level that is logged.
     package let logLevel: Logger.Level
+    /// How log lines are written.
+    package let logStyle: LogStyle
+    /// Where metrics are served; nil where they are not.
+    package let metrics: MetricsAddress?
 
     /// Reads the settings.
     /// - Throws: `ServiceError` (bad configuration) for a value that can't be read, and for an endpoint that other
@@ -43,5 +49,9 @@ package struct ServiceConfiguration: Sendable {
         security = try Security(of: program, reading: reader)
         try security.require(publish, listeningFor: "publish")
         try security.require(reply, listeningFor: "reply")
+        logStyle = try reader.value("log-format", default: .text)
+        metrics = try reader.value("metrics", as: MetricsAddress.self)
+        // Keys don't protect HTTP.
+        try metrics?.requireLocal(insecure: reader.value("insecure", default: false))
     }
 }

@@ -44,6 +44,15 @@ package struct ServiceOptions: ParsableArguments {
         transform: Logger.Level.init(typed:))
     package var logLevel: Logger.Level?
 
+    @Option(help: "Write the log as text or json (default: text).")
+    package var logFormat: LogStyle?
+
+    @Option(
+        help: ArgumentHelp(
+            "Serve Prometheus metrics here, a port alone on this machine only (default: nowhere).",
+            valueName: "[host:]port"))
+    package var metrics: MetricsAddress?
+
     @Flag(help: "Check the configuration and the state on disk, then exit.")
     package var check = false
 
@@ -60,6 +69,8 @@ package struct ServiceOptions: ParsableArguments {
         flags.set("key", key)
         flags.set("insecure", if: insecure)
         flags.set("log-level", logLevel)
+        flags.set("log-format", logFormat)
+        flags.set("metrics", metrics)
         return flags
     }
 }

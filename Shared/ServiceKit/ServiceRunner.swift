@@ -2,6 +2,8 @@ import FoundationEssentials
 import Glibc
 import Logging
 import MessageBus
+import Messages
+import Metrics
 import ServiceLifecycle
 import Synchronization
 import UnixSignals
@@ -33,6 +35,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
         flags: FlagValues, checkOnly: Bool,
         environment: [String: String] = ProcessInfo.processInfo.environment, drainLimit: Duration = drainLimit
     ) async -> ExitStatus {
+        let format = LogStyle.beforehand(for: Command.program, flags: flags, environment: environment)
         do {
             let reader = try ConfigurationReader(for: Command.program, flags: flags, environment: environment)
             let configuration = try ServiceConfiguration(for: Command.program, reading: reader)
@@ -44,13 +47,13 @@ package enum ServiceRunner<Command: ServiceCommand> {
                 StandardStream.output.print("\(Command.program): configuration and files are good\n")
                 return .done
             }
-            LoggingSystem.bootstrapStandardError(from: configuration.logLevel)
+            LoggingSystem.bootstrapStandardError(from: configuration.logLevel, as: configuration.logStyle)
             let (status, end) = try await serve(settings, configuration, drainLimit: drainLimit)
             // A process that ends takes what it has not sent with it.
             await end.wait(atMost: sendLimit)
             return status
         } catch {
-            StandardStream.error.print("\(Command.program): \(error)\n")
+            StandardStream.error.print(format.line(for: error, of: Command.program))
             return ExitStatus(error)
         }
     }
@@ -64,29 +67,53 @@ package enum ServiceRunner<Command: ServiceCommand> {
             publishing: Command.publishingOptions(settings))
         // A reader of the ready line or the log may go away; that must not end the program.
         signal(SIGPIPE, SIG_IGN)
+        let metrics = try configuration.metrics.map { address in (address, try MetricsService.listen(at: address)) }
         let running = try await Command.start(settings, on: host)
-        let bound = Bound(publish: host.publishEndpoint, reply: configuration.reply.description)
+        let bound = Bound(
+            ServiceEndpoints(
+                publish: host.publishEndpoint, reply: configuration.reply.description,
+                metrics: metrics.map { address, server in address.url(port: server.port) }))
         var router = running.router
         router.onServiceRequests(of: Command.program, health: host.health) { bound.endpoints }
         let server = try await host.replyServer(answering: router)
         bound.listening(at: server.endpoint)
         let endpoints = bound.endpoints
 
-        let parts = try [ReplyService(server: server)] + running.parts(endpoints)
+        let parts =
+            try metricsParts(metrics, of: running, server, on: host) + [ReplyService(server: server)]
+            + running.parts(endpoints)
         // Not before: until here a signal ends the process at once, which is safe at any moment, whereas a start that
         // hangs with its signals trapped could not be stopped.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         StandardStream.output.print(try ReadyLine(Command.program, at: endpoints).bytes)
-        host.logger.notice(
-            "started",
-            metadata: [
-                LogKey.version: "\(Version.current)", LogKey.publish: "\(endpoints.publish)",
-                LogKey.reply: "\(endpoints.reply)",
-            ])
+        var metadata: Logger.Metadata = [
+            LogKey.version: "\(Version.current)", LogKey.publish: "\(endpoints.publish)",
+            LogKey.reply: "\(endpoints.reply)",
+        ]
+        if let metrics = endpoints.metrics { metadata[LogKey.metrics] = "\(metrics)" }
+        host.logger.notice("started", metadata: metadata)
         try await run(parts, until: signals, drainLimit: drainLimit, on: host)
         let status = running.outcome()
         host.logger.notice("stopped", metadata: [LogKey.exitCode: "\(status.rawValue)"])
         return (status, host.context.end)
+    }
+
+    /// The part that serves metrics, where they are wanted.
+    private static func metricsParts(
+        _ metrics: (address: MetricsAddress, server: MetricsServer)?, of running: RunningService,
+        _ server: ReplyServer, on host: ServiceHost
+    ) -> [any Service] {
+        guard let (address, metricsServer) = metrics else { return [] }
+        return [
+            MetricsService(
+                server: metricsServer, at: address,
+                common: { [health = host.health, publisher = host.publisher, startedAt = WallTime.now] in
+                    var page = MetricsPage(of: Command.program, startedAt: startedAt, health: health)
+                    page.add(publisher.connectionEvents, of: "publish")
+                    page.add(server.connectionEvents, of: "reply")
+                    return page
+                }, own: running.metrics)
+        ]
     }
 
     private static func run(
@@ -108,6 +135,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
                         failureTerminationBehavior: .gracefullyShutdownGroup)
                 }, logger: host.logger))
 
+        let format = host.configuration.logStyle
         defer { LastResort.disarm() }
         try await withThrowingTaskGroup(of: Bool.self) { tasks in
             tasks.addTask {
@@ -123,7 +151,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
                 for await signal in signals {
                     host.logger.notice("signal", metadata: [LogKey.signal: "\(signal)"])
                     guard isFirst else {
-                        LastResort.arm(seconds: lastResort)
+                        LastResort.arm(seconds: lastResort, saying: format, as: Command.program)
                         throw ServiceError(
                             .inputOutput, "a second signal cut the stop short; see the log for what is unfinished")
                     }
@@ -134,7 +162,8 @@ package enum ServiceRunner<Command: ServiceCommand> {
             }
             tasks.addTask {
                 for await _ in drain {
-                    LastResort.arm(seconds: UInt32(drainLimit.components.seconds) + lastResort)
+                    let seconds = UInt32(drainLimit.components.seconds) + lastResort
+                    LastResort.arm(seconds: seconds, saying: format, as: Command.program)
                     guard (try? await Task.sleep(for: drainLimit)) != nil else { break }
                     throw ServiceError(.inputOutput, "stopping took longer than \(drainLimit) and was cut short")
                 }
@@ -149,14 +178,14 @@ package enum ServiceRunner<Command: ServiceCommand> {
     private final class Bound: Sendable {
         private let current: Mutex<ServiceEndpoints>
 
-        init(publish: String, reply: String) {
-            current = Mutex(ServiceEndpoints(publish: publish, reply: reply))
+        init(_ endpoints: ServiceEndpoints) {
+            current = Mutex(endpoints)
         }
 
         var endpoints: ServiceEndpoints { current.withLock { $0 } }
 
         func listening(at reply: String) {
-            current.withLock { $0 = ServiceEndpoints(publish: $0.publish, reply: reply) }
+            current.withLock { $0 = ServiceEndpoints(publish: $0.publish, reply: reply, metrics: $0.metrics) }
         }
     }
 }

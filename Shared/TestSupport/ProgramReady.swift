@@ -6,11 +6,14 @@ package struct ProgramReady: Codable, Hashable, Sendable {
     package let publish: String
     /// Where it answers requests, with the real port.
     package let reply: String
+    /// Where its metrics are, if it serves any.
+    package let metrics: String?
 
     /// What a program with this name and these endpoints says.
-    package init(ready: String, publish: String, reply: String) {
+    package init(ready: String, publish: String, reply: String, metrics: String? = nil) {
         self.ready = ready
         self.publish = publish
         self.reply = reply
+        self.metrics = metrics
     }
 }

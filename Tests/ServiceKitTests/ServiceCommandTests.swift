@@ -103,6 +103,7 @@ struct ServiceCommandTests {
     @Test func allFlagsArriveInTheConfiguration() throws {
         let arguments = [
             "--data", "/srv", "--publish", "ipc:///a", "--reply", "tcp://*:7", "--insecure", "--log-level", "debug",
+            "--metrics", "*:9550", "--log-format", "json",
             "--interval", "1.5s",
             "--subscribe", "ipc:///b", "--subscribe", "ipc:///c",
         ]
@@ -115,6 +116,8 @@ struct ServiceCommandTests {
         #expect(configuration.publish.description == "ipc:///a")
         #expect(configuration.reply.description == "tcp://*:7")
         #expect(configuration.logLevel == .debug)
+        #expect(configuration.metrics?.description == "*:9550")
+        #expect(configuration.logStyle == .json)
         #expect(try reader.value("interval", as: TimeSpan.self) == .milliseconds(1500))
         #expect(try reader.values("subscribe", as: Endpoint.self).map(\.description) == ["ipc:///b", "ipc:///c"])
     }
@@ -139,7 +142,9 @@ struct ServiceCommandTests {
             #expect(TestCommand.exitCode(for: try #require(error)) == .success)
         }
         for option in [
-            "--config", "--data", "--publish", "--reply", "--insecure", "--log-level", "--check", "--interval",
+            "--config", "--data", "--publish", "--reply", "--insecure", "--log-level", "--log-format", "--metrics",
+            "--check",
+            "--interval",
             "health",
         ] {
             #expect(TestCommand.helpMessage().contains(option))
@@ -148,13 +153,15 @@ struct ServiceCommandTests {
 
     // MARK: the whole life of a program, each in a process of its own because signals and logging are the process's
 
-    private static func live(_ behaviour: String, drainLimit: Duration = .seconds(7), checkOnly: Bool = false) async
-        -> Never
-    {
+    private static func live(
+        _ behaviour: String, drainLimit: Duration = .seconds(7), checkOnly: Bool = false,
+        options: [String: String] = [:]
+    ) async -> Never {
         var flags = FlagValues()
         flags.set("behave", behaviour)
         flags.set("publish", "tcp://127.0.0.1:*")
         flags.set("reply", "tcp://127.0.0.1:*")
+        for (key, value) in options { flags.set(key, value) }
         let status = await ServiceRunner<TestCommand>.run(
             flags: flags, checkOnly: checkOnly, environment: [:], drainLimit: drainLimit)
         exit(status.rawValue)
@@ -240,6 +247,60 @@ struct ServiceCommandTests {
             exit(status.rawValue)
         }
         #expect(Self.text(result.standardErrorContent).contains("Address already in use"))
+    }
+
+    // MARK: what supervisors read
+
+    private static func objects(_ bytes: [UInt8]) throws -> [[String: String]] {
+        try bytes.split(separator: UInt8(ascii: "\n")).map { line in
+            try WireCoding.decode([String: String].self, from: line)
+        }
+    }
+
+    @Test func everyLineOfALogIsAnObjectWhereThatIsAsked() async throws {
+        let result = try await #require(processExitsWith: .exitCode(0), observing: [\.standardErrorContent]) {
+            await Self.live("well", options: ["log-format": "json", "metrics": "0"])
+        }
+        let lines = try Self.objects(result.standardErrorContent)
+        #expect(lines.map { $0["message"] } == ["started", "signal", "stopped"])
+        #expect(lines.allSatisfy { $0["program"] == "recorder" && $0["level"] == "notice" })
+        #expect(lines.first?["metrics"]?.hasPrefix("http://127.0.0.1:") == true)
+        for line in lines { _ = try WallTime(iso8601: line["timestamp"] ?? "") }
+    }
+
+    @Test(arguments: ["fail", "refuse", "linger", "block"])
+    func howAProgramFailsIsAnObjectToo(behaviour: String) async throws {
+        let result = try await #require(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) { [behaviour] in
+            await Self.live(behaviour, drainLimit: .milliseconds(50), options: ["log-format": "json"])
+        }
+        let last = try #require(try Self.objects(result.standardErrorContent).last)
+        #expect(last["level"] == "critical" && last["program"] == "recorder")
+        _ = try WallTime(iso8601: last["timestamp"] ?? "")
+    }
+
+    @Test(arguments: [
+        ["interval": "5 parsecs"], ["config": "/no/such/file.json"], ["metrics": "*:9550"], ["log-level": "loud"],
+    ])
+    func whatIsWrongBeforeThereIsALogIsSaidInItsFormat(options: [String: String]) async throws {
+        let result = try await #require(
+            processExitsWith: .exitCode(78), observing: [\.standardErrorContent]
+        ) { [options] in
+            await Self.live("well", options: options.merging(["log-format": "json"]) { $1 })
+        }
+        let lines = try Self.objects(result.standardErrorContent)
+        #expect(lines.count == 1 && lines.first?["level"] == "critical")
+    }
+
+    @Test func aMetricsPortInUseIsNamed() async throws {
+        let result = try await #require(processExitsWith: .exitCode(74), observing: [\.standardErrorContent]) {
+            let host = try Self.host()
+            let port = try Endpoint(typed: host.publishEndpoint).port ?? 0
+            await Self.live("well", options: ["metrics": "\(port)"])
+        }
+        let text = Self.text(result.standardErrorContent)
+        #expect(text.contains("metrics can't be served at 127.0.0.1:") && text.contains("--metrics"))
     }
 
     // MARK: health

@@ -1,0 +1,53 @@
+import Metrics
+import ServiceKit
+
+extension Metric {
+    fileprivate static let files = Metric(
+        .gauge, "holdfast_log_manager_files", "Finished log files, by whether their upload is pending or confirmed.",
+        labels: ["upload"])
+    fileprivate static let bytes = Metric(
+        .gauge, "holdfast_log_manager_bytes",
+        "Bytes of finished log files, by whether their upload is pending or confirmed.",
+        labels: ["upload"])
+    fileprivate static let logs = Metric(.gauge, "holdfast_log_manager_logs", "Logs that have finished files.")
+    fileprivate static let threshold = Metric(
+        .gauge, "holdfast_log_manager_threshold_bytes", "Thresholds that are set; 0 for none.", labels: ["threshold"])
+    fileprivate static let excess = Metric(
+        .gauge, "holdfast_log_manager_excess_bytes",
+        "Bytes that have to go so that no threshold of all files or of room is crossed.")
+    fileprivate static let removed = Metric(
+        .counter, "holdfast_log_manager_removed_files_total", "Files that were removed, by why.", labels: ["reason"])
+    fileprivate static let removedBytes = Metric(
+        .counter, "holdfast_log_manager_removed_bytes_total", "Bytes of the files that were removed, by why.",
+        labels: ["reason"])
+    fileprivate static let marked = Metric(
+        .counter, "holdfast_log_manager_marked_files_total", "Files that were marked as uploaded.")
+    fileprivate static let waiting = Metric(
+        .gauge, "holdfast_log_manager_waiting_removals", "Removals that wait for the one under way.")
+}
+
+/// What it counts, for those who watch it.
+extension LogEngine {
+    var metrics: MetricsPage {
+        var page = MetricsPage()
+        let total = catalog.usage.total
+        page.add(.files, total.pendingFiles, "pending")
+        page.add(.files, total.files - total.pendingFiles, "confirmed")
+        page.add(.bytes, total.pendingBytes, "pending")
+        page.add(.bytes, total.bytes - total.pendingBytes, "confirmed")
+        page.add(.logs, catalog.usage.logs.count)
+        for kind in Threshold.Kind.allCases {
+            page.add(.threshold, catalog.thresholds[keyPath: kind.limit], kind.rawValue)
+        }
+        page.add(.excess, bytesToFree)
+        for reason in RemovalReason.allCases {
+            let removed = removals[reason] ?? (0, 0)
+            page.add(.removed, removed.files, reason.rawValue)
+            page.add(.removedBytes, removed.bytes, reason.rawValue)
+        }
+        page.add(.marked, markedFiles)
+        page.add(.waiting, waitingRemovals.count)
+        if let freeBytes { page.add(.freeBytes, freeBytes) }
+        return page
+    }
+}

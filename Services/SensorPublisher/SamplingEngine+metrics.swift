@@ -1,0 +1,47 @@
+import Messages
+import Metrics
+import ServiceKit
+import ZeroMQ
+
+extension Metric {
+    private static let streamLabels = ["device", "stream"]
+    fileprivate static let samples = Metric(
+        .counter, "holdfast_publisher_samples_total", "Samples that were published.", labels: streamLabels)
+    fileprivate static let batches = Metric(
+        .counter, "holdfast_publisher_batches_total", "Batches that were published.")
+    fileprivate static let lateness = Metric(
+        .histogram, "holdfast_publisher_lateness_seconds",
+        "How long after the time of its last sample a batch was published, where a schedule has times.")
+    fileprivate static let behind = Metric(
+        .gauge, "holdfast_publisher_behind_seconds", "How far a stream is behind its schedule.", labels: streamLabels)
+    fileprivate static let streams = Metric(
+        .gauge, "holdfast_publisher_streams", "Streams by their state.", labels: ["state"])
+    fileprivate static let retained = Metric(
+        .gauge, "holdfast_publisher_retained_bytes", "Memory of the batches that are kept for replay.")
+    fileprivate static let replayed = Metric(
+        .counter, "holdfast_publisher_replayed_samples_total", "Samples that were asked for again, and sent.")
+    fileprivate static let malformed = Metric(
+        .counter, "holdfast_publisher_malformed_lines_total",
+        "Lines of standard input that could not be read and were left out.")
+}
+
+/// What it counts, for those who watch it.
+extension SamplingEngine {
+    var metrics: MetricsPage {
+        var page = MetricsPage()
+        let now = MonotonicClock.now
+        for stream in streams {
+            page.add(.samples, stream.nextSequence, stream.name.device, stream.name.stream)
+            page.add(.behind, max(0, secondsBehind(stream, at: now)), stream.name.device, stream.name.stream)
+        }
+        for state in [StreamDescription.State.idle, .running, .ended, .stopped, .failed] {
+            page.add(.streams, streams.count { $0.state == state }, state.rawValue)
+        }
+        page.add(.batches, batchesPublished)
+        page.add(.lateness, lateness)
+        page.add(.retained, retention.bytes)
+        page.add(.replayed, samplesReplayed)
+        page.add(.malformed, live?.input.malformedLines ?? 0)
+        return page
+    }
+}

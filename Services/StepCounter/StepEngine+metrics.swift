@@ -1,0 +1,50 @@
+import Metrics
+import ServiceKit
+
+extension Metric {
+    fileprivate static let devices = Metric(
+        .gauge, "holdfast_step_counter_devices", "Devices whose steps are counted.")
+    fileprivate static let catchingUp = Metric(
+        .gauge, "holdfast_step_counter_catching_up_devices",
+        "Of those, the ones whose missing samples are being asked for.")
+    fileprivate static let refused = Metric(
+        .gauge, "holdfast_step_counter_refused_streams", "Streams that can't be counted.")
+    fileprivate static let subscriptions = Metric(
+        .gauge, "holdfast_step_counter_subscriptions", "Subscriptions under way.")
+    fileprivate static let samples = Metric(
+        .counter, "holdfast_step_counter_samples_total", "Samples in which steps were looked for.")
+    fileprivate static let lost = Metric(
+        .counter, "holdfast_step_counter_lost_samples_total", "Samples that could not be had.")
+    fileprivate static let steps = Metric(.counter, "holdfast_step_counter_steps_total", "Steps that were found.")
+    fileprivate static let unstored = Metric(
+        .gauge, "holdfast_step_counter_unstored_steps", "Steps that are not in the history yet.")
+    fileprivate static let dropped = Metric(
+        .counter, "holdfast_step_counter_dropped_steps_total",
+        "Steps that never came into the history, for it could not be written for too long.")
+    fileprivate static let heldBytes = Metric(
+        .gauge, "holdfast_step_counter_held_bytes", "Memory of the batches that wait for samples before them.")
+    fileprivate static let malformed = Metric(
+        .counter, "holdfast_step_counter_malformed_messages_total", "Messages that could not be read.")
+    fileprivate static let delay = Metric(
+        .histogram, "holdfast_step_counter_delay_seconds", "From a batch's publication until its steps are counted.")
+}
+
+/// What it counts, for those who watch it.
+extension StepEngine {
+    var metrics: MetricsPage {
+        var page = MetricsPage()
+        page.add(.devices, order.count)
+        page.add(.catchingUp, order.count(where: \.isRecovering))
+        page.add(.refused, refused.count)
+        page.add(.subscriptions, subscriptions.count)
+        page.add(.samples, order.reduce(0) { $0 + $1.samplesCounted })
+        page.add(.lost, samplesLost)
+        page.add(.steps, stepsCounted)
+        page.add(.unstored, pendingSteps)
+        page.add(.dropped, droppedSteps)
+        page.add(.heldBytes, heldBytes)
+        page.add(.malformed, malformedCount)
+        page.add(.delay, delays)
+        return page
+    }
+}

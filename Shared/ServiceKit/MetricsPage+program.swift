@@ -1,0 +1,106 @@
+import FoundationEssentials
+import Glibc
+import Messages
+package import Metrics
+import ZeroMQ
+
+/// What every program says of itself.
+extension Metric {
+    static let isComplete = Metric(
+        .gauge, "holdfast_metrics_complete",
+        "Whether the program said in time what it counts; if 0, only what every program has is here.")
+    private static let build = Metric(
+        .gauge, "holdfast_build_info", "1; which program this is, and its version.", labels: ["program", "version"])
+    private static let health = Metric(
+        .gauge, "holdfast_health_status", "1 for the status that service.health answers, 0 for the others.",
+        labels: ["status"])
+    private static let reasons = Metric(
+        .gauge, "holdfast_health_reasons", "How many reasons there are why the status is not ok.")
+    /// What is measured for health in several programs, by its name there.
+    private static let measured = [
+        "addressesKnown": Metric(
+            .gauge, "holdfast_peer_addresses", "Addresses at which the programs are that this one listens to."),
+        "addressesConnected": Metric(
+            .gauge, "holdfast_peer_addresses_connected", "Of those, the ones that are connected."),
+        "refusedClients": Metric(
+            .counter, "holdfast_refused_clients_total", "Clients that were refused for their keys or roles."),
+    ]
+    private static let startTime = Metric(
+        .gauge, "process_start_time_seconds", "When the program started, in seconds since 1970 in UTC.")
+    private static let processorTime = Metric(
+        .counter, "process_cpu_seconds_total", "Processor time that the program took, in user and kernel mode.")
+    private static let residentMemory = Metric(
+        .gauge, "process_resident_memory_bytes", "Memory of the program that is in RAM.")
+    private static let openFiles = Metric(.gauge, "process_open_fds", "File descriptors that are open.")
+    private static let maximumFiles = Metric(
+        .gauge, "process_max_fds", "File descriptors that may be open at once.")
+
+    private static let socketLabel = ["socket"]
+    private static let accepted = Metric(
+        .counter, "holdfast_connections_accepted_total", "Connections that others made to the socket.",
+        labels: socketLabel)
+    private static let connected = Metric(
+        .counter, "holdfast_connections_made_total", "Connections that the socket made to others.",
+        labels: socketLabel)
+    private static let disconnected = Metric(
+        .counter, "holdfast_connections_ended_total", "Connections of the socket that ended.", labels: socketLabel)
+    private static let retried = Metric(
+        .counter, "holdfast_connection_retries_total", "Attempts to connect that failed and are made again.",
+        labels: socketLabel)
+    private static let handshakes = Metric(
+        .counter, "holdfast_handshakes_total", "ZeroMQ handshakes that were completed.", labels: socketLabel)
+    private static let failedHandshakes = Metric(
+        .counter, "holdfast_handshakes_failed_total",
+        "Handshakes that failed: not ZeroMQ, another kind of socket, too slow, or refused.", labels: socketLabel)
+
+    fileprivate static func addProgram(
+        _ program: Program, health: ServiceHealth.Reply, startedAt: WallTime, to page: inout MetricsPage
+    ) {
+        page.add(build, 1, program.rawValue, Version.current)
+        for status in [ServiceHealth.Status.ok, .degraded, .failing] {
+            page.add(Self.health, status == health.status ? 1 : 0, status.rawValue)
+        }
+        page.add(reasons, health.reasons.count)
+        for (name, metric) in measured.sorted(by: { $0.key < $1.key }) {
+            if let value = health.measures?[name] { page.add(metric, value) }
+        }
+        page.add(startTime, startedAt.seconds)
+        page.add(processorTime, ProcessUsage.processorSeconds)
+        if let bytes = ProcessUsage.residentBytes { page.add(residentMemory, bytes) }
+        if let files = ProcessUsage.openFiles { page.add(openFiles, files) }
+        if let files = ProcessUsage.maximumFiles { page.add(maximumFiles, files) }
+    }
+
+    fileprivate static func add(_ events: ConnectionEvents, of socket: String, to page: inout MetricsPage) {
+        page.add(accepted, events.accepted, socket)
+        page.add(connected, events.connected, socket)
+        page.add(disconnected, events.disconnected, socket)
+        page.add(retried, events.retried, socket)
+        page.add(handshakes, events.handshakes, socket)
+        page.add(failedHandshakes, events.failedHandshakes, socket)
+    }
+}
+
+extension MetricsPage {
+    /// What every program says: which it is, how it is, and what it takes of the machine.
+    init(of program: Program, startedAt: WallTime, health: Health) {
+        self.init()
+        Metric.addProgram(program, health: health.reply, startedAt: startedAt, to: &self)
+    }
+
+    /// Adds what happened to the connections of the socket that listens to others.
+    package mutating func add(_ listener: Listener) {
+        add(listener.connectionEvents, of: "subscribe")
+    }
+
+    /// Adds what happened to a socket's connections.
+    /// - Parameter socket: `publish`, `reply`, `subscribe`.
+    mutating func add(_ events: ConnectionEvents, of socket: String) {
+        Metric.add(events, of: socket, to: &self)
+    }
+
+    /// Adds how often something took how long.
+    package mutating func add(_ metric: Metric, _ histogram: LatencyHistogram) {
+        add(metric, histogram.counts)
+    }
+}

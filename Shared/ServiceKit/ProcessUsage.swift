@@ -1,0 +1,38 @@
+import FoundationEssentials
+import Glibc
+
+/// What this process takes of the machine.
+enum ProcessUsage {
+    /// Seconds of processor time, in user and kernel mode.
+    static var processorSeconds: Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    }
+
+    /// Memory that is in RAM; nil where /proc does not say.
+    static var residentBytes: Int? {
+        let fields = text(of: "/proc/self/statm")?.split(separator: " ") ?? []
+        guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    /// File descriptors that are open; nil where /proc does not say.
+    static var openFiles: Int? {
+        // Reading the list takes one more.
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 }
+    }
+
+    /// File descriptors that may be open at once; nil where there is no limit.
+    static var maximumFiles: Int? {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+        return Int(exactly: limit.rlim_cur)
+    }
+
+    private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+
+    private static func text(of path: String) -> String? {
+        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,149 @@
+import Glibc
+import Metrics
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct MetricsServerTests {
+    private final class Count: Sendable {
+        let value = Atomic(0)
+    }
+
+    private static let get = "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n"
+
+    /// Serves a page whose number grows, while the body runs.
+    private static func serving(
+        connectionLife: Duration = .seconds(10), pause: Duration = .zero, _ body: (UInt16) async throws -> Void
+    ) async throws {
+        let server = try MetricsServer(host: "127.0.0.1", port: 0, connectionLife: connectionLife)
+        let count = Count()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await server.run {
+                    try? await Task.sleep(for: pause)
+                    var page = MetricsPage()
+                    let number = count.value.add(1, ordering: .relaxed).newValue
+                    page.add(Metric(.counter, "scrapes_total", "Scrapes."), number)
+                    return page
+                }
+            }
+            try await body(server.port)
+            group.cancelAll()
+            do { try await group.next() } catch is CancellationError {}
+        }
+    }
+
+    @Test func thePageIsMadeForEachRequest() async throws {
+        try await Self.serving { port in
+            for number in 1...3 {
+                let answer = try #require(try await WebClient.answer(Self.get, port: port))
+                #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+                #expect(answer.contains("\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
+                #expect(
+                    answer.hasSuffix(
+                        "\r\n\r\n# HELP scrapes_total Scrapes.\n# TYPE scrapes_total counter\nscrapes_total \(number)\n"
+                    ))
+            }
+        }
+    }
+
+    @Test func aHeadIsAnsweredWithoutThePage() async throws {
+        try await Self.serving { port in
+            let answer = try #require(
+                try await WebClient.answer("HEAD /metrics HTTP/1.1\r\nHost: h\r\n\r\n", port: port))
+            #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(answer.contains("\r\nContent-Length: ") && !answer.contains("Content-Length: 0\r\n"))
+            #expect(answer.hasSuffix("\r\n\r\n"))
+        }
+    }
+
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: h\r\n\r\n", "404"), ("GET /metrics/ HTTP/1.1\r\nHost: h\r\n\r\n", "404"),
+        ("POST /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\nabc", "405"),
+        ("DELETE /metrics HTTP/1.1\r\nHost: h\r\n\r\n", "405"),
+        ("GET /metrics HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "x", count: 20_000))\r\n\r\n", "431"),
+        ("GET /\(String(repeating: "x", count: 20_000)) HTTP/1.1\r\nHost: h\r\n\r\n", "414"),
+    ])
+    func whatIsNoScrapeIsRefused(request: String, status: String) async throws {
+        try await Self.serving { port in
+            let answer = try #require(try await WebClient.answer(request, port: port))
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer.prefix(300))")
+            if status == "405" { #expect(answer.contains("\r\nAllow: GET, HEAD\r\n")) }
+        }
+    }
+
+    @Test(arguments: [
+        "\u{1}\u{2}\r\n\r\n", "GET\r\n\r\n", "\r\n\r\n\r\n", "SSH-2.0-x\r\n\r\n", "GET /metrics XYZ/1\r\n\r\n",
+    ])
+    func whatIsNoHTTPEnds(request: String) async throws {
+        try await Self.serving(connectionLife: .milliseconds(500)) { port in
+            let answer = try await WebClient.answer(request, port: port)
+            #expect(answer != nil)
+            #expect(answer?.contains("scrapes_total") != true)
+        }
+    }
+
+    /// More than may be connected at once, each as slow as can be; they end, and others have their turn.
+    @Test func whoeverHoldsConnectionsIsLetGo() async throws {
+        try await Self.serving(connectionLife: .milliseconds(300)) { port in
+            let files = try Self.openFiles()
+            var clients: [WebClient] = []
+            for number in 0..<60 {
+                let client = try WebClient(port: port)
+                if number % 2 == 0 { await client.send("GET /metr") }
+                clients.append(client)
+            }
+            // The client's own, and 16 of the server's at most: others wait in the kernel. A few for what other tests do.
+            #expect(try Self.openFiles() - files < 60 + 16 + 30)
+            let answer = try #require(try await WebClient.answer(Self.get, port: port))
+            #expect(answer.contains("\nscrapes_total "))
+            for client in clients {
+                let answer = try await client.answer()
+                #expect(answer?.contains("200 OK") == false)
+            }
+        }
+    }
+
+    @Test func thoseWhoWaitGetTheSamePage() async throws {
+        try await Self.serving(pause: .milliseconds(200)) { port in
+            let answers = try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<8 { group.addTask { try await WebClient.answer(Self.get, port: port) } }
+                return try await group.reduce(into: []) { $0.append($1 ?? "") }
+            }
+            #expect(answers.allSatisfy { $0.hasPrefix("HTTP/1.1 200 OK\r\n") })
+            #expect(Set(answers.map { $0.suffix(4) }).count < 8)
+        }
+    }
+
+    @Test func aServerEndsWithRequestsUnderWay() async throws {
+        var client: WebClient?
+        try await Self.serving(pause: .seconds(100)) { port in
+            client = try WebClient(port: port)
+            await client?.send(Self.get)
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        let answer = try await client?.answer()
+        #expect(answer != nil, "the connection is there still")
+    }
+
+    @Test func aPortInUseIsNotShared() async throws {
+        try await Self.serving { port in
+            #expect(throws: Errno.addressInUse) { try MetricsServer(host: "127.0.0.1", port: port) }
+        }
+    }
+
+    @Test(arguments: ["203.0.113.1", "no.such.host.invalid"])
+    func aHostThatIsNotHereIsRefused(host: String) {
+        #expect(throws: Errno.addressNotAvailable) { try MetricsServer(host: host, port: 0) }
+    }
+
+    private static func openFiles() throws -> Int {
+        let directory = try #require(opendir("/proc/self/fd"))
+        defer { closedir(directory) }
+        var count = 0
+        while readdir(directory) != nil { count += 1 }
+        return count
+    }
+}

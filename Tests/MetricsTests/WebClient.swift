@@ -1,0 +1,59 @@
+import Glibc
+import TestSupport
+import ZeroMQ
+
+/// A connection to a port of this machine, for what no decent client would send.
+actor WebClient {
+    private static let limit: Int64 = 20_000_000_000
+    /// All clients wait on it: a thread has files open too, and those are counted.
+    private static let shared = Result { try SocketThread(name: "clients") }
+
+    private let thread: SocketThread
+    private let descriptor: Int32
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// Connects.
+    init(port: UInt16) throws {
+        thread = try Self.shared.get()
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw TestFailure("connect: \(errno)") }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Sends a text. Whether anybody takes it does not matter.
+    func send(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+    }
+
+    /// What the server sends until it ends the connection; nil where it does not do that in time.
+    func answer() async throws -> String? {
+        let deadline = MonotonicClock.now + Self.limit
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4_096)
+        while try await thread.readable(descriptor: descriptor, deadline: deadline) {
+            let count = recv(descriptor, &chunk, chunk.count, 0)
+            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            bytes += chunk[..<count]
+        }
+        return nil
+    }
+
+    /// What a server answers to a request.
+    static func answer(_ request: String, port: UInt16) async throws -> String? {
+        let client = try WebClient(port: port)
+        await client.send(request)
+        return try await client.answer()
+    }
+}
