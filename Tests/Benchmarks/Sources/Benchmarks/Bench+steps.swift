@@ -109,6 +109,6 @@ extension Bench {
                 "tcp://127.0.0.1:*", "--log-level", "error",
             ])
         let ready = try WireCoding.decode(Ready.self, from: child.line().utf8)
-        return (child, try RequestClient(context: context, thread: thread, endpoint: ready.reply))
+        return (child, try client(of: "step-counter", at: ready.reply))
     }
 }

@@ -211,7 +211,7 @@ struct Bench {
         _ request: @escaping @Sendable (Int) -> Question
     ) {
         tasks.addTask {
-            let client = try RequestClient(context: context, thread: thread, endpoint: endpoint)
+            let client = try client(of: "log-manager", at: endpoint)
             var answers: [Double] = []
             while !Task.isCancelled {
                 let start = MonotonicClock.now
@@ -262,11 +262,17 @@ struct Bench {
                 "tcp://127.0.0.1:*", "--log-level", "error",
             ])
         let ready = try WireCoding.decode(Ready.self, from: child.line().utf8)
-        return (child, try RequestClient(context: context, thread: thread, endpoint: ready.reply))
+        return (child, try client(of: "log-manager", at: ready.reply))
     }
 
     private func sending(_ wire: Wire, _ samples: Int) -> [String] {
         ["send", "--wire", wire.kind.rawValue, "--batch", "\(wire.batch)", "--samples", "\(samples)"]
+    }
+
+    /// Asks a program.
+    func client(of program: String, at endpoint: String) throws -> RequestClient {
+        try RequestClient(
+            context: context, thread: thread, endpoint: endpoint, options: Keys.options(to: program))
     }
 
     /// A line of JSON that a program prints when it listens.
@@ -283,7 +289,7 @@ struct Bench {
                 "tcp://127.0.0.1:*", "--log-level", "error",
             ])
         let ready = try WireCoding.decode(Ready.self, from: child.line().utf8)
-        return (child, try RequestClient(context: context, thread: thread, endpoint: ready.reply))
+        return (child, try client(of: "recorder", at: ready.reply))
     }
 
     func publisher(_ arguments: [String]) throws -> (Child, Ready) {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CZMQ
 import Glibc
+import ZeroMQ
 
 /// The floor: a plain loop that receives and writes what it received as it is, through a 256 KiB buffer, with one
 /// fdatasync(2) every 100 ms in the same thread. No parsing, no formatting, no record of what came.
@@ -17,6 +18,11 @@ struct FloorCommand: ParsableCommand {
         let subscriber = zmq_socket(context, ZMQ_SUB)
         zmq_setsockopt(subscriber, ZMQ_SUBSCRIBE, "samples/", 8)
         zmq_setsockopt(subscriber, ZMQ_SUBSCRIBE, "stream/", 7)
+        if let server = try Keys.pair(of: "sensor-publisher"), let keys = try Keys.pair(of: "recorder") {
+            zmq_setsockopt(subscriber, ZMQ_CURVE_SERVERKEY, server.publicKey.text, 40)
+            zmq_setsockopt(subscriber, ZMQ_CURVE_PUBLICKEY, keys.publicKey.text, 40)
+            zmq_setsockopt(subscriber, ZMQ_CURVE_SECRETKEY, keys.secretKey.text, 40)
+        }
         guard zmq_connect(subscriber, endpoint) == 0 else { throw ValidationError("zmq_connect \(endpoint) failed") }
         let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw ValidationError("open \(file) failed") }

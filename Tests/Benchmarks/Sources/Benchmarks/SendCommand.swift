@@ -3,6 +3,7 @@ import CZMQ
 import Glibc
 import MessageBus
 import Messages
+import ZeroMQ
 
 /// Publishes a given number of samples as fast as they are taken: a sender in plain C calls, which waits where a
 /// subscriber is full (ZMQ_XPUB_NODROP), so that what is measured is the receiver.
@@ -24,6 +25,12 @@ struct SendCommand: ParsableCommand {
         zmq_setsockopt(publisher, ZMQ_XPUB_NODROP, &one, 4)
         zmq_setsockopt(publisher, ZMQ_SNDHWM, &mark, 4)
         let replier = zmq_socket(context, ZMQ_REP)
+        if let keys = try Keys.pair(of: "sensor-publisher") {
+            for socket in [publisher, replier] {
+                zmq_setsockopt(socket, ZMQ_CURVE_SERVER, &one, 4)
+                zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, keys.secretKey.text, 40)
+            }
+        }
         let publishEndpoint = try bind(publisher)
         let replyEndpoint = try bind(replier)
         Standard.print("\(publishEndpoint) \(replyEndpoint)")
