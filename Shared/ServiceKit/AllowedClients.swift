@@ -8,6 +8,8 @@ package final class AllowedClients: Sendable {
         var list: AllowList
         /// That of the directory when the list was read; nil where a change could have been missed.
         var fingerprint: [KeyFileState]?
+        /// What was reported last.
+        var reported: [String] = []
         /// When the directory was looked at last, on `MonotonicClock`.
         var looked: Int64
     }
@@ -56,17 +58,22 @@ package final class AllowedClients: Sendable {
             list = try directory.allowList()
         } catch {
             // Whoever is on the list stays, until it can be read again.
-            report([error.message])
-            return
+            return tell([error.message])
         }
-        let before = state.withLock { state in
-            defer {
-                state.list = list
-                state.fingerprint = Self.settled(fingerprint)
-            }
-            return state.list.problems
+        state.withLock { state in
+            state.list = list
+            state.fingerprint = Self.settled(fingerprint)
         }
-        if before != list.problems { report(list.problems) }
+        tell(list.problems)
+    }
+
+    /// Reports what is not reported yet.
+    private func tell(_ problems: [String]) {
+        let isNew = state.withLock { state in
+            defer { state.reported = problems }
+            return state.reported != problems
+        }
+        if isNew { report(problems) }
     }
 
     private static func settled(_ fingerprint: [KeyFileState]?) -> [KeyFileState]? {

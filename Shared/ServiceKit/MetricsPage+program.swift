@@ -23,7 +23,7 @@ extension Metric {
         "addressesConnected": Metric(
             .gauge, "holdfast_peer_addresses_connected", "Of those, the ones that are connected."),
         "refusedClients": Metric(
-            .counter, "holdfast_refused_clients_total", "Clients that were refused for their keys or roles."),
+            .counter, "holdfast_refused_clients_total", "Clients that were refused: their keys are not on the list."),
     ]
     private static let startTime = Metric(
         .gauge, "process_start_time_seconds", "When the program started, in seconds since 1970 in UTC.")

@@ -180,6 +180,10 @@ import ZeroMQ
                 return problems.now.count == 1
             }
             #expect(clients.client(with: alice)?.role == .listen)
+            // Two looks later it is no news.
+            try await Task.sleep(for: .milliseconds(250))
+            #expect(clients.client(with: alice)?.role == .listen)
+            #expect(problems.reports == 1)
         }
     }
 
@@ -218,9 +222,11 @@ import ZeroMQ
 
 /// What was reported last.
 private final class Problems: Sendable {
-    private let problems = Mutex<[String]>([])
+    private let state = Mutex<(problems: [String], reports: Int)>(([], 0))
 
-    var now: [String] { problems.withLock { $0 } }
+    var now: [String] { state.withLock { $0.problems } }
+    /// How often something was reported.
+    var reports: Int { state.withLock { $0.reports } }
 
-    func set(_ new: [String]) { problems.withLock { $0 = new } }
+    func set(_ new: [String]) { state.withLock { $0 = (new, $0.reports + 1) } }
 }
