@@ -1,6 +1,7 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
 .PHONY: run keys test test-sanitized build lint format bench crash-lab step-accuracy docs clean setup receivers
+.PHONY: up down logs compose-test
 
 SWIFT = swift
 SOURCES = Package.swift Services Shared Tests
@@ -34,6 +35,20 @@ test: setup receivers
 	$(SWIFT) test --skip-build --skip '^($(COMPUTING)|LogManagerTests|RecorderTests|StepCounterTests|SystemTests)\.'
 	$(SWIFT) test --skip-build --filter '^SystemTests\.' --skip '$(CROWDED)'
 	$(SWIFT) test --skip-build --filter '$(CROWDED)'
+
+# The whole system in containers: see compose/README.md.
+up:
+	docker compose up --build --detach
+
+down:
+	docker compose down
+
+logs:
+	docker compose logs --follow
+
+# Uses the containers as people do, kills included. Needs a Docker engine, or makes one where ../shared/docker-engine is.
+compose-test:
+	@Tests/ComposeTests/run
 
 # Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.
 test-sanitized: setup

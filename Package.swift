@@ -214,6 +214,18 @@ if Context.environment["HOLDFAST_SANITIZED"] != nil {
     package.dependencies = [collections]
 }
 
+// Images are built of the programs alone, without Tests.
+if Context.environment["HOLDFAST_PROGRAMS_ONLY"] != nil {
+    package.targets.removeAll {
+        $0.type == .test || $0.name == "TestSupport" || $0.path?.hasPrefix("Tests/") ?? false
+    }
+    let there = Set(package.targets.map(\.name))
+    package.products.removeAll { product in
+        let targets = (product as? Product.Executable)?.targets ?? (product as? Product.Library)?.targets ?? []
+        return !there.isSuperset(of: targets)
+    }
+}
+
 // `make docs` alone needs the documentation plugin.
 if Context.environment["HOLDFAST_DOCS"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
