@@ -34,6 +34,18 @@ struct ManyFilesTests {
         return (count, longest)
     }
 
+    /// Removes all files. Where one request's time is not enough for them, as on a busy machine, it is asked again.
+    private static func removeAll(through keeper: LogKeeper) async throws {
+        while true {
+            do {
+                #expect(try await keeper.send(LogsRemoveOldAndUploaded(bytes: 0)).totalBytes == 0)
+                return
+            } catch let error as RequestError where error.data?.reason == RequestError.Reason.timedOut.word {
+                #expect(try await keeper.send(LogsUsage()).totalBytes < 3 * files)
+            }
+        }
+    }
+
     @Test func removingManyFilesKeepsNobodyWaiting() async throws {
         try await withTemporaryDirectory { data in
             var newest = ""
@@ -58,8 +70,7 @@ struct ManyFilesTests {
                     try add(LogsNeedingUpload(limit: 100))
                     try add(LogsMarkUploaded(paths: [marked]))
                     tasks.addTask {
-                        let reply = try await keeper.send(LogsRemoveOldAndUploaded(bytes: 0))
-                        #expect(reply.removed.count == Self.files && reply.totalBytes == 0)
+                        try await Self.removeAll(through: keeper)
                         return nil
                     }
                     for try await result in tasks {
