@@ -3,53 +3,66 @@ import json
 import time
 
 import zmq
+import zmq.auth
 
-context = zmq.Context.instance()
+PORTS = {"sensor-publisher": 5550, "recorder": 5560, "step-counter": 5570, "log-manager": 5580, "archiver": 5590}
 
 
-def ask(endpoint, method, timeout=30, **params):
-    """Asks a program, and gives its result; what it refuses is an error."""
-    with context.socket(zmq.REQ) as socket:
+class Client:
+    """Somebody on the host with a key of their own; or with one that nobody knows, or none at all."""
+
+    def __init__(self, stack, keys, name=None, pair=None):
+        """Keys is the directory with the programs' public ones, and NAME.key_secret, unless there is a pair."""
+        self.stack = stack
+        self.keys = keys
+        self.pair = zmq.auth.load_certificate(f"{keys}/{name}.key_secret") if name else pair
+
+    def connect(self, kind, program, index=1):
+        """A socket to a program: to where it publishes or to where it answers."""
+        socket = zmq.Context.instance().socket(kind)
         socket.setsockopt(zmq.LINGER, 0)
-        socket.connect(endpoint)
-        socket.send_json({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-        assert socket.poll(timeout * 1000), f"no answer from {endpoint} to {method} within {timeout} s"
-        reply = socket.recv_json()
-    assert "result" in reply, f"{method}: {reply}"
-    return reply["result"]
+        if self.pair:
+            socket.curve_publickey, socket.curve_secretkey = self.pair
+            socket.curve_serverkey, _ = zmq.auth.load_certificate(f"{self.keys}/{program}.key")
+        socket.connect(self.stack.port(program, PORTS[program] + (kind == zmq.REQ), index))
+        return socket
+
+    def reply(self, program, method, timeout=30, **params):
+        """What a program says to a request; nothing where it says nothing in time."""
+        with self.connect(zmq.REQ, program) as socket:
+            socket.send_json({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+            return socket.recv_json() if socket.poll(timeout * 1000) else None
+
+    def ask(self, program, method, **params):
+        """A request's result; a refusal, or silence, is an error."""
+        reply = self.reply(program, method, **params)
+        assert reply and "result" in reply, f"{method}: {reply}"
+        return reply["result"]
+
+    def listen(self, program, topic, count, index=1, timeout=30):
+        """The bodies of the first events under a topic, or of those that came in time."""
+        bodies = []
+        deadline = time.monotonic() + timeout
+        with self.connect(zmq.SUB, program, index) as socket:
+            socket.subscribe(topic)
+            while len(bodies) < count and socket.poll(max(0, deadline - time.monotonic()) * 1000):
+                heard, body, sent = socket.recv_multipart()[:3]
+                assert heard.decode().startswith(topic) and abs(float(sent) - time.time()) < 60, (heard, sent)
+                bodies.append(json.loads(body))
+        return bodies
+
+    def samples(self):
+        """A socket that hears the samples of one publisher from here on; `ends` reads it."""
+        socket = self.connect(zmq.SUB, "sensor-publisher")
+        socket.subscribe("samples/")
+        return socket
 
 
-class Listener:
-    """Hears samples of all publishers from here on, and knows how far each epoch of each device went."""
-
-    def __init__(self, *endpoints):
-        self.socket = context.socket(zmq.SUB)
-        for endpoint in endpoints:
-            self.socket.connect(endpoint)
-        self.socket.subscribe("samples/")
-
-    def ends(self):
-        """The number of the sample after the last one that was heard, by epoch; the listener is closed."""
-        ends = {}
-        while self.socket.poll(500):
-            batch = json.loads(self.socket.recv_multipart()[1])
-            ends[batch["epoch"]] = batch["sequence"] + batch["count"]
-        self.socket.close(linger=0)
-        return ends
-
-
-def listen(endpoint, topic, count, timeout=30):
-    """The bodies of the first events under a topic."""
-    bodies = []
-    deadline = time.monotonic() + timeout
-    with context.socket(zmq.SUB) as socket:
-        socket.setsockopt(zmq.LINGER, 0)
-        socket.connect(endpoint)
-        socket.subscribe(topic)
-        while len(bodies) < count:
-            left = deadline - time.monotonic()
-            assert left > 0 and socket.poll(left * 1000), f"{len(bodies)} of {count} events of {topic} from {endpoint}"
-            heard, body, sent = socket.recv_multipart()[:3]
-            assert heard.decode().startswith(topic) and abs(float(sent) - time.time()) < 60, (heard, sent)
-            bodies.append(json.loads(body))
-    return bodies
+def ends(socket):
+    """The number of the sample after the last one that a socket heard, by epoch. The socket is closed."""
+    numbers = {}
+    while socket.poll(500):
+        batch = json.loads(socket.recv_multipart()[1])
+        numbers[batch["epoch"]] = batch["sequence"] + batch["count"]
+    socket.close()
+    return numbers
