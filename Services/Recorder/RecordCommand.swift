@@ -74,7 +74,7 @@ struct RecordCommand: AsyncParsableCommand {
         do {
             let reader = try ConfigurationReader(for: .recorder, flags: options.flags)
             let client = try RecordClient(
-                recorder: reader.value("reply", default: Program.recorder.defaultReply),
+                recorder: RunningProgram.endpoint(of: .recorder, reading: reader),
                 sensorPublisher: sensorPublisher ?? Program.sensorPublisher.defaultReply,
                 security: Security(askingWith: reader, as: .recorder))
             let seconds = { (span: TimeSpan) in Double(span.nanoseconds) / 1e9 }

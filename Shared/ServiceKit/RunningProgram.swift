@@ -12,11 +12,7 @@ package struct RunningProgram {
     /// - Throws: `ServiceError` where the endpoint does not say where to ask.
     package init(_ program: Program, options: ServiceOptions) throws {
         let reader = try ConfigurationReader(for: program, flags: options.flags)
-        let listener = try reader.value("reply", default: program.defaultReply)
-        guard let endpoint = listener.reachableLocally else {
-            throw ServiceError(
-                .badConfiguration, "\(listener) does not say which port to ask: give --reply the one of the ready line")
-        }
+        let endpoint = try Self.endpoint(of: program, reading: reader)
         var socketOptions = SocketOptions()
         // Nothing is owed to a program that did not answer.
         socketOptions.linger = .zero
@@ -25,6 +21,19 @@ package struct RunningProgram {
             context: try Context(), thread: try SocketThread(name: "client"),
             security: try Security(askingWith: reader, as: program))
         client = try peers.client(of: program, at: endpoint, options: socketOptions)
+    }
+
+    /// Where a program is asked that listens at the setting `reply`.
+    /// - Throws: `ServiceError` (bad configuration), also where that does not say which port it is.
+    package static func endpoint(
+        of program: Program, reading reader: ConfigurationReader
+    ) throws(ServiceError) -> Endpoint {
+        let listener = try reader.value("reply", default: program.defaultReply)
+        guard let endpoint = listener.reachableLocally else {
+            throw ServiceError(
+                .badConfiguration, "\(listener) does not say which port to ask: give --reply the one of the ready line")
+        }
+        return endpoint
     }
 
     /// Asks.

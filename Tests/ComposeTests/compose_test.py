@@ -7,6 +7,7 @@
 Ports are the engine's choice and the project's name is this run's, so that nothing else is disturbed.
 """
 import os
+import re
 import sys
 import tempfile
 import time
@@ -31,6 +32,16 @@ images = []
 
 def saw(what):
     print(f"{time.monotonic() - begun:6.1f} s  {what}")
+
+
+def every_variable_is_explained():
+    files = "".join(open(f"compose/{name}").read() for name in ["compose.yaml", "scale.yaml"])
+    variables = set(re.findall(r"\$\{(\w+)", files))
+    with_default = set(re.findall(r"\$\{(\w+):?-", files))
+    explained = set(re.findall(r"`(HOLDFAST_\w+)`", open("compose/README.md").read()))
+    assert variables == with_default, variables - with_default
+    assert variables <= explained, variables - explained
+    saw(f"each of {len(variables)} variables has a default, and a line in compose/README.md")
 
 
 def build():
@@ -206,8 +217,8 @@ def a_second_up_goes_on_after_a_kill():
     # Nobody is left who could say how much it was: a gap of unknown length stands in the log.
     assert lost <= POWER_CUT and (lost <= 0 or stream["gaps"]), (result, lost)
     assert code == (3 if stream["gaps"] else 0), (code, result)
-    saw(f"a second up went on with it: {first['next'] - first['from']} samples from before, {second['next']} from after")
-    saw(f"{max(0, lost)} of those that the host heard were lost; {len(stream['gaps'])} gap is in the log: exit code {code}")
+    saw(f"a second up went on with it: {first['next'] - first['from']} samples from before, {second['next']} later ones")
+    saw(f"of those that the host heard {max(0, lost)} were lost; gaps in the log: {len(stream['gaps'])}; exit code {code}")
     eventually("it is archived", lambda: archive_line(session))
     saw(log.splitlines()[-1])
 
@@ -222,7 +233,8 @@ def everything_stops_in_good_order():
     log = stack.log("session")
     assert set(codes.values()) <= {0}, (codes, log)
     assert log.endswith(": whole"), log
-    saw(f"stopped while it recorded, after {time.monotonic() - start:.1f} s: {len(codes)} containers, each with exit code 0")
+    took = time.monotonic() - start
+    saw(f"stopped while it recorded, after {took:.1f} s: {len(codes)} containers, each with exit code 0")
 
 
 def two_recorders_divide_the_devices():
@@ -255,9 +267,9 @@ def main():
         if os.environ.get("BUILD") != "no":
             build()
         begun = time.monotonic()
-        for step in [a_first_up_records_a_walk, the_host_listens_and_records_with_a_key, others_get_nothing,
-                     the_session_is_whole_and_archived, each_program_may_be_killed, three_publishers_are_recorded,
-                     everything_stops_in_good_order, a_second_up_goes_on_after_a_kill,
+        for step in [every_variable_is_explained, a_first_up_records_a_walk, the_host_listens_and_records_with_a_key,
+                     others_get_nothing, the_session_is_whole_and_archived, each_program_may_be_killed,
+                     three_publishers_are_recorded, everything_stops_in_good_order, a_second_up_goes_on_after_a_kill,
                      two_recorders_divide_the_devices, nothing_is_left]:
             if len(sys.argv) == 1 or step.__name__ in sys.argv:
                 step()

@@ -78,7 +78,7 @@ class Stack:
 
 
 def run(*command, check=True, timeout=120, environment=None, errors=False):
-    """Runs a command, and gives what it printed, its errors too if they are wanted. One that fails is an error itself."""
+    """Runs a command, and gives what it printed, its errors too if they are wanted. One that fails is an error."""
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT if errors else subprocess.PIPE,
                             stdin=subprocess.DEVNULL, text=True, timeout=timeout, env=environment)
     if check and result.returncode != 0:
