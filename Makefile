@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run keys test test-sanitized build lint format bench crash-lab step-accuracy docs clean setup receivers
+.PHONY: run keys test test-sanitized build lint format bench crash-lab step-accuracy docs clean setup receivers network
 .PHONY: up down logs compose-test
 
 SWIFT = swift
@@ -26,7 +26,7 @@ keys: setup
 COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextInputTests
 # These take the processors for themselves: hundreds of devices, archives, thousands of files.
 CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|ManyFilesTests)
-test: setup receivers
+test: setup receivers network
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(SWIFT) test --skip-build --filter '^($(COMPUTING))\.'
 	$(SWIFT) test --skip-build --filter '^LogManagerTests\.'
@@ -104,3 +104,7 @@ setup:
 # What the tests upload archives to.
 receivers:
 	@Tests/ArchiverTests/Receivers/setup
+
+# What tests make networks with.
+network:
+	@Scripts/setup-network

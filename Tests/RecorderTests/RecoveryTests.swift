@@ -140,6 +140,25 @@ struct RecoveryTests {
         }
     }
 
+    /// As where the network is cut while samples are being asked for: whoever is cut off has them still.
+    @Test func aPublisherOfWhichNothingIsHeardIsAskedOn() async throws {
+        try await record(recoveryLimit: "6s") { recorder, publisher in
+            let gate = publisher.gateReplays()
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(3)
+            // Each question is waited for 2 s, so that the limit is over, and nothing was heard meanwhile.
+            try await eventually("questions beyond the limit") { publisher.replaysAsked >= 6 }
+            #expect(try await recorder.log(of: publisher)?.gaps == 0)
+            gate.open()
+            publisher.onReplay(nil)
+            try publisher.sample(2)
+            try await recorder.hasAll(of: publisher)
+            let report = try await recorder.stop().report
+            #expect(report.isWhole)
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+        }
+    }
+
     @Test func aPublisherThatIsGoneKeepsNoStopWaiting() async throws {
         try await record(recoveryLimit: "200ms") { recorder, publisher in
             publisher.onList { throw RequestError(.stopping, "gone") }

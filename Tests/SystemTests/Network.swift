@@ -50,9 +50,10 @@ struct Network: Sendable {
         (Self.ip, ["netns", "exec", namespace(host)])
     }
 
-    /// Makes names known on a host.
-    func setNames(_ names: [(address: String, name: String)], on host: Int) throws {
-        let text = (["127.0.0.1 localhost"] + names.map { "\($0.address) \($0.name)" }).joined(separator: "\n") + "\n"
+    /// Gives a name the addresses of hosts, and makes it known on a host.
+    func setNames(of name: String, to addresses: [Int], on host: Int) throws {
+        let lines = ["127.0.0.1 localhost"] + addresses.map { "\(address($0)) \(name)" }
+        let text = lines.map { $0 + "\n" }.joined()
         // In place: programs that run have this very file mounted over /etc/hosts.
         let file = try FileDescriptor.open(
             etc(of: host).appending("hosts"), .writeOnly, options: [.create, .truncate],
@@ -86,7 +87,7 @@ struct Network: Sendable {
             let namespace = namespace(host)
             try FileManager.default.createDirectory(
                 atPath: etc(of: host).string, withIntermediateDirectories: true)
-            try setNames([], on: host)
+            try setNames(of: "", to: [], on: host)
             try await Self.ip("netns", "add", namespace)
             try await Self.ip(
                 "link", "add", "eth0", "netns", namespace, "address", Self.hardware(host), "type", "veth", "peer",

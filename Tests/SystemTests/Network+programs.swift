@@ -1,0 +1,69 @@
+import FoundationEssentials
+import MessageBus
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// The programs on the hosts of a network.
+extension Network {
+    /// Samples per second of each publisher.
+    static let rate = 500
+
+    /// Runs a program on a host as long as a body runs.
+    /// - Parameter wrapper: a program that starts it, and that one's arguments.
+    func run(
+        _ program: String, on host: Int, arguments: [String], wrapper: [String] = [],
+        _ body: (ProgramUnderTest) async throws -> Void
+    ) async throws {
+        let (executable, before) = on(host)
+        try await ProgramUnderTest.run(
+            executable: executable,
+            arguments: before + wrapper + [ProductsDirectory.executable(program).string] + arguments + ["--insecure"]
+        ) { program in
+            _ = try await program.ready()
+            try await body(program)
+        }
+    }
+
+    /// Runs a publisher of a signal.
+    func publisher(
+        _ device: String, on host: Int, wrapper: [String] = [], _ body: (ProgramUnderTest) async throws -> Void
+    ) async throws {
+        try await run(
+            "sensor-publisher", on: host,
+            arguments: [
+                "--signal", "sine:amplitude=1,angularFrequency=2", "--rate", "\(Self.rate)", "--device", device,
+                "--publish", "tcp://*:5550", "--reply", "tcp://*:5551",
+            ], wrapper: wrapper, body)
+    }
+
+    /// Runs a recorder, which is asked through the file system and must end well.
+    /// - Parameter name: that of its sockets in the data directory.
+    func recorder(
+        _ name: String = "recorder", listeningTo endpoint: String, on host: Int, data: FilePath,
+        options: [String] = [], _ body: (ProgramUnderTest, RequestClient) async throws -> Void
+    ) async throws {
+        let arguments = ["--data", data.string, "--subscribe", endpoint] + Self.sockets(name, in: data) + options
+        try await run("recorder", on: host, arguments: arguments) { recorder in
+            try await body(recorder, Self.client(of: name, in: data))
+            try recorder.send(.terminate)
+            let end = try await recorder.end()
+            #expect(end == .exited(0))
+        }
+    }
+
+    /// The options for sockets in the file system, which all hosts share.
+    static func sockets(_ name: String, in data: FilePath) -> [String] {
+        ["--publish", publishing(name, in: data), "--reply", "ipc://\(data)/\(name).reply"]
+    }
+
+    /// Where a program with such sockets publishes.
+    static func publishing(_ name: String, in data: FilePath) -> String { "ipc://\(data)/\(name).publish" }
+
+    /// Asks a program with such sockets.
+    static func client(of name: String, in data: FilePath) throws -> RequestClient {
+        try RequestClient(
+            context: Context(), thread: SocketThread(name: "test"), endpoint: "ipc://\(data)/\(name).reply")
+    }
+}

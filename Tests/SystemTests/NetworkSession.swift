@@ -1,0 +1,67 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+
+/// A recorder's session on a network, as its test asks for it.
+struct NetworkSession: Sendable {
+    let name: String
+    let client: RequestClient
+
+    func start(_ streams: [String] = ["*"]) async throws {
+        _ = try await client.send(RecordingStart(session: name, streams: streams), timeout: .seconds(10))
+    }
+
+    func stop() async throws -> RecordingResult {
+        try await client.send(RecordingStop(session: name), timeout: .seconds(30))
+    }
+
+    /// How many samples of each device it has.
+    func samples() async throws -> [String: Int] {
+        let state = try await client.send(RecordingStatus(session: name), timeout: .seconds(10))
+        return state.logs.reduce(into: [:]) { $0[$1.stream.device] = $1.samples }
+    }
+
+    /// Waits until it has a second of each device.
+    func has(_ devices: String...) async throws {
+        try await eventually("samples of \(devices)") {
+            let samples = try await samples()
+            return devices.allSatisfy { samples[$0] ?? 0 > Network.rate }
+        }
+    }
+
+    func health() async throws -> ServiceHealth.Reply {
+        try await client.send(ServiceHealth(), timeout: .seconds(10))
+    }
+
+    /// Waits until nothing is wrong with the recorder.
+    func isWell() async throws {
+        try await eventually("health to be well") { try await health().reasons.isEmpty }
+    }
+
+    /// Waits until the recorder says that a publisher is away.
+    func misses(_ address: String, within limit: Duration = .seconds(30)) async throws {
+        try await eventually("health to tell that \(address) is away", within: limit) {
+            try await health().reasons.contains { $0.contains("\(address) is away since") }
+        }
+    }
+
+    /// Checks that each device's log has each sample of its time once, on the grid of its rate.
+    static func check(_ result: RecordingResult, devices: Set<String>) throws {
+        #expect(result.report.isWhole)
+        #expect(Set(result.report.streams.map(\.stream.device)) == devices)
+        for log in result.logs {
+            let uptimes = try samples(of: log, in: result).map(\.uptime)
+            #expect(uptimes.count == log.samples)
+            let steps = zip(uptimes, uptimes.dropFirst()).map { ($1 - $0) * Double(Network.rate) }
+            #expect(steps.allSatisfy { abs($0 - 1) < 0.01 }, "samples of \(log.name) are missing or twice")
+        }
+    }
+
+    /// The samples of a log.
+    static func samples(of log: RecordingResult.Log, in result: RecordingResult) throws -> [LogItem] {
+        try log.files.flatMap { try LogItem.read(FilePath(result.directory).appending($0)) }.filter(\.isSample)
+    }
+}
