@@ -28,7 +28,7 @@ struct NameLookupTests {
     }
 
     private func reply(of client: RequestClient) async throws -> String {
-        try await client.send(ServiceHealth(), timeout: .seconds(10)).version
+        try await client.send(ServiceHealth(), timeout: .seconds(50)).version
     }
 
     /// A program that answers with its name.
@@ -44,7 +44,8 @@ struct NameLookupTests {
         #expect(HostAddresses.lookUp("localhost") == .found(["127.0.0.1"]))
         #expect(HostAddresses.lookUp("127.0.0.7") == .found(["127.0.0.7"]))
         #expect(HostAddresses.lookUp("::1") == .found(["[::1]"]))
-        guard case .notFound(let reason) = HostAddresses.lookUp("no.such.host.invalid") else {
+        // No name at all, so that no server is asked.
+        guard case .notFound(let reason) = HostAddresses.lookUp("a..b") else {
             Issue.record("it has an address")
             return
         }
