@@ -84,7 +84,17 @@ final class HTTPDaemon {
             shutdown(holdfast_http_socket(connection), Int32(SHUT_RDWR))
             connections[connection] = .max
         }
-        if let daemon { holdfast_http_run(daemon) }
+        run()
+    }
+
+    private func run() {
+        guard let daemon else { return }
+        // Where there were as many connections as may be, it listens again only in the run after the one that ends some.
+        var count: Int
+        repeat {
+            count = connections.count
+            holdfast_http_run(daemon)
+        } while connections.count < count
     }
 
     /// Gives the page to everybody who waits for it.
@@ -93,7 +103,7 @@ final class HTTPDaemon {
         page = Self.response(text, type: MetricsPage.contentType)
         resume()
         // Nothing else tells it.
-        if let daemon { holdfast_http_run(daemon) }
+        run()
     }
 
     private func resume() {

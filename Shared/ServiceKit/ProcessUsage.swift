@@ -7,7 +7,7 @@ enum ProcessUsage {
     static var processorSeconds: Double {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        return Double(microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) / 1e6
     }
 
     /// Memory that is in RAM; nil where /proc does not say.
@@ -30,7 +30,7 @@ enum ProcessUsage {
         return Int(exactly: limit.rlim_cur)
     }
 
-    private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    private static func microseconds(_ time: timeval) -> Int { time.tv_sec * 1_000_000 + time.tv_usec }
 
     private static func text(of path: String) -> String? {
         FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }

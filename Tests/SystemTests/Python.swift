@@ -7,6 +7,8 @@ enum Python {
     /// Whether there is a Python to make one with.
     static let isThere = Tool.path(of: "python3") != nil
 
+    private static let packages = ["pyzmq", "numpy", "prometheus-client"]
+
     /// The one environment of this test run.
     private static let environment = Task { try await make() }
 
@@ -23,12 +25,12 @@ enum Python {
     private static func make() async throws -> FilePath {
         guard let python = Tool.path(of: "python3") else { throw TestFailure("there is no python3") }
         let directory = try ProductsDirectory.executable("recorder").removingLastComponent().appending("python-clients")
-        let mark = directory.appending("complete").string
+        let mark = directory.appending("complete-\(packages.joined(separator: "-"))").string
         if FileManager.default.fileExists(atPath: mark) { return directory }
         try? FileManager.default.removeItem(atPath: directory.string)
         _ = try await Tool.output(of: python, ["-m", "venv", directory.string])
         _ = try await Tool.output(
-            of: directory.appending("bin/python"), ["-m", "pip", "install", "--quiet", "pyzmq", "numpy"])
+            of: directory.appending("bin/python"), ["-m", "pip", "install", "--quiet"] + packages)
         _ = FileManager.default.createFile(atPath: mark, contents: nil)
         return directory
     }
