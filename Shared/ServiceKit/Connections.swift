@@ -38,7 +38,7 @@ actor Connections {
         logger = host.logger
         self.names = names
         plan = ConnectionPlan(endpoints.map(\.description))
-        presence = Presence(of: program)
+        presence = Presence(of: program, at: MonotonicClock.now)
     }
 
     /// Connects to what needs no look-up, and has the rest looked up.

@@ -23,11 +23,15 @@ struct Presence: Sendable {
     }
 
     private let program: Program
+    private let startedAt: Int64
     private var places: [String: Place] = [:]
 
-    /// - Parameter program: which program is listened to.
-    init(of program: Program) {
+    /// - Parameters:
+    ///   - program: which program is listened to.
+    ///   - now: when that began.
+    init(of program: Program, at now: Int64) {
         self.program = program
+        startedAt = now
     }
 
     /// How many addresses there are to be connected to, and at how many somebody answers.
@@ -60,9 +64,11 @@ struct Presence: Sendable {
         var whose = ""
         if case .host(let name, _) = route.target {
             guard !route.addresses.isEmpty else {
-                return route.failure.map {
-                    "\(program) at \(route.endpoint) is not found, its name is looked up again and again: \(name): \($0)"
+                guard let failure = route.failure else {
+                    guard now - startedAt >= Self.grace else { return nil }
+                    return "\(program) at \(route.endpoint) is not found yet: the look-up of \(name) takes long"
                 }
+                return "\(program) at \(route.endpoint) is not found, and is looked for again: \(name): \(failure)"
             }
             whose = " (\(name))"
         }

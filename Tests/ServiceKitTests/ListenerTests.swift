@@ -155,6 +155,9 @@ struct ListenerTests {
         ) { health, heard in
             defer { questions.isHanging.store(false, ordering: .relaxed) }
             try await hear([(publisher, "topic/1")], in: heard)
+            try await eventually("health to tell of the one that hangs") {
+                reasons(health).contains("the look-up of slow takes long")
+            }
             #expect(questions.asked.withLock { $0.count { $0 == "slow" } } == 1)
         }
     }
