@@ -129,6 +129,39 @@ struct LockedTests {
         }
     }
 
+    @Test func theToolAddsAndListsAndNeverOverwrites() async throws {
+        try await Locked.run(["alice": "listen"]) { locked in
+            let keys = locked.keys.string
+            let again = try await locked.run("holdfast-keys", ["make", keys])
+            #expect(again.end == .exited(0))
+            #expect(again.output.split(separator: "\n").allSatisfy { $0.hasSuffix(": is there") })
+            let list = try await locked.run("holdfast-keys", ["list", keys])
+            #expect(list.end == .exited(0))
+            #expect(list.output.split(separator: "\n").count == 6)
+            #expect(list.output.contains("  listen   alice\n"))
+            #expect(list.output.contains("  delete   archiver\n"))
+
+            // Bob made his key himself; this is Alice's, which is enough to see that one key has one name.
+            let key = try #require(list.output.split(separator: "\n").first { $0.hasSuffix("alice") }).prefix(40)
+            let refused = [
+                (["add", keys, "alice", "--role", "delete"], 78), (["add", keys, "recorder", "--role", "listen"], 64),
+                (["add", keys, "../bob", "--role", "listen"], 64), (["add", keys, "bob", "--role", "root"], 64),
+                (["add", keys, "bob", "--role", "listen", "--public-key", "short"], 64),
+                (["list", "\(keys)/none"], 78),
+            ]
+            for (arguments, code) in refused {
+                let result = try await locked.run("holdfast-keys", arguments)
+                #expect(result.end == .exited(Int32(code)), "\(arguments): \(result)")
+            }
+            try await locked.keys("add", keys, "bob", "--role", "listen", "--public-key", String(key))
+            let twice = try await locked.run("holdfast-keys", ["list", keys])
+            #expect(twice.end == .exited(78))
+            #expect(twice.error.contains("alice.key and bob.key have the same key"))
+            let files = try FileManager.default.contentsOfDirectory(atPath: keys)
+            #expect(!files.contains("bob.key_secret"))
+        }
+    }
+
     @Test func withoutKeysOtherMachinesAreNotSpokenWith() async throws {
         try await withTemporaryDirectory { directory in
             for options in [
