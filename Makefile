@@ -26,6 +26,8 @@ keys: setup
 COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextInputTests
 # These take the processors for themselves: hundreds of devices, archives, thousands of files.
 CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|ManyFilesTests)
+# Floods.
+HOSTILE = ^SystemTests\.HostilePeerTests
 test: setup receivers network
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(SWIFT) test --skip-build --filter '^($(COMPUTING))\.'
@@ -33,8 +35,9 @@ test: setup receivers network
 	$(SWIFT) test --skip-build --filter '^RecorderTests\.'
 	$(SWIFT) test --skip-build --filter '^StepCounterTests\.'
 	$(SWIFT) test --skip-build --skip '^($(COMPUTING)|LogManagerTests|RecorderTests|StepCounterTests|SystemTests)\.'
-	$(SWIFT) test --skip-build --filter '^SystemTests\.' --skip '$(CROWDED)'
+	$(SWIFT) test --skip-build --filter '^SystemTests\.' --skip '$(CROWDED)|$(HOSTILE)'
 	$(SWIFT) test --skip-build --filter '$(CROWDED)'
+	$(SWIFT) test --skip-build --filter '$(HOSTILE)'
 
 # The whole system in containers: see compose/README.md.
 up:

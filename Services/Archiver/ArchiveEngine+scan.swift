@@ -16,7 +16,7 @@ extension ArchiveEngine {
                     let event = try EventFrames(message, of: messages).decode(RecordingEvent.self)
                     if SessionStatus(name: event.status)?.isOver ?? false { ended.insert(event.session) }
                 } catch {
-                    logger.warning("a message could not be read", metadata: [LogKey.error: "\(error)"])
+                    malformed.note(error)
                 }
             }
         }

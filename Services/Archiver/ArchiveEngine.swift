@@ -29,6 +29,8 @@ actor ArchiveEngine {
     let thread: SocketThread
     private let events: EventPublisher
 
+    /// Events of recorders that could not be read.
+    var malformed: MalformedMessages
     /// What is to be done.
     var queue = ArchiveQueue()
     /// Sessions for which nothing will ever be done again.
@@ -56,6 +58,7 @@ actor ArchiveEngine {
         keeper = try LogKeeper(on: host, endpoint: settings.logManager)
         health = host.health
         logger = host.logger
+        malformed = MalformedMessages(health: host.health, logger: host.logger)
         events = host.publisher
         thread = try SocketThread(name: "archives")
     }

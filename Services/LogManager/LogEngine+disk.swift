@@ -30,7 +30,7 @@ extension LogEngine {
                         }
                     }
                 } catch {
-                    logger.warning("a message could not be read", metadata: [LogKey.error: "\(error)"])
+                    malformed.note(error)
                 }
             }
         }

@@ -33,6 +33,8 @@ actor LogEngine {
     /// Looks at what is being written, and does not wait for a removal.
     let looker: FileWorker
 
+    /// Events of recorders that could not be read.
+    var malformed: MalformedMessages
     /// How many events each log had so far.
     private var sequences: [String: Int] = [:]
     /// Whether a removal is under way; the next one waits.
@@ -63,6 +65,7 @@ actor LogEngine {
         self.events = events
         self.health = health
         self.logger = logger
+        malformed = MalformedMessages(health: health, logger: logger)
         thread = try SocketThread(name: "catalog")
         worker = try FileWorker(folder: folder)
         looker = try FileWorker(folder: folder)

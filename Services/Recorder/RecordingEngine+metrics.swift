@@ -73,7 +73,7 @@ extension RecordingEngine {
         page.add(.held, streams.reduce(0) { $0 + $1.intake.heldCount })
         page.add(.heldBytes, streams.reduce(0) { $0 + $1.intake.heldBytes })
         page.add(.recovering, streams.count(where: \.isRecovering))
-        page.add(.malformed, malformedCount)
+        page.add(.malformed, malformed.count)
         if let freeBytes { page.add(.freeBytes, freeBytes) }
         return page
     }

@@ -27,7 +27,7 @@ extension RecordingEngine {
                         take(description)
                     }
                 } catch {
-                    noteMalformed("\(error)")
+                    malformed.note(error)
                 }
             }
         }
@@ -54,7 +54,7 @@ extension RecordingEngine {
                 }
                 if stream.hasNewGaps { announceGaps(of: stream, in: session) }
             } catch let error as MessageError {
-                noteMalformed("\(error)")
+                malformed.note(error)
             } catch {
                 fail(session, error)
             }
@@ -126,20 +126,10 @@ extension RecordingEngine {
             routes = []
             return stream
         } catch let error as MessageError {
-            noteMalformed("\(error)")
+            malformed.note(error)
         } catch {
             fail(session, error)
         }
         return nil
-    }
-
-    /// Counts what could not be read; the log and health say so, once in a while.
-    private func noteMalformed(_ reason: String) {
-        malformedCount += 1
-        guard malformedCount.nonzeroBitCount == 1 else { return }
-        logger.warning(
-            "a message could not be read", metadata: [LogKey.error: "\(reason)", "count": "\(malformedCount)"])
-        health.report(
-            .degraded, "\(malformedCount) or more messages could not be read, lately: \(reason)", for: "malformed")
     }
 }

@@ -87,7 +87,7 @@ actor RecordingEngine {
     var routes: [Route] = []
     var lastRoute = 0
     /// Batches and descriptions that could not be read.
-    var malformedCount = 0
+    var malformed: MalformedMessages
     /// When sessions that are being stopped must have what they wait for, on `MonotonicClock`: set when the program ends.
     var lastCall: Int64?
     /// What sessions had that are over, and how many of them ended how.
@@ -113,6 +113,7 @@ actor RecordingEngine {
         events = host.publisher
         health = host.health
         logger = host.logger
+        malformed = MalformedMessages(health: host.health, logger: host.logger)
         thread = try SocketThread(name: "writer")
         disk = try DiskThread()
         commits = GroupCommit(thread: try SocketThread(name: "commit"))

@@ -100,6 +100,5 @@ extension SamplingEngine {
         let connections = events.connectionEvents
         health.measure("connectionsAccepted", Double(connections.accepted))
         health.measure("connectionsEnded", Double(connections.disconnected))
-        health.measure("handshakesFailed", Double(connections.failedHandshakes))
     }
 }

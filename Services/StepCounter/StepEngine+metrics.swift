@@ -43,7 +43,7 @@ extension StepEngine {
         page.add(.unstored, pendingSteps)
         page.add(.dropped, droppedSteps)
         page.add(.heldBytes, heldBytes)
-        page.add(.malformed, malformedCount)
+        page.add(.malformed, malformed.count)
         page.add(.delay, delays)
         return page
     }

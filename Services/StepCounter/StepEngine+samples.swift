@@ -33,7 +33,7 @@ extension StepEngine {
                         take(description, at: now)
                     }
                 } catch {
-                    noteMalformed("\(error)")
+                    malformed.note(error)
                 }
             }
         }
@@ -162,15 +162,5 @@ extension StepEngine {
         }
         let others = refused.count > 1 ? ", nor are \(refused.count - 1) others" : ""
         health.report(.degraded, "\(first.key) is not counted\(others): \(first.value)", for: "refused")
-    }
-
-    /// Counts what could not be read; the log and health say so, once in a while.
-    private func noteMalformed(_ reason: String) {
-        malformedCount += 1
-        guard malformedCount.nonzeroBitCount == 1 else { return }
-        logger.warning(
-            "a message could not be read", metadata: [LogKey.error: "\(reason)", "count": "\(malformedCount)"])
-        health.report(
-            .degraded, "\(malformedCount) or more messages could not be read, lately: \(reason)", for: "malformed")
     }
 }

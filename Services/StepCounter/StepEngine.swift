@@ -64,7 +64,7 @@ actor StepEngine {
 
     /// When a publisher was heard last, on `MonotonicClock`.
     var heard: Int64
-    var malformedCount = 0
+    var malformed: MalformedMessages
     var samplesLost = 0
     var stepsCounted = 0
     /// From publication to counting.
@@ -92,6 +92,7 @@ actor StepEngine {
         events = host.publisher
         health = host.health
         logger = host.logger
+        malformed = MalformedMessages(health: host.health, logger: host.logger)
         thread = try SocketThread(name: "steps")
         publishers = host.peers.publishers
         (recoveries, recovering) = AsyncStream.makeStream(of: StreamName.self, bufferingPolicy: .unbounded)

@@ -3,8 +3,11 @@ public import ZeroMQ
 
 /// Serves a router over a REP endpoint: several requests at once, each within a time limit.
 public final class ReplyServer: Sendable {
-    /// Requests answered at the same time; further ones wait in the socket.
+    /// Requests answered at the same time; further ones wait in the socket. Long ones count for several, since each is in
+    /// memory more than once while it is read.
     private static let maximumConcurrency = 64
+    /// From this length on a request counts for two, and so on.
+    private static let ordinaryLength = 1 << 14
 
     /// Where it listens, with its real port.
     public let endpoint: String
@@ -19,7 +22,7 @@ public final class ReplyServer: Sendable {
     ///   - role: what a client may do, by its key in Z85; asked at each request. The key is nil where none was asked for.
     public init(
         listeningOn endpoint: String, router: RequestRouter, context: Context, thread: SocketThread,
-        timeLimit: Duration = .seconds(30), options: SocketOptions = SocketOptions(),
+        timeLimit: Duration = .seconds(30), options: SocketOptions = .replying,
         role: @escaping @Sendable (_ user: String?) -> Role? = { $0 == nil ? .delete : nil }
     ) async throws {
         replier = try Replier(context: context, thread: thread, options: options)
@@ -34,17 +37,20 @@ public final class ReplyServer: Sendable {
 
     /// Answers requests until the task is cancelled; then waits for the handlers under way.
     public func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        try await withThrowingTaskGroup(of: Int.self) { group in
             var underWay = 0
             do {
                 while true {
                     let request = try await replier.next()
-                    if underWay == Self.maximumConcurrency {
-                        try await group.next()
-                        underWay -= 1
+                    let weight = 1 + request.frames.reduce(0) { $0 + $1.count } / Self.ordinaryLength
+                    while underWay > 0, underWay + weight > Self.maximumConcurrency {
+                        underWay -= try await group.next() ?? 0
                     }
-                    underWay += 1
-                    group.addTask { try await self.answer(request) }
+                    underWay += weight
+                    group.addTask {
+                        try await self.answer(request)
+                        return weight
+                    }
                 }
             } catch is CancellationError {
                 group.cancelAll()

@@ -1,4 +1,5 @@
 public import Messages
+import Synchronization
 
 /// Which method is answered by what, and the rules of JSON-RPC around them. No sockets: bytes in, bytes out.
 ///
@@ -13,9 +14,16 @@ public struct RequestRouter: Sendable {
         ) async throws -> [[UInt8]]
 
     private var handlers: [String: Handler] = [:]
+    private let malformed = Counter()
 
     /// Answers nothing yet.
     public init() {}
+
+    /// The standard's codes for what is no JSON, no request, or has the wrong parameters.
+    private static let malformedCodes = [-32_700, -32_600, -32_602]
+
+    /// Requests so far that could not be read.
+    public var malformedCount: Int { malformed.value.load(ordering: .relaxed) }
 
     /// The methods that are answered, sorted.
     public var methods: [String] { handlers.keys.sorted() }
@@ -61,6 +69,9 @@ public struct RequestRouter: Sendable {
             }
             return try await handler(id, request, role)
         } catch {
+            if let code = (error as? RequestError)?.code, Self.malformedCodes.contains(code) {
+                malformed.value.add(1, ordering: .relaxed)
+            }
             return [Self.refusal(id: id, error)]
         }
     }
@@ -105,5 +116,10 @@ public struct RequestRouter: Sendable {
         return (try? WireCoding.encode(reply))
             ?? Array(
                 #"{"error":{"code":-32603,"message":"the error can't be encoded"},"id":null,"jsonrpc":"2.0"}"#.utf8)
+    }
+
+    /// Shared by the copies of a router.
+    private final class Counter: Sendable {
+        let value = Atomic<Int>(0)
     }
 }

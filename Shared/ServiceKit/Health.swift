@@ -17,6 +17,7 @@ package final class Health: Sendable {
     private struct State {
         var reasons: [String: (severity: Severity, sentence: String)] = [:]
         var measures: [String: Double] = [:]
+        var observed: [String: @Sendable () -> Double] = [:]
     }
 
     private let state = Mutex(State())
@@ -52,9 +53,15 @@ package final class Health: Sendable {
         state.withLock { $0.measures[name] = value }
     }
 
+    /// Sets something that is measured when somebody asks.
+    package func observe(_ name: String, _ value: @escaping @Sendable () -> Double) {
+        state.withLock { $0.observed[name] = value }
+    }
+
     /// What `service.health` answers now. The worst reasons come first, and within those the order of their keys.
     package var reply: ServiceHealth.Reply {
-        let state = state.withLock { $0 }
+        var state = state.withLock { $0 }
+        for (name, value) in state.observed { state.measures[name] = value() }
         let reasons = state.reasons.sorted { left, right in
             left.value.severity != right.value.severity
                 ? left.value.severity > right.value.severity : left.key < right.key

@@ -1,5 +1,6 @@
 package import Logging
 package import SystemPackage
+import ZeroMQ
 
 /// The settings that every program has, read and checked.
 ///
@@ -12,6 +13,7 @@ package import SystemPackage
 /// | `keys` | the directory of keys that protect connections: see `KeyDirectory` | path | none: nothing is protected |
 /// | `key` | whose key the program's subcommands show | name of a key | the program's own |
 /// | `insecure` | whether other machines may be spoken with also without keys | true or false | false |
+/// | `maximum-connections` | how many peers may be connected to each socket that listens | 1 to 20,000 | 256 |
 /// | `log-level` | the least level that is logged | level of swift-log | `info` |
 /// | `log-format` | how log lines are written | `text` or `json` | `text` |
 /// | `metrics` | where Prometheus reads metrics | port, or host and port | nowhere |
@@ -28,6 +30,8 @@ package struct ServiceConfiguration: Sendable {
     package let reply: Endpoint
     /// How connections are protected.
     package let security: Security
+    /// How many peers may be connected to each socket that listens.
+    package let maximumConnections: Int
     /// The least level that is logged.
     package let logLevel: Logger.Level
     /// How log lines are written.
@@ -43,6 +47,13 @@ package struct ServiceConfiguration: Sendable {
         dataDirectory = try reader.value("data", default: "./data")
         publish = try reader.value("publish", default: program.defaultPublish)
         reply = try reader.value("reply", default: program.defaultReply)
+        maximumConnections = try reader.value(
+            "maximum-connections", default: ConnectionLimits().maximumConnections)
+        // Each is an open file of `OpenFiles`, of both sockets.
+        guard (1...20_000).contains(maximumConnections) else {
+            throw ServiceError(
+                .badConfiguration, "maximum-connections is \(maximumConnections): write 1 to 20000")
+        }
         logLevel = try reader.value("log-level", default: .info)
         // A subcommand's, which may be in the same file.
         _ = try reader.value("key", as: String.self)

@@ -48,14 +48,16 @@ package struct ServiceHost: Sendable {
         listening = protection?.security ?? .plain
         var publishing = publishing
         publishing.security = listening
+        publishing.limits.maximumConnections = configuration.maximumConnections
         (publisher, publishEndpoint) = try EventPublisher.listening(
             on: configuration.publish.description, context: context, thread: thread, options: publishing)
     }
 
     /// Listens for requests, and answers each as far as the asker's role allows.
     package func replyServer(answering router: RequestRouter) async throws -> ReplyServer {
-        var options = SocketOptions()
+        var options = SocketOptions.replying
         options.security = listening
+        options.limits.maximumConnections = configuration.maximumConnections
         let isInProcess = configuration.reply.transport == .inproc
         return try await ReplyServer(
             listeningOn: configuration.reply.description, router: router, context: context, thread: thread,

@@ -38,6 +38,10 @@ package struct ServiceOptions: ParsableArguments {
     package var insecure = false
 
     @Option(
+        help: ArgumentHelp("Let so many peers connect to each socket (default: 256).", valueName: "count"))
+    package var maximumConnections: Int?
+
+    @Option(
         help: ArgumentHelp(
             "Log from this level on: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "level"),
@@ -68,6 +72,7 @@ package struct ServiceOptions: ParsableArguments {
         flags.set("keys", keys)
         flags.set("key", key)
         flags.set("insecure", if: insecure)
+        flags.set("maximum-connections", maximumConnections)
         flags.set("log-level", logLevel)
         flags.set("log-format", logFormat)
         flags.set("metrics", metrics)

@@ -62,6 +62,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
     private static func serve(
         _ settings: Command.Settings, _ configuration: ServiceConfiguration, drainLimit: Duration
     ) async throws -> (ExitStatus, ContextEnd) {
+        OpenFiles.raiseLimit()
         let host = try ServiceHost(
             configuration: configuration, logger: Logger(label: Command.program.rawValue),
             publishing: Command.publishingOptions(settings))
@@ -77,10 +78,12 @@ package enum ServiceRunner<Command: ServiceCommand> {
         router.onServiceRequests(of: Command.program, health: host.health) { bound.endpoints }
         let server = try await host.replyServer(answering: router)
         bound.listening(at: server.endpoint)
+        host.health.observe("requestsMalformed") { [router] in Double(router.malformedCount) }
         let endpoints = bound.endpoints
 
+        let incidents = IncidentLog(host.context.incidents, health: host.health, logger: host.logger)
         let parts =
-            try metricsParts(metrics, of: running, server, on: host) + [ReplyService(server: server)]
+            try metricsParts(metrics, of: running, server, on: host) + [ReplyService(server: server), incidents]
             + running.parts(endpoints)
         // Not before: until here a signal ends the process at once, which is safe at any moment, whereas a start that
         // hangs with its signals trapped could not be stopped.

@@ -9,13 +9,15 @@ public final class Context: Sendable {
     nonisolated(unsafe) let handle: UnsafeMutableRawPointer
     /// Tells when the context has ended. Keep it, and let go of everything else: then what was sent has left.
     public let end = ContextEnd()
+    /// What happened to the connections of its sockets.
+    public let incidents = ConnectionIncidents()
 
     /// Starts a context.
     /// - Parameters:
     ///   - ioThreads: background threads that move bytes; one serves about a gigabyte per second.
-    ///   - maximumSockets: sockets that may be open at once. Each connection of a hostile peer is a file
-    ///     descriptor, not a socket, so this stays small.
-    public init(ioThreads: Int = 1, maximumSockets: Int = 256) throws(ZeroMQError) {
+    ///   - maximumSockets: sockets that may be open at once, three for each of ours: its connections are watched over a
+    ///     pair of them. A connection is a file descriptor, not a socket, so peers have no part in it.
+    public init(ioThreads: Int = 1, maximumSockets: Int = 1_023) throws(ZeroMQError) {
         guard let handle = zmq_ctx_new() else { throw .last(during: "zmq_ctx_new") }
         zmq_ctx_set(handle, ZMQ_IO_THREADS, Int32(clamping: ioThreads))
         zmq_ctx_set(handle, ZMQ_MAX_SOCKETS, Int32(clamping: maximumSockets))

@@ -11,13 +11,14 @@ public final class Publisher: Sendable {
     private let monitor: SocketMonitor?
 
     /// Opens the socket.
-    /// - Parameter thread: reads the socket's connection events, to count them; without it they are not counted.
+    /// - Parameter thread: reads the socket's connection events, to count them and to hold peers to
+    ///   `SocketOptions.limits`; without it neither is done.
     public init(
         context: Context, thread: SocketThread? = nil, options: SocketOptions = .publishing
     ) throws(ZeroMQError) {
         let socket = try Socket.open(.publish, in: context, options: options)
         monitor = try thread.map { (thread) throws(ZeroMQError) in
-            try SocketMonitor(of: socket, in: context, on: thread)
+            try SocketMonitor(of: socket, as: .publish, limits: options.limits, in: context, on: thread)
         }
         self.socket = Mutex(socket)
     }

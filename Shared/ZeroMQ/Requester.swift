@@ -3,10 +3,12 @@ import CZeroMQ
 /// A REQ socket on a `SocketThread`: one request after another, each with a time limit.
 ///
 /// A request that times out or is cancelled leaves the requester usable (ZMQ_REQ_RELAXED, ZMQ_REQ_CORRELATE).
-public actor Requester {
+public actor Requester: ConnectionUser {
     private let thread: SocketThread
     private let socket: Socket
     private var endpoint: String
+    private let monitor: SocketMonitor
+    private var use = ConnectionUse()
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -23,8 +25,12 @@ public actor Requester {
         var options = options
         // A request whose asker has gone need not be delivered.
         options.linger = .zero
+        // One reply is awaited at a time; what else comes need not queue.
+        options.receiveHighWaterMark = min(16, options.receiveHighWaterMark)
         socket = try Socket.open(.request, in: context, options: options)
+        monitor = try SocketMonitor(of: socket, as: .request, limits: options.limits, in: context, on: thread)
         if let endpoint { try socket.connect(to: endpoint) }
+        monitor.setOwner(self)
     }
 
     /// Sends a request and waits for its reply. Calls made meanwhile wait for their turn.
@@ -50,11 +56,13 @@ public actor Requester {
             try await thread.sleep(until: min(deadline, MonotonicClock.now + 10_000_000))
         }
         var reply = MessageBatch()
-        while try !socket.receive(into: &reply) {
+        while try !socket.receive(into: &reply, counting: &use) {
             guard try await thread.wait(socket: socket.handle, deadline: deadline) else { throw timedOut }
         }
         return reply[0]
     }
+
+    func takeUse() -> ConnectionUse { socket.take(&use) }
 
     private func connect(to endpoint: String) throws(ZeroMQError) {
         if endpoint == self.endpoint { return }

@@ -168,12 +168,13 @@ struct Socket: ~Copyable {
 
     /// Takes the next whole message, if there is one now, and appends it to a batch.
     /// - Parameters:
+    ///   - use: counts it.
     ///   - topic: what the topics of messages begin with whose origins are told; empty for none.
     ///   - inspect: shown the last frame, from which properties of its connection can be read.
     /// - Returns: false where there is none.
     @inline(__always)
     func receive(
-        into batch: inout MessageBatch, tellingOriginsOf topic: [UInt8] = [],
+        into batch: inout MessageBatch, counting use: inout ConnectionUse, tellingOriginsOf topic: [UInt8] = [],
         inspecting inspect: (inout zmq_msg_t) -> Void = { _ in }
     ) throws(ZeroMQError) -> Bool {
         // zmq_msg_t must not be copied after it was initialised, so it stays this local variable.
@@ -181,6 +182,8 @@ struct Socket: ~Copyable {
         zmq_msg_init(&part)
         defer { zmq_msg_close(&part) }
         var isFirst = true
+        var descriptor: Int32 = -1
+        var bytes = 0
         repeat {
             // libzmq delivers a message whole: after its first frame, the others are there.
             while zmq_msg_recv(&part, handle, ZMQ_DONTWAIT) < 0 {
@@ -193,11 +196,31 @@ struct Socket: ~Copyable {
             if isFirst, !topic.isEmpty, frame.starts(with: topic), let address = zmq_msg_gets(&part, "Peer-Address") {
                 batch.noteOrigin(String(cString: address))
             }
+            if isFirst { descriptor = zmq_msg_get(&part, ZMQ_SRCFD) }
             isFirst = false
+            // What a frame takes on the wire at most: with its length, and encrypted.
+            bytes += frame.count + 42
             batch.appendFrame(frame)
         } while zmq_msg_more(&part) != 0
         inspect(&part)
         batch.endMessage()
+        use.take(bytes: bytes, from: descriptor)
         return true
+    }
+
+    /// Takes the next whole message of a socket within the process, if there is one now.
+    func receive(into batch: inout MessageBatch) throws(ZeroMQError) -> Bool {
+        var unused = ConnectionUse()
+        return try receive(into: &batch, counting: &unused)
+    }
+
+    /// Hands over what was counted, with whether every whole message was taken by now, and starts anew.
+    func take(_ use: inout ConnectionUse) -> ConnectionUse {
+        var events: Int32 = 0
+        var size = MemoryLayout<Int32>.size
+        zmq_getsockopt(handle, ZMQ_EVENTS, &events, &size)
+        use.isDrained = events & Int32(ZMQ_POLLIN) == 0
+        defer { use = ConnectionUse() }
+        return use
     }
 }

@@ -1,7 +1,9 @@
 import CZeroMQ
+import Glibc
 import Synchronization
 
-/// Counts what happens to a socket's connections, from the events that libzmq sends over an inproc PAIR.
+/// Counts what happens to a socket's connections, and cuts those that cost too much, from the events that libzmq sends
+/// over an inproc PAIR.
 ///
 /// The PAIR is read by a task on the socket thread, which ends when the monitored socket closes.
 final class SocketMonitor: Sendable {
@@ -17,15 +19,35 @@ final class SocketMonitor: Sendable {
     /// Forgets an endpoint that the socket left: libzmq does not tell of that.
     func forget(_ endpoint: String) { _ = counts.state.withLock { $0.connected.remove(endpoint) } }
 
-    init(of socket: borrowing Socket, in context: Context, on thread: SocketThread) throws(ZeroMQError) {
+    /// Watches a socket.
+    /// - Parameter pattern: what its peers send.
+    init(
+        of socket: borrowing Socket, as pattern: ConnectionTable.Pattern, limits: ConnectionLimits,
+        in context: Context, on thread: SocketThread
+    ) throws(ZeroMQError) {
         let number = Self.lastNumber.add(1, ordering: .relaxed).newValue
         let endpoint = "inproc://monitor-\(number)"
         guard zmq_socket_monitor(socket.handle, endpoint, ZMQ_EVENT_ALL) == 0 else {
             throw .last(during: "zmq_socket_monitor")
         }
-        let reader = try Reader(context: context, thread: thread, endpoint: endpoint)
+        let pair = try Socket.open(.pair, in: context, options: SocketOptions())
+        try pair.connect(to: endpoint)
+        let watch = ConnectionWatch(
+            pair, pattern: pattern, limits: limits, incidents: context.incidents, thread: thread)
+        let counts = counts
         // The only task that nobody awaits: it ends with the socket it watches.
-        Task { [counts] in await reader.run(counting: counts) }
+        Task {
+            await watch.run { event in
+                counts.take(event)
+            } owner: {
+                counts.owner
+            }
+        }
+    }
+
+    /// Says who uses the socket: asked, as long as it is there, what it has taken out of it.
+    func setOwner(_ owner: any ConnectionUser) {
+        counts.state.withLock { $0.owner = WeakUser(owner) }
     }
 
     /// Shared by the monitor and its reader, which outlives it by one event.
@@ -33,50 +55,27 @@ final class SocketMonitor: Sendable {
         struct State {
             var events = ConnectionEvents()
             var connected: Set<String> = []
+            var owner: WeakUser?
         }
 
         let state = Mutex(State())
-    }
 
-    private actor Reader {
-        private let thread: SocketThread
-        private let socket: Socket
+        var owner: (any ConnectionUser)? { state.withLock { $0.owner?.user } }
 
-        nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
-
-        init(context: Context, thread: SocketThread, endpoint: String) throws(ZeroMQError) {
-            self.thread = thread
-            socket = try Socket.open(.pair, in: context, options: SocketOptions())
-            try socket.connect(to: endpoint)
-        }
-
-        /// Each event is two frames: number (16 bit) and value (32 bit), then the address.
-        func run(counting counts: Counts) async {
-            var batch = MessageBatch()
-            while true {
-                batch.removeAll()
-                guard let isThere = try? socket.receive(into: &batch) else { return }
-                guard isThere else {
-                    guard (try? await thread.wait(socket: socket.handle)) != nil else { return }
-                    continue
-                }
-                let (event, endpoint) = batch.withUnsafeMessages { messages -> (Int32, String) in
-                    let frame = messages.frame(0, of: 0)
-                    guard frame.count >= 2, messages.frameCount(of: 0) > 1 else { return (0, "") }
-                    return (
-                        Int32(frame.loadUnaligned(as: UInt16.self)),
-                        String(decoding: messages.frame(1, of: 0), as: UTF8.self)
-                    )
-                }
-                if event == ZMQ_EVENT_MONITOR_STOPPED { return }
-                counts.state.withLock { state in
-                    state.events.count(event)
-                    // Of a socket that listens these are its own.
-                    if event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED { state.connected.insert(endpoint) }
-                    if event == ZMQ_EVENT_DISCONNECTED { state.connected.remove(endpoint) }
-                }
+        func take(_ event: ConnectionWatch.Event) {
+            state.withLock { state in
+                state.events.count(event.number)
+                // Of a socket that listens these are its own.
+                if event.number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED { state.connected.insert(event.endpoint) }
+                if event.number == ZMQ_EVENT_DISCONNECTED { state.connected.remove(event.endpoint) }
             }
         }
+    }
+
+    private struct WeakUser: Sendable {
+        weak let user: (any ConnectionUser)?
+
+        init(_ user: any ConnectionUser) { self.user = user }
     }
 }
 

@@ -4,13 +4,15 @@ import CZeroMQ
 ///
 /// Nothing is buffered here: what the consumer has not pulled waits in libzmq up to
 /// `SocketOptions.receiveHighWaterMark`, then at the publisher, which drops beyond its own mark.
-public actor Subscriber {
+public actor Subscriber: ConnectionUser {
     private let thread: SocketThread
     private let socket: Socket
     private let monitor: SocketMonitor
     private var isReceiving = false
     /// The messages whose senders' addresses are wanted: what their topics begin with.
     private var originTopic: [UInt8] = []
+    private var use = ConnectionUse()
+    private var mark: ReceiveMark
 
     /// The thread that owns the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -18,8 +20,10 @@ public actor Subscriber {
     /// Opens the socket.
     public init(context: Context, thread: SocketThread, options: SocketOptions = SocketOptions()) throws(ZeroMQError) {
         self.thread = thread
+        mark = ReceiveMark(messages: options.receiveHighWaterMark, bytes: options.receiveHighWaterBytes)
         socket = try Socket.open(.subscribe, in: context, options: options)
-        monitor = try SocketMonitor(of: socket, in: context, on: thread)
+        monitor = try SocketMonitor(of: socket, as: .subscribe, limits: options.limits, in: context, on: thread)
+        monitor.setOwner(self)
     }
 
     /// What happened to the socket's connections so far.
@@ -71,12 +75,18 @@ public actor Subscriber {
         batch.removeAll()
         while true {
             while batch.count < limit, batch.byteCount < maximumBytes,
-                try socket.receive(into: &batch, tellingOriginsOf: originTopic)
+                try socket.receive(into: &batch, counting: &use, tellingOriginsOf: originTopic)
             {}
-            if !batch.isEmpty { return batch }
+            if !batch.isEmpty {
+                if let mark = mark.change(afterMessages: batch.count, bytes: batch.byteCount) {
+                    try socket.set(ZMQ_RCVHWM, Int32(clamping: mark))
+                }
+                return batch
+            }
             guard try await thread.wait(socket: socket.handle, deadline: deadline) else { return batch }
         }
     }
+
     /// Takes what arrives, batch by batch, until the task is cancelled. Memory is used again.
     /// - Throws: `CancellationError`, `ZeroMQError` where the socket fails, and what `take` throws.
     public func forEachBatch(_ take: (MessageBatch) async throws -> Void) async throws -> Never {
@@ -86,4 +96,6 @@ public actor Subscriber {
             try await take(batch)
         }
     }
+
+    func takeUse() -> ConnectionUse { socket.take(&use) }
 }

@@ -142,7 +142,8 @@ struct ServiceCommandTests {
             #expect(TestCommand.exitCode(for: try #require(error)) == .success)
         }
         for option in [
-            "--config", "--data", "--publish", "--reply", "--insecure", "--log-level", "--log-format", "--metrics",
+            "--config", "--data", "--publish", "--reply", "--insecure", "--maximum-connections", "--log-level",
+            "--log-format", "--metrics",
             "--check",
             "--interval",
             "health",

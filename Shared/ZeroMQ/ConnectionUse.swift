@@ -1,0 +1,40 @@
+/// What a socket's owner has taken out of it and put into it since it was asked last, by connection.
+struct ConnectionUse: Sendable {
+    /// What was exchanged over one connection.
+    struct Exchange: Sendable {
+        /// Bytes on the wire of messages that were taken.
+        var takenBytes = 0
+        /// Bytes of replies that were sent.
+        var sentBytes = 0
+    }
+
+    /// By the connections' file descriptors.
+    private(set) var exchanges: [Int32: Exchange] = [:]
+    /// The connection that a message was taken from last.
+    private(set) var lastDescriptor: Int32 = -1
+    /// Messages that were taken.
+    private(set) var messages = 0
+    /// Whether no whole message was there at the moment of asking.
+    var isDrained = false
+
+    /// Counts a message that was taken.
+    mutating func take(bytes: Int, from descriptor: Int32) {
+        messages += 1
+        lastDescriptor = descriptor
+        // What comes from within the process has no connection.
+        guard descriptor >= 0 else { return }
+        exchanges[descriptor, default: Exchange()].takenBytes += bytes
+    }
+
+    /// Counts a reply that was sent.
+    mutating func send(bytes: Int, to descriptor: Int32) {
+        guard descriptor >= 0 else { return }
+        exchanges[descriptor, default: Exchange()].sentBytes += bytes
+    }
+}
+
+/// An actor that owns a socket and can say how it is used.
+protocol ConnectionUser: Actor {
+    /// Hands over the counts, and starts new ones.
+    func takeUse() -> ConnectionUse
+}

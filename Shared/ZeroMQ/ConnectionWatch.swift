@@ -1,0 +1,151 @@
+import CZeroMQ
+import Glibc
+
+/// Reads a socket's connection events, and looks at its connections twenty times a second as long as there are any.
+actor ConnectionWatch {
+    /// How often connections are looked at, in nanoseconds: in that time a peer on the same machine can send some
+    /// 50 MB. All watches of a process look at the same instants, so that it wakes once.
+    private static let period: Int64 = 50_000_000
+    /// How often while there is reason to be alert: one is new, or suspicious.
+    private static let alertPeriod: Int64 = 5_000_000
+    /// How long one alert lasts.
+    private static let alertTime: Int64 = 1_000_000_000
+    /// How soon memory is given back after a connection was cut: once libzmq has let go of it, and not more often.
+    private static let releaseTime: Int64 = 500_000_000
+
+    private let thread: SocketThread
+    private let socket: Socket
+    private let pattern: ConnectionTable.Pattern
+    private let incidents: ConnectionIncidents
+    private var table: ConnectionTable
+    private var handles: [Int32: ConnectionHandle] = [:]
+    /// Why a handshake has failed whose connection is about to end: libzmq names the connection only then.
+    private var failure: ConnectionIncident.Reason?
+    private var lookedAt = MonotonicClock.now
+    private var alertUntil: Int64 = 0
+    /// When to give back memory.
+    private var release: Int64?
+    private var cuts: Set<Int32> = []
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    init(
+        _ pair: consuming Socket, pattern: ConnectionTable.Pattern, limits: ConnectionLimits,
+        incidents: ConnectionIncidents, thread: SocketThread
+    ) {
+        socket = pair
+        self.pattern = pattern
+        self.incidents = incidents
+        self.thread = thread
+        table = ConnectionTable(pattern: pattern, limits: limits)
+    }
+
+    /// Watches until the socket closes.
+    /// - Parameters:
+    ///   - count: counts an event.
+    ///   - owner: who uses the socket; nil where nobody can be asked.
+    func run(counting count: (Event) -> Void, owner: () -> (any ConnectionUser)?) async {
+        var batch = MessageBatch()
+        while true {
+            batch.removeAll()
+            guard let isThere = try? socket.receive(into: &batch) else { return }
+            if isThere {
+                let event = batch.withUnsafeMessages { Event($0) }
+                if event.number == ZMQ_EVENT_MONITOR_STOPPED { return }
+                count(event)
+                take(event)
+                continue
+            }
+            let now = MonotonicClock.now
+            if let next, now >= next { await look(asking: owner()) }
+            guard (try? await thread.wait(socket: socket.handle, deadline: next)) != nil else { return }
+        }
+    }
+
+    /// When to look next; nil where there is nothing to look at.
+    private var next: Int64? {
+        guard !table.isEmpty || release != nil else { return nil }
+        let period = lookedAt < alertUntil ? Self.alertPeriod : Self.period
+        return (lookedAt / period + 1) * period
+    }
+
+    /// An event is two frames: number (16 bit) and value (32 bit), then an endpoint.
+    struct Event {
+        var number: Int32 = 0
+        var value: Int32 = 0
+        var endpoint = ""
+
+        init(_ messages: UnsafeMessages) {
+            let frame = messages.frame(0, of: 0)
+            guard frame.count >= 6, messages.frameCount(of: 0) > 1 else { return }
+            number = Int32(frame.loadUnaligned(as: UInt16.self))
+            value = frame.loadUnaligned(fromByteOffset: 2, as: Int32.self)
+            endpoint = String(decoding: messages.frame(1, of: 0), as: UTF8.self)
+        }
+    }
+
+    private func take(_ event: Event) {
+        switch event.number {
+        case ZMQ_EVENT_ACCEPTED, ZMQ_EVENT_CONNECTED:
+            let isIncoming = event.number == ZMQ_EVENT_ACCEPTED
+            handles[event.value] = ConnectionHandle(
+                descriptor: event.value, endpoint: event.endpoint, isIncoming: isIncoming)
+            table.open(event.value, isIncoming: isIncoming)
+            alert()
+            while let surplus = table.surplus(received: { handles[$0]?.reading?.received }) {
+                cut(surplus, .tooManyConnections)
+            }
+        case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: failure = .handshakeFailed
+        case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH: failure = .refused
+        case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+            failure =
+                event.value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH ? .wrongMechanism : .handshakeFailed
+        case ZMQ_EVENT_DISCONNECTED:
+            let handle = handles.removeValue(forKey: event.value)
+            table.close(event.value)
+            // One that we cut while it shook hands was recorded already.
+            if let failure, !cuts.contains(event.value) {
+                incidents.record(
+                    ConnectionIncident(socket: pattern.name, reason: failure, peer: handle?.peer ?? "unknown"))
+            }
+            cuts.remove(event.value)
+            failure = nil
+        default: break
+        }
+    }
+
+    private func look(asking owner: (any ConnectionUser)?) async {
+        let now = MonotonicClock.now
+        for (descriptor, handle) in handles where handle.hasEnded {
+            handles[descriptor] = nil
+            table.close(descriptor)
+        }
+        let readings = handles.compactMapValues(\.reading)
+        let use = await owner?.takeUse() ?? ConnectionUse()
+        let verdict = table.judge(
+            readings, use: use, memory: ProcessMemory.resident, nanoseconds: Int(now - lookedAt))
+        lookedAt = now
+        if table.isSuspicious { alert() }
+        for (descriptor, reason) in verdict { cut(descriptor, reason) }
+        if let release, release <= now {
+            // What was freed stays with the process as long as something lies above it.
+            malloc_trim(0)
+            self.release = nil
+        }
+    }
+
+    private func alert() {
+        let now = MonotonicClock.now
+        // Where nothing was looked at for long, the time since does not count.
+        if alertUntil < now { lookedAt = max(lookedAt, now - Self.period) }
+        alertUntil = now + Self.alertTime
+    }
+
+    private func cut(_ descriptor: Int32, _ reason: ConnectionIncident.Reason) {
+        guard let handle = handles[descriptor] else { return }
+        handle.cut()
+        cuts.insert(descriptor)
+        release = release ?? MonotonicClock.now + Self.releaseTime
+        incidents.record(ConnectionIncident(socket: pattern.name, reason: reason, peer: handle.peer))
+    }
+}

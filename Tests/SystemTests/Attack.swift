@@ -1,0 +1,71 @@
+import SystemPackage
+import TestSupport
+
+/// Something that a hostile or broken peer does to a socket: what `Clients/attack.py` calls it.
+struct Attack: Hashable, Sendable, CustomStringConvertible {
+    /// What the attacker's socket says that it is.
+    let kind: String
+    let name: String
+
+    var description: String { name }
+
+    init(_ name: String, as kind: String) {
+        self.name = name
+        self.kind = kind
+    }
+
+    /// What libzmq ends by itself, all at the same time.
+    private static let broken = ["random", "zmtp1", "http", "wrong-type", "declared", "4-GiB"]
+
+    /// What is done to a PUB socket.
+    static let onPublishers =
+        ["more", "long-more", "subscriptions", "messages", "pings", "silent", "held"].map { [Attack($0, as: "SUB")] }
+        + [(broken + ["topic", "unread"]).map { Attack($0, as: "SUB") }]
+
+    /// What is done to a socket that answers requests.
+    static let onRepliers =
+        ["more", "long-more", "pings", "requests", "garbage-requests", "large-requests", "silent", "held"]
+        .map { [Attack($0, as: "DEALER")] } + [(broken + ["identity"]).map { Attack($0, as: "REQ") }]
+
+    /// What a publisher does to who listens to it.
+    static let onSubscribers = [
+        "more", "long-more", "pings", "garbage", "large-garbage", "30-MB", "silent", "random", "zmtp1", "wrong-type",
+        "4-GiB",
+    ].map { Attack($0, as: "PUB") }
+
+    /// What is done to who asks.
+    static let onRequesters = ["more", "replies", "large-replies", "pings", "silent", "random", "4-GiB"]
+        .map { Attack($0, as: "ROUTER") }
+
+    private static var script: FilePath { FilePath(#filePath).removingLastComponent().appending("Clients/attack.py") }
+
+    /// Does it to an endpoint that listens.
+    /// - Returns: what the attacker says that it did.
+    func run(on endpoint: String, seconds: Double) async throws -> String {
+        guard let python = Tool.path(of: "python3"), let port = endpoint.split(separator: ":").last else {
+            throw TestFailure("there is no python3, or no port in \(endpoint)")
+        }
+        return try await Tool.output(of: python, [Self.script.string, "connect", "\(port)", "\(seconds)", kind, name])
+    }
+
+    /// Listens with a hostile socket as long as a closure runs.
+    /// - Parameters:
+    ///   - seconds: how long it attacks.
+    ///   - body: is given where it listens, and what lets it begin and waits for its end.
+    static func listening(
+        _ attack: Attack, seconds: Double,
+        _ body: (String, @escaping @Sendable () async throws -> String) async throws -> Void
+    ) async throws {
+        guard let python = Tool.path(of: "python3") else { throw TestFailure("there is no python3") }
+        try await ProgramUnderTest.run(
+            executable: python, arguments: [script.string, "listen", "\(seconds)", attack.kind, attack.name]
+        ) { attacker in
+            let port = try await attacker.line("the port") { Int($0) != nil }
+            try await body("tcp://127.0.0.1:\(port)") {
+                try attacker.send(.interrupt)
+                guard try await attacker.end() == .exited(0) else { throw TestFailure(attacker.standardError) }
+                return attacker.standardOutput
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import MessageBus
+import Messages
+import Synchronization
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// Somebody who listens to a program, and notices when it is no longer there.
+final class HonestSubscriber: Sendable {
+    private let subscriber: Subscriber
+    private let endpoint: String
+    /// The sample of the only stream that is expected next, and how many did not come in their turn.
+    private let heard = Mutex<(next: Int?, outOfTurn: Int, count: Int)>((nil, 0, 0))
+
+    /// Connects.
+    init(to victim: Victim) async throws {
+        endpoint = victim.ready.publish
+        var options = SocketOptions()
+        // A program that does not answer for as long as this is not there.
+        options.heartbeat = .seconds(8)
+        subscriber = try Subscriber(context: victim.context, thread: victim.thread, options: options)
+        try await subscriber.subscribe(to: TopicArea.samples)
+        try await subscriber.connect(to: endpoint)
+        try await eventually("a connection to \(endpoint)", within: .seconds(10)) {
+            self.subscriber.connectionEvents.handshakes > 0
+        }
+    }
+
+    /// Checks that it was never cut off.
+    func checkIsThere() async throws {
+        #expect(subscriber.connectionEvents.disconnected == 0)
+    }
+
+    /// Listens while a closure runs.
+    /// - Parameter isHeard: whether the program publishes one stream: then no sample of it may be missing.
+    func whileListening(isHeard: Bool, _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try? await self.listen() }
+            defer { tasks.cancelAll() }
+            try await body()
+        }
+        let heard = heard.withLock { $0 }
+        if isHeard {
+            #expect(heard.count > 0)
+            #expect(heard.outOfTurn == 0)
+        }
+    }
+
+    private func listen() async throws {
+        try await subscriber.forEachBatch { batch in
+            try batch.withUnsafeMessages { messages in
+                for message in 0..<messages.count {
+                    let body = try SampleBody(try EventFrames(message, of: messages).body)
+                    heard.withLock { heard in
+                        if let next = heard.next, next != body.sequence { heard.outOfTurn += 1 }
+                        heard.next = body.sequence + body.count
+                        heard.count += body.count
+                    }
+                }
+            }
+        }
+    }
+}

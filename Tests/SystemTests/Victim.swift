@@ -1,0 +1,109 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// A program that is attacked, and an honest peer that speaks with it meanwhile.
+struct Victim: Sendable {
+    /// How much more memory an attack may take.
+    private static let memoryLimit = 100 << 20
+    /// How long an honest request may take while the program is attacked.
+    private static let limitDuring = Duration.seconds(10)
+
+    let program: ProgramUnderTest
+    let ready: ProgramReady
+    let context: Context
+    let thread: SocketThread
+    private let client: RequestClient
+    private let process: Int32
+
+    init(_ program: ProgramUnderTest, context: Context, thread: SocketThread) async throws {
+        self.program = program
+        self.context = context
+        self.thread = thread
+        ready = try await program.ready()
+        client = try RequestClient(context: context, thread: thread, endpoint: ready.reply)
+        process = try #require(program.processIdentifier)
+    }
+
+    /// What it measures of itself.
+    func measures() async throws -> [String: Double] {
+        try await client.send(ServiceHealth(), timeout: Self.limitDuring).measures ?? [:]
+    }
+
+    /// Attacks it, and checks that it lives, takes little memory, and serves an honest peer: meanwhile, and within two
+    /// seconds as before.
+    /// - Parameters:
+    ///   - newcomers: whether one who connects meanwhile must be served too.
+    ///   - attack: goes on as long as it likes.
+    func endure(
+        _ what: String, newcomers: Bool = true, _ attack: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let before = try await latency(of: client)
+        try resetPeak()
+        let memory = try memory("VmRSS")
+        try await withThrowingTaskGroup(of: Bool.self) { tasks in
+            tasks.addTask {
+                try await attack()
+                return true
+            }
+            var isOver = false
+            while !isOver {
+                tasks.addTask {
+                    do {
+                        _ = try await self.client.send(ServiceClock(), timeout: Self.limitDuring)
+                    } catch is ZeroMQError {
+                        throw TestFailure("\(what): an honest peer was not answered")
+                    }
+                    do {
+                        if newcomers { _ = try await self.newClient().send(ServiceClock(), timeout: Self.limitDuring) }
+                    } catch is ZeroMQError {
+                        throw TestFailure("\(what): an honest newcomer was not answered")
+                    }
+                    try await Task.sleep(for: .milliseconds(10))
+                    return false
+                }
+                isOver = try await tasks.next() ?? true
+            }
+        }
+        let newcomer = try newClient()
+        _ = try await newcomer.send(ServiceClock(), timeout: Self.limitDuring)
+        try await eventually("\(what): answers as fast as before, in \(before)", within: .seconds(2)) {
+            try await latency(of: client) < before * 10 + .milliseconds(50)
+        }
+        let more = try self.memory("VmHWM") - memory
+        #expect(more < Self.memoryLimit, "\(what) took \(more >> 20) MiB")
+        #expect(program.processIdentifier != nil, "\(what)")
+    }
+
+    private func newClient() throws -> RequestClient {
+        try RequestClient(context: context, thread: thread, endpoint: ready.reply)
+    }
+
+    /// The median of a few round trips.
+    private func latency(of client: RequestClient) async throws -> Duration {
+        var times: [Duration] = []
+        for _ in 0..<7 {
+            let start = ContinuousClock.now
+            _ = try await client.send(ServiceClock(), timeout: Self.limitDuring)
+            times.append(.now - start)
+        }
+        return times.sorted()[3]
+    }
+
+    /// One of the sizes in proc(5)'s status, in bytes.
+    private func memory(_ name: String) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(name + ":") })
+        let number = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first
+        return try #require(number.flatMap { Int($0) }) << 10
+    }
+
+    /// Has the kernel begin anew to note the most memory that the process takes.
+    private func resetPeak() throws {
+        try Data("5".utf8).write(to: URL(filePath: "/proc/\(process)/clear_refs"))
+    }
+}
