@@ -115,7 +115,7 @@ struct Network: Sendable {
         try? FileManager.default.removeItem(atPath: "/etc/netns/\(namespace)")
     }
 
-    /// Removes what tests left whose process is gone.
+    /// Removes what tests left whose process is gone, with the programs that are still there.
     private static func removeStale() async {
         let left = ["/run/netns", "/etc/netns"].reduce(into: Set<String>()) { left, directory in
             left.formUnion((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
@@ -124,6 +124,9 @@ struct Network: Sendable {
             guard let process = namespace.dropFirst(prefix.count).split(separator: "-").first.flatMap({ pid_t($0) }),
                 kill(process, 0) != 0, errno == ESRCH
             else { continue }
+            // The programs of a test that was killed are still running there.
+            let programs = (try? await Tool.output(of: ip, ["netns", "pids", namespace])) ?? ""
+            for program in programs.split(separator: "\n").compactMap({ pid_t($0) }) { kill(program, SIGKILL) }
             await remove(namespace)
         }
     }
