@@ -33,8 +33,15 @@ struct ConnectionUse: Sendable {
     }
 }
 
-/// An actor that owns a socket and can say how it is used.
-protocol ConnectionUser: Actor {
+/// The owner of a socket, who can say how it is used.
+protocol ConnectionUser: AnyObject, Sendable {
     /// Hands over the counts, and starts new ones.
-    func takeUse() -> ConnectionUse
+    func takeUse() async -> ConnectionUse
+    /// Has libzmq let go of what connections left that were cut. It may take as long as a flood goes on.
+    func settle() async
+}
+
+extension ConnectionUser {
+    /// Sockets that are read are settled whenever they are.
+    func settle() async {}
 }

@@ -25,6 +25,8 @@ actor ConnectionWatch {
     private var alertUntil: Int64 = 0
     /// When to give back memory.
     private var release: Int64?
+    private var isSettling = false
+    private var settledAt: Int64 = 0
     private var cuts: Set<Int32> = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -127,12 +129,29 @@ actor ConnectionWatch {
         lookedAt = now
         if table.isSuspicious { alert() }
         for (descriptor, reason) in verdict { cut(descriptor, reason) }
+        if release != nil, now - settledAt >= Self.period, let owner { settle(owner, at: now) }
         if let release, release <= now {
             // What was freed stays with the process as long as something lies above it.
             malloc_trim(0)
             self.release = nil
         }
     }
+
+    /// A socket that nobody reads, and on which little is published, keeps what came over connections that are cut. That
+    /// is taken in on another thread: here it would keep us from cutting those that go on to send.
+    private func settle(_ owner: any ConnectionUser, at now: Int64) {
+        guard !isSettling else { return }
+        isSettling = true
+        settledAt = now
+        // Nobody awaits it: it ends with the flood, which is cut meanwhile.
+        Task {
+            await Self.settle(owner)
+            isSettling = false
+        }
+    }
+
+    @concurrent
+    private static func settle(_ owner: any ConnectionUser) async { await owner.settle() }
 
     private func alert() {
         let now = MonotonicClock.now

@@ -6,7 +6,7 @@ import Synchronization
 /// The socket moves between threads under a mutex, whose full memory barrier is what zmq(7) asks of a migration.
 /// Publishing never waits: for a subscriber whose queue is at `SocketOptions.sendHighWaterMark` libzmq drops the
 /// message without a word. So number what you publish, and keep it for those who ask again.
-public final class Publisher: Sendable {
+public final class Publisher: ConnectionUser {
     private let socket: Mutex<Socket>
     private let monitor: SocketMonitor?
 
@@ -21,6 +21,7 @@ public final class Publisher: Sendable {
             try SocketMonitor(of: socket, as: .publish, limits: options.limits, in: context, on: thread)
         }
         self.socket = Mutex(socket)
+        monitor?.setOwner(self)
     }
 
     /// What happened to the socket's connections so far.
@@ -45,6 +46,15 @@ public final class Publisher: Sendable {
     /// Sends one message to every subscriber of a prefix of its first frame.
     public func publish(_ frames: [[UInt8]]) throws(ZeroMQError) {
         _ = try socket.withLock { (socket) throws(ZeroMQError) in try socket.send(frames) }
+    }
+
+    func takeUse() -> ConnectionUse { ConnectionUse() }
+
+    func settle() {
+        socket.withLock { socket in
+            var use = ConnectionUse()
+            _ = socket.take(&use)
+        }
     }
 
     /// Unchecked, because the frames are lent for one call only: the socket copies their bytes and keeps no pointer.

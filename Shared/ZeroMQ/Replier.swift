@@ -21,7 +21,6 @@ public actor Replier: ConnectionUser {
     private let socket: Socket
     private let monitor: SocketMonitor
     private var use = ConnectionUse()
-    private var mark: ReceiveMark
 
     /// The thread that owns the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -29,7 +28,6 @@ public actor Replier: ConnectionUser {
     /// Opens the socket.
     public init(context: Context, thread: SocketThread, options: SocketOptions = .replying) throws(ZeroMQError) {
         self.thread = thread
-        mark = ReceiveMark(messages: options.receiveHighWaterMark, bytes: options.receiveHighWaterBytes)
         socket = try Socket.open(.router, in: context, options: options)
         monitor = try SocketMonitor(of: socket, as: .reply, limits: options.limits, in: context, on: thread)
         monitor.setOwner(self)
@@ -48,9 +46,6 @@ public actor Replier: ConnectionUser {
         var user: String?
         while try !socket.receive(into: &batch, counting: &use, inspecting: { user = Self.user(of: &$0) }) {
             _ = try await thread.wait(socket: socket.handle)
-        }
-        if let mark = mark.change(afterMessages: 1, bytes: batch.byteCount) {
-            try socket.set(ZMQ_RCVHWM, Int32(clamping: mark))
         }
         let message = batch[0]
         // Identity, what a correlating REQ adds, an empty frame, then the request. A DEALER that sends no empty frame

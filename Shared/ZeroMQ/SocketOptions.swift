@@ -6,9 +6,6 @@ public struct SocketOptions: Hashable, Sendable {
     public var sendHighWaterMark = 1_000
     /// Messages queued per peer before the network is no longer read (ZMQ_RCVHWM).
     public var receiveHighWaterMark = 1_000
-    /// Bytes queued per peer before the network is no longer read, as far as the latest messages' sizes tell: a
-    /// mark of a thousand would let through a gigabyte of large ones.
-    public var receiveHighWaterBytes = 32 << 20
     /// How long closing waits for what was sent to leave; bounds a shutdown with a dead peer.
     public var linger: Duration = .milliseconds(500)
     /// A peer that has not finished its handshake by then is cut off: with libzmq's 30 s, a few hundred silent connections starve honest ones.
@@ -47,8 +44,7 @@ public struct SocketOptions: Hashable, Sendable {
         var options = SocketOptions()
         options.maximumFrameSize = 17 << 16
         // What a peer asks at once beyond this waits in its own memory.
-        options.receiveHighWaterMark = 64
-        options.receiveHighWaterBytes = 2 << 20
+        options.receiveHighWaterMark = 16
         options.limits = .replying
         return options
     }

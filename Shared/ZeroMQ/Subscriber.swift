@@ -12,7 +12,6 @@ public actor Subscriber: ConnectionUser {
     /// The messages whose senders' addresses are wanted: what their topics begin with.
     private var originTopic: [UInt8] = []
     private var use = ConnectionUse()
-    private var mark: ReceiveMark
 
     /// The thread that owns the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -20,7 +19,6 @@ public actor Subscriber: ConnectionUser {
     /// Opens the socket.
     public init(context: Context, thread: SocketThread, options: SocketOptions = SocketOptions()) throws(ZeroMQError) {
         self.thread = thread
-        mark = ReceiveMark(messages: options.receiveHighWaterMark, bytes: options.receiveHighWaterBytes)
         socket = try Socket.open(.subscribe, in: context, options: options)
         monitor = try SocketMonitor(of: socket, as: .subscribe, limits: options.limits, in: context, on: thread)
         monitor.setOwner(self)
@@ -77,12 +75,7 @@ public actor Subscriber: ConnectionUser {
             while batch.count < limit, batch.byteCount < maximumBytes,
                 try socket.receive(into: &batch, counting: &use, tellingOriginsOf: originTopic)
             {}
-            if !batch.isEmpty {
-                if let mark = mark.change(afterMessages: batch.count, bytes: batch.byteCount) {
-                    try socket.set(ZMQ_RCVHWM, Int32(clamping: mark))
-                }
-                return batch
-            }
+            if !batch.isEmpty { return batch }
             guard try await thread.wait(socket: socket.handle, deadline: deadline) else { return batch }
         }
     }

@@ -69,8 +69,11 @@ struct Victim: Sendable {
                 isOver = try await tasks.next() ?? true
             }
         }
-        let newcomer = try newClient()
-        _ = try await newcomer.send(ServiceClock(), timeout: Self.limitDuring)
+        do {
+            _ = try await newClient().send(ServiceClock(), timeout: Self.limitDuring)
+        } catch is ZeroMQError {
+            throw TestFailure("\(what): a newcomer was not answered afterwards")
+        }
         try await eventually("\(what): answers as fast as before, in \(before)", within: .seconds(2)) {
             try await latency(of: client) < before * 10 + .milliseconds(50)
         }

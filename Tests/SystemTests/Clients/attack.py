@@ -70,8 +70,8 @@ STREAMS = {
         event(b"samples/x/y", JSON) + event(b"stream/x/y", JSON) + event(b"stream/x/y", b"{")
         + event(b"segment/x/y", JSON) + event(b"recording/x", JSON) + message(b"stream/") + event(b"stream/\xff", b"\xff")),
     "large-garbage": lambda: filled(
-        event(b"stream/x/y", b'{"a":[' + b"1," * 500_000 + b"1]}")
-        + event(b"recording/x/y", b'{"a":[' + b"1," * 500_000 + b"1]}"), 4 * CHUNK),
+        event(b"stream/x/y", b'{"a":[' + b"1," * 2_000 + b"1]}")
+        + event(b"recording/x/y", b'{"a":[' + b"1," * 2_000 + b"1]}"), 4 * CHUNK),
     "garbage-requests": lambda: filled(
         message(b"", b"{") + message(b"", b"[1,2]") + message(b"", b"\xff", b"\xfe") + message(b"x") + message(b"")),
     "large-requests": lambda: filled(message(b"", b'"' + b"x" * 1_000_000 + b'"'), 2 * CHUNK),
