@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run keys test test-sanitized build lint format bench crash-lab step-accuracy docs clean setup receivers network
+.PHONY: run keys test test-sanitized build lint format bench crash-lab soak step-accuracy docs clean setup receivers network
 .PHONY: up down logs compose-test
 
 SWIFT = swift
@@ -9,11 +9,11 @@ CHECKS = --explicit-target-dependency-import-check error
 # The Swift library is linked in: less memory, a faster start, and programs that run where no Swift is installed.
 RELEASE = $(SWIFT) build -c release --static-swift-stdlib $(CHECKS)
 
-# Records a walk from end to end. REPLAY=file.csv replays one of yours; DURATION=20s; DATA=./data.
+PROGRAMS = sensor-publisher recorder log-manager step-counter archiver
+
+# All five programs: records a walk from end to end, counts its steps, archives it. REPLAY=file.csv replays one of yours; DURATION=20s; DATA=./data.
 run: setup
-	$(RELEASE) --product sensor-publisher
-	$(RELEASE) --product recorder
-	$(RELEASE) --product step-counter
+	for product in $(PROGRAMS); do $(RELEASE) --product $$product || exit 1; done
 	@Scripts/run "$$($(SWIFT) build -c release --show-bin-path)"
 
 # Makes the keys that protect connections, as far as they are missing: see SECURITY.md. KEYS=./keys says where.
@@ -84,6 +84,12 @@ crash-lab: setup
 	for product in sensor-publisher recorder log-manager archiver crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
 	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
 	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
+
+# Everything on for SOAK=10m, a program killed every 20 s: see Tests/CrashLab/README.md.
+SOAK = 10m
+soak: setup
+	for product in $(PROGRAMS) crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
+	"$$($(SWIFT) build -c release --show-bin-path)/crash-lab" --soak $(SOAK) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
 # How well steps are detected in labelled recordings, which do not belong to this repository: see Tests/StepAccuracy/README.md.
 STEPS = ../shared/steps

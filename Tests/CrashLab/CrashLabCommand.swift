@@ -16,6 +16,10 @@ struct CrashLabCommand: AsyncParsableCommand {
     @Option(help: "Repeats the choices of an earlier run; the moments differ as the machine does.")
     var seed: UInt64?
 
+    @Option(
+        help: "How long the experiment soak lasts, as 10m or 40s; without it, it is left out.", transform: Soak.time)
+    var soak: Duration?
+
     @Option(help: "Write the table to this file, as JSON.")
     var output: String?
 
@@ -39,11 +43,13 @@ struct CrashLabCommand: AsyncParsableCommand {
         try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
         let lab = Laboratory(
             programs: programs, faultLayer: try Self.ownDirectory().appending("libFaultLayer.so"),
-            directory: directory, seed: seed, crashes: crashes, context: try Context(maximumSockets: 1_000),
+            directory: directory, seed: seed, crashes: crashes, soak: soak ?? .zero,
+            context: try Context(maximumSockets: 1_000),
             thread: try SocketThread(name: "lab"))
         Console.say("seed \(seed), sessions in \(directory)")
 
-        let all: [any Experiment] = selfTest ? [SelfTest(), CustodySelfTest(), ArchivingSelfTest()] : Self.experiments
+        let all: [any Experiment] =
+            selfTest ? [SelfTest(), CustodySelfTest(), ArchivingSelfTest()] : soak == nil ? Self.experiments : [Soak()]
         let unknown = only.filter { name in !all.contains { $0.name == name } }
         guard unknown.isEmpty else {
             throw ValidationError("there is no \(unknown.joined(separator: ", ")): \(all.map(\.name))")

@@ -1,10 +1,12 @@
-/// A stream that the publisher makes: noise, so that no two samples are the same.
+/// A stream that the publisher makes.
 struct StreamPlan: Sendable {
     let device: String
     let stream: String
     let rate: Int
     var batch: Int?
     var isPacked = false
+    /// What it samples; noise where nothing is said, so that no two samples are the same.
+    var signal: String?
 
     /// Four streams of two devices, with all that a log can meet: packed and not, one sample a message and many, three
     /// columns and more.
@@ -26,7 +28,8 @@ struct StreamPlan: Sendable {
         let sections = streams.enumerated().map { index, stream in
             let batch = stream.batch.map { ",\"batch\":\($0)" } ?? ""
             return "{\"device\":\"\(stream.device)\",\"stream\":\"\(stream.stream)\",\"rate\":\(stream.rate)\(batch),"
-                + "\"packed\":\(stream.isPacked),\"signal\":\"noise:seed=\(seed % 1_000_000 + UInt64(index))\"}"
+                + "\"packed\":\(stream.isPacked),"
+                + "\"signal\":\"\(stream.signal.map { "\($0)," } ?? "noise:")seed=\(seed % 1_000_000 + UInt64(index))\"}"
         }
         return "{\"sensor-publisher\":{\"streams\":[\(sections.joined(separator: ",\n"))]}}\n"
     }

@@ -15,6 +15,9 @@ struct RunTests {
             let output = run.standardOutput
             #expect(output.contains("left-wrist/accelerometer"))
             #expect(output.contains("files are in \(directory)"))
+            #expect(output.contains("in 1 file: whole"))
+            #expect(output.contains("steps, counted live:") && output.contains("log files:"))
+            #expect(FileManager.default.fileExists(atPath: try Self.archive(in: directory).string))
             let files = try FileManager.default.subpathsOfDirectory(atPath: directory.string)
             let log = try #require(files.first { $0.contains("left-wrist_accelerometer-") })
             let records = try LogItem.read(directory.appending(log))
@@ -34,6 +37,38 @@ struct RunTests {
             let end = try await run.end(within: .seconds(60))
             #expect(end == .exited(0))
             #expect(run.standardOutput.contains("files are in \(directory)"))
+        }
+    }
+
+    @Test func controlCBeforeTheRecordingEndsIt() async throws {
+        try await run(duration: "1h") { run, directory in
+            let group = try #require(run.processIdentifier)
+            _ = try await run.line("the first line") { $0.hasPrefix("sampling ") }
+            #expect(kill(-group, SIGINT) == 0)
+            let end = try await run.end(within: .seconds(60))
+            #expect(end == .exited(130))
+            #expect(!FileManager.default.fileExists(atPath: directory.appending("recordings").string))
+        }
+    }
+
+    @Test func portsThatAreTakenAreSaid() async throws {
+        try await run(duration: "2s") { first, _ in
+            _ = try await first.line("the session's name") { $0.hasPrefix("recording session ") }
+            let environment = try Self.environment(of: first)
+            try await withTemporaryDirectory { directory in
+                let second = environment.merging(["DATA": directory.string]) { $1 }
+                let programs = try ProductsDirectory.executable("recorder").removingLastComponent()
+                try await ProgramUnderTest.run(
+                    executable: "/bin/sh", arguments: [Self.script.string, programs.string], environment: second,
+                    in: directory
+                ) { run in
+                    let end = try await run.end(within: .seconds(60))
+                    #expect(end == .exited(69))
+                    #expect(run.standardError.contains("is it running already?"))
+                }
+            }
+            let end = try await first.end(within: .seconds(60))
+            #expect(end == .exited(0))
         }
     }
 
@@ -64,23 +99,46 @@ struct RunTests {
         _ body: (ProgramUnderTest, FilePath) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { directory in
-            let script = FilePath(#filePath).removingLastComponent().appending("../../Scripts/run")
-            let ports = try Self.freePorts(4).map { "tcp://127.0.0.1:\($0)" }
+            let ports = try Self.freePorts(10).map { "tcp://127.0.0.1:\($0)" }
             var environment = [
                 "DURATION": duration, "DATA": directory.string, "HOLDFAST_SENSOR_PUBLISHER_PUBLISH": ports[0],
                 "HOLDFAST_SENSOR_PUBLISHER_REPLY": ports[1], "HOLDFAST_RECORDER_SUBSCRIBE": ports[0],
                 "HOLDFAST_RECORDER_PUBLISH": ports[2], "HOLDFAST_RECORDER_REPLY": ports[3],
+                "HOLDFAST_LOG_MANAGER_SUBSCRIBE": ports[2], "HOLDFAST_LOG_MANAGER_PUBLISH": ports[4],
+                "HOLDFAST_LOG_MANAGER_REPLY": ports[5], "HOLDFAST_LOG_MANAGER": ports[5],
+                "HOLDFAST_STEP_COUNTER_SUBSCRIBE": ports[0], "HOLDFAST_STEP_COUNTER_PUBLISH": ports[6],
+                "HOLDFAST_STEP_COUNTER_REPLY": ports[7], "HOLDFAST_ARCHIVER_SUBSCRIBE": ports[2],
+                "HOLDFAST_ARCHIVER_PUBLISH": ports[8], "HOLDFAST_ARCHIVER_REPLY": ports[9],
             ]
             environment["REPLAY"] = replay?.string
             let programs = try ProductsDirectory.executable("recorder").removingLastComponent()
             try await ProgramUnderTest.run(
-                executable: "/bin/sh", arguments: [script.string, programs.string], environment: environment,
+                executable: "/bin/sh", arguments: [Self.script.string, programs.string], environment: environment,
                 in: directory
             ) { run in
                 try await body(run, directory)
             }
             #expect(try Self.processes(mentioning: ports[0]).isEmpty)
         }
+    }
+
+    private static let script = FilePath(#filePath).removingLastComponent().appending("../../Scripts/run")
+
+    /// The variables that a run was given.
+    private static func environment(of run: ProgramUnderTest) throws -> [String: String] {
+        let path = "/proc/\(try #require(run.processIdentifier))/environ"
+        let text = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+        let pairs = text.split(separator: "\0").map { $0.split(separator: "=", maxSplits: 1) }
+        return pairs.filter { $0.count == 2 && ($0[0].hasPrefix("HOLDFAST_") || $0[0] == "DURATION") }
+            .reduce(into: [:]) { $0[String($1[0])] = String($1[1]) }
+    }
+
+    /// The only archive.
+    private static func archive(in data: FilePath) throws -> FilePath {
+        let names = try FileManager.default.contentsOfDirectory(atPath: data.appending("archives").string)
+        let archives = names.filter { $0.hasSuffix(".zip") }
+        #expect(archives.count == 1)
+        return data.appending("archives").appending(try #require(archives.first))
     }
 
     /// Ports that nobody listened on a moment ago, below those that the system gives to whoever asks for any.

@@ -1,22 +1,22 @@
 import Glibc
-import TestSupport
 import ZeroMQ
 
 /// A connection to a port of this machine, for what no decent client would send.
-actor WebClient {
+package actor WebClient {
     private static let limit: Int64 = 20_000_000_000
-    /// All clients wait on it: a thread has files open too, and those are counted.
+    /// All clients wait on it.
     private static let shared = Result { try SocketThread(name: "clients") }
 
     private let thread: SocketThread
     private let descriptor: Int32
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Connects.
-    init(port: UInt16) throws {
+    /// Begins to connect: where a server takes nobody more, that takes its time.
+    package init(port: UInt16) throws {
         thread = try Self.shared.get()
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        descriptor = socket(
+            AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -26,19 +26,24 @@ actor WebClient {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard result == 0 else { throw TestFailure("connect: \(errno)") }
+        guard result == 0 || errno == EINPROGRESS else { throw TestFailure("connect: \(errno)") }
     }
 
     deinit { close(descriptor) }
 
-    /// Sends a text. Whether anybody takes it does not matter.
-    func send(_ text: String) {
+    /// Sends a text, once there is a connection. Whether anybody takes it does not matter.
+    package func send(_ text: String) async throws {
+        let deadline = MonotonicClock.now + Self.limit
         let bytes = Array(text.utf8)
-        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+        while Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) < 0, errno == EAGAIN,
+            MonotonicClock.now < deadline
+        {
+            try await thread.sleep(until: MonotonicClock.now + 5_000_000)
+        }
     }
 
     /// What the server sends until it ends the connection; nil where it does not do that in time.
-    func answer() async throws -> String? {
+    package func answer() async throws -> String? {
         let deadline = MonotonicClock.now + Self.limit
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4_096)
@@ -51,9 +56,9 @@ actor WebClient {
     }
 
     /// What a server answers to a request.
-    static func answer(_ request: String, port: UInt16) async throws -> String? {
+    package static func answer(_ request: String, port: UInt16) async throws -> String? {
         let client = try WebClient(port: port)
-        await client.send(request)
+        try await client.send(request)
         return try await client.answer()
     }
 }

@@ -1,0 +1,164 @@
+import FoundationEssentials
+import Messages
+import SystemPackage
+import TestSupport
+
+/// All five programs, one session after the other, and who is killed next.
+///
+/// Confined to the task of one experiment.
+final class Crew {
+    /// In the order in which they are killed.
+    static let programs = ["recorder", "step-counter", "log-manager", "archiver", "sensor-publisher"]
+
+    private static let formats = ["json", "csv", "tsv"]
+    private static let limit = Duration.seconds(120)
+
+    private let rig: Rig
+    private let logManager: Companion
+    private let stepCounter: Companion
+    private let archiver: Companion
+    private var kills = 0
+    private var sessions = 0
+    private var current = ""
+    /// Sessions that are over and not checked yet.
+    private var unchecked: [String] = []
+    private var latencies: [SessionReport.Latency] = []
+
+    /// Sets them up beside a publisher that runs.
+    /// - Parameter metrics: the options that let a program serve metrics.
+    init(_ rig: Rig, metrics: (String) -> [String]) throws {
+        self.rig = rig
+        let data = ["--data", rig.data.string]
+        let receiver = rig.directory.appending("receiver")
+        try FileManager.default.createDirectory(atPath: receiver.string, withIntermediateDirectories: true)
+        logManager = try Companion(
+            "log-manager", in: rig.lab, data + ["--subscribe", rig.eventsEndpoint] + metrics("log-manager"))
+        stepCounter = try Companion(
+            "step-counter", in: rig.lab, data + ["--subscribe", rig.forwarder.endpoint] + metrics("step-counter"))
+        archiver = try Companion(
+            "archiver", in: rig.lab,
+            data + ["--subscribe", rig.eventsEndpoint, "--log-manager", logManager.reply]
+                + ["--upload-to", "file://\(receiver)", "--rescan-interval", "5s"] + metrics("archiver"))
+        rig.recorderOptions = ["--log-manager", logManager.reply] + metrics("recorder")
+    }
+
+    /// Those beside publisher and recorder.
+    var companions: [Companion] { [logManager, stepCounter, archiver] }
+
+    /// Starts all but the publisher, which runs.
+    func start() async throws {
+        for companion in companions { try await companion.start() }
+        _ = try await rig.startRecorder().ready()
+    }
+
+    /// Kills the next program, and starts it again after up to a second.
+    /// - Returns: how long it took from then until the logs had all that was published.
+    func killNext(using random: inout SplitMix) async throws -> Duration {
+        let program = Self.programs[kills % Self.programs.count]
+        kills += 1
+        let pause = random.milliseconds(0...1_000)
+        let start: ContinuousClock.Instant
+        switch program {
+        case "recorder":
+            try await rig.killRecorder()
+            try await Task.sleep(for: pause)
+            start = .now
+            _ = try await rig.startRecorder().ready()
+            try await rig.settleAll()
+        case "sensor-publisher":
+            start = .now
+            try await rig.restartPublisher(by: .kill)
+        default:
+            guard let companion = companions.first(where: { $0.name == program }) else { return .zero }
+            try await companion.kill()
+            try await Task.sleep(for: pause)
+            start = .now
+            try await companion.start()
+        }
+        try await rig.catchUp()
+        let recovery = ContinuousClock.now - start
+        Console.say(
+            "  \(program) was killed; all was in the logs \(Int(recovery / .milliseconds(1))) ms after its return")
+        return recovery
+    }
+
+    /// Begins the next session, of everything.
+    func beginSession() async throws {
+        current = "soak-\(sessions)"
+        let devices = Set(rig.forwarder.samples.histories.map { "\($0.device)/" }).sorted()
+        try await rig.start(
+            current,
+            SessionPlan(
+                streams: devices, format: Self.formats[sessions % Self.formats.count], maximumFileSize: 1_000_000))
+        sessions += 1
+    }
+
+    /// Ends the session, begins the next one, and checks the one before, which has been archived meanwhile.
+    func changeSession(row: inout Row) async throws {
+        try await endSession()
+        try await beginSession()
+        if unchecked.count > 1 { try await checkOldest(row: &row) }
+    }
+
+    /// Ends everything, and checks what is not checked yet.
+    func end(row: inout Row) async throws {
+        try await endSession()
+        while !unchecked.isEmpty { try await checkOldest(row: &row) }
+        try await rig.terminateRecorder()
+        for companion in companions.reversed() {
+            try await companion.terminate()
+            row.violations += companion.complaints.map { "\(companion.name): \($0)" }
+        }
+        let count = latencies.reduce(0) { $0 + $1.count }
+        let longest = latencies.map(\.maximum).max() ?? 0
+        let median = latencies.map(\.median).sorted()
+        let p99 = latencies.map(\.p99).sorted()
+        if let middle = median.dropFirst(median.count / 2).first, let worst = p99.last,
+            let typical = p99.dropFirst(p99.count / 2).first
+        {
+            row.notes.append(
+                "\(sessions) sessions; on disk after \(Self.milliseconds(middle)) (median), 99 %: \(Self.milliseconds(typical)) "
+                    + "(\(Self.milliseconds(worst)) in the worst session), longest \(Self.milliseconds(longest)), of \(count) batches"
+            )
+        }
+    }
+
+    private func endSession() async throws {
+        let result = try await rig.stop(current)
+        latencies.append(result.report.commitLatency)
+        unchecked.append(current)
+    }
+
+    /// Waits for the oldest session's archive, and holds its logs against what was published.
+    private func checkOldest(row: inout Row) async throws {
+        let session = unchecked.removeFirst()
+        let start = ContinuousClock.now
+        try await delivered(session)
+        let archive = rig.data.appending("archives/\(session).zip")
+        let (end, text) = try await rig.lab.output(of: "archiver", ["verify", archive.string])
+        if end != .exited(0) { row.violations.append("archiver verify \(archive) \(end):\n\(text)") }
+        let archived = ContinuousClock.now
+        try await rig.check(session, row: &row)
+        rig.expectations[session] = nil
+        Console.say(
+            "  session \(session) was delivered \(Int((archived - start) / .milliseconds(1))) ms after it was asked for, and checked in "
+                + "\(Int((ContinuousClock.now - archived) / .milliseconds(1))) ms")
+    }
+
+    /// Waits until a session's archive is at the receiver and its files are marked. An archiver that found log-manager dead
+    /// just then would try again after a minute; it is asked to do so at once.
+    private func delivered(_ session: String) async throws {
+        let deadline = ContinuousClock.now + Self.limit
+        while true {
+            do {
+                return try await eventually("session \(session) is delivered", within: .seconds(5)) {
+                    try await archiver.ask(ArchiveStatusRequest(session: session)).state == .marked
+                }
+            } catch  where ContinuousClock.now < deadline {
+                _ = try? await archiver.ask(ArchiveRetry(session: session))
+            }
+        }
+    }
+
+    private static func milliseconds(_ seconds: Double) -> String { "\((seconds * 1e4).rounded() / 10) ms" }
+}

@@ -1,0 +1,102 @@
+import FoundationEssentials
+import Messages
+import SystemPackage
+import TestSupport
+
+/// Everything at once for a long time: 50 devices with six numbers a hundred times a second, all five programs, steps,
+/// archives, metrics that are read each second, one session after the other; and every 20 s the next program is killed.
+struct Soak: Experiment {
+    let name = "soak"
+    let fault = "kill -9 of one program after the other under load, with everything on"
+
+    private static let devices = 50
+    private static let longestInterval = Duration.seconds(20)
+    private static let longestSession = Duration.seconds(60)
+    /// Seconds of a program's life until it has all that it keeps: the publisher keeps 30 s for replay.
+    private static let warmUp = 40.0
+    /// How much a program may grow after that: 10 MB in 100 s, the life that each has between kills.
+    private static let largestGrowth = 100e3
+
+    /// An acceleration and a rotation of each device: six numbers, as one packed message or one of text.
+    private static let streams = (0..<devices).flatMap { number in
+        [
+            StreamPlan(
+                device: "device-\(number)", stream: "accelerometer", rate: 100, batch: 10, isPacked: number % 2 == 0,
+                signal: "walk:placement=wrist,cadence=1.8"),
+            StreamPlan(device: "device-\(number)", stream: "gyro", rate: 100, batch: 10, isPacked: number % 2 == 0),
+        ]
+    }
+
+    /// Reads `10m`, `40s`, `40`.
+    static func time(_ text: String) throws -> Duration {
+        let digits = text.prefix { $0.isNumber }
+        guard let number = Int(digits), number > 0, ["", "s", "m"].contains(text.dropFirst(digits.count)) else {
+            throw Violation("'\(text)' is not how long the soak may last: write 10m or 40s")
+        }
+        return .seconds(text.hasSuffix("m") ? number * 60 : number)
+    }
+
+    func run(in lab: Laboratory, row: inout Row) async throws {
+        var ports: [String: UInt16] = [:]
+        for program in Crew.programs { ports[program] = UInt16(try lab.freePort()) }
+        let memory = MemoryWatch(ports: ports)
+        let metrics = { (program: String) in ["--metrics", "\(ports[program] ?? 0)"] }
+        try await Rig.run(
+            name, in: lab, row: &row, streams: Self.streams,
+            publishing: ["--retention", "30s"] + metrics("sensor-publisher")
+        ) { rig, row in
+            let crew = try Crew(rig, metrics: metrics)
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for companion in crew.companions { tasks.addTask { [run = companion.run] in await run() } }
+                tasks.addTask { try await memory.run() }
+                defer { tasks.cancelAll() }
+                try await crew.start()
+                try await soak(crew, in: lab, row: &row)
+                try await crew.end(row: &row)
+            }
+        }
+        judge(memory, lasting: lab.soak, row: &row)
+    }
+
+    /// Records, kills and checks, until the time is over.
+    private func soak(_ crew: Crew, in lab: Laboratory, row: inout Row) async throws {
+        let interval = min(Self.longestInterval, lab.soak / 8)
+        let length = min(Self.longestSession, lab.soak / 4)
+        let end = ContinuousClock.now + lab.soak
+        var random = lab.random(for: name)
+        var kill = ContinuousClock.now + interval
+        var change = ContinuousClock.now + length
+        try await crew.beginSession()
+        while ContinuousClock.now < end {
+            try await Task.sleep(until: min(kill, change, end), clock: .continuous)
+            if ContinuousClock.now >= kill, kill < end {
+                kill = max(kill + interval, .now + interval / 2)
+                row.tries += 1
+                row.add(recovery: try await crew.killNext(using: &random))
+            }
+            if ContinuousClock.now >= change, change < end {
+                change = max(change + length, .now + length / 2)
+                try await crew.changeSession(row: &row)
+            }
+        }
+    }
+
+    private func judge(_ memory: MemoryWatch, lasting time: Duration, row: inout Row) {
+        for program in Crew.programs {
+            let summary = memory.summary(of: program, warmUp: Self.warmUp)
+            var note = "\(program): at most \(Self.megabytes(summary.peak))"
+            if let growth = summary.growth, let first = summary.first, let last = summary.last {
+                note += ", \(Int((growth / 1e3).rounded())) kB/s after \(Int(Self.warmUp)) s, "
+                note += "\(Self.megabytes(first)) in its first long life and \(Self.megabytes(last)) in its last"
+                if growth > Self.largestGrowth { row.violations.append("\(program) grows: \(note)") }
+            }
+            row.notes.append(note)
+        }
+        row.notes.append("\(memory.scrapes) pages of metrics read")
+        if memory.scrapes < Int(time / .seconds(1)) {
+            row.violations.append("metrics were read \(memory.scrapes) times only")
+        }
+    }
+
+    private static func megabytes(_ bytes: Double) -> String { "\((bytes / 1e5).rounded() / 10) MB" }
+}
