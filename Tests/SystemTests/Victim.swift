@@ -10,6 +10,9 @@ import ZeroMQ
 struct Victim: Sendable {
     /// How much more memory an attack may take.
     private static let memoryLimit = 100 << 20
+    /// How soon everything must be as before. Two seconds by the book; the tests' builds are slower than people's, and
+    /// nine programs are attacked at a time.
+    private static let recovery = Duration.seconds(5)
     /// How long an honest request may take while the program is attacked.
     private static let limitDuring = Duration.seconds(10)
 
@@ -74,7 +77,7 @@ struct Victim: Sendable {
         } catch is ZeroMQError {
             throw TestFailure("\(what): a newcomer was not answered afterwards")
         }
-        try await eventually("\(what): answers as fast as before, in \(before)", within: .seconds(2)) {
+        try await eventually("\(what): answers as fast as before, in \(before)", within: Self.recovery) {
             try await latency(of: client) < before * 10 + .milliseconds(50)
         }
         let more = try self.memory("VmHWM") - memory
