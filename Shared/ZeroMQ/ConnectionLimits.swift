@@ -17,8 +17,11 @@ public struct ConnectionLimits: Hashable, Sendable {
     /// are 450 bytes.
     public var forgottenPerSecond = 512
     /// How far the process may grow, besides the unfinished bytes themselves, while such bytes arrive. A long frame takes
-    /// its length; many frames take more, and those of no length 32 times what they take on the wire.
-    public var memoryGrowth = 8 << 20
+    /// its length; many frames take more, and those of no length 32 times what they take on the wire. Far more than an
+    /// honest program grows while a long frame is under way over a slow line.
+    public var memoryGrowth = 24 << 20
+    /// The same for who asks: while one long answer comes others do, which the program takes in.
+    static let askersMemoryGrowth = 48 << 20
     /// Bytes of replies that a peer may leave unread.
     public var unreadBytes = 32 << 20
 
@@ -40,6 +43,7 @@ public struct ConnectionLimits: Hashable, Sendable {
         var limits = ConnectionLimits()
         limits.unfinishedBytes = 3 << 19
         limits.totalUnfinishedBytes = 2 << 20
+        limits.memoryGrowth = 8 << 20
         return limits
     }
 }

@@ -91,7 +91,8 @@ struct ConnectionTable: Sendable {
         let silent = incoming.filter { $0.value.received <= Self.greeting }
             .sorted { $0.value.number < $1.value.number }
         for (descriptor, _) in silent {
-            let received = received(descriptor) ?? 0
+            // Where nobody counts (ipc), all are taken to have spoken.
+            let received = received(descriptor) ?? Self.greeting + 1
             if received <= Self.greeting {
                 connections[descriptor]?.isCut = true
                 return descriptor

@@ -92,6 +92,7 @@ actor ConnectionWatch {
             let isIncoming = event.number == ZMQ_EVENT_ACCEPTED
             handles[event.value] = ConnectionHandle(
                 descriptor: event.value, endpoint: event.endpoint, isIncoming: isIncoming)
+            cuts.remove(event.value)
             table.open(event.value, isIncoming: isIncoming)
             alert()
             while let surplus = table.surplus(received: { handles[$0]?.reading?.received }) {

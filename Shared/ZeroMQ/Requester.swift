@@ -27,6 +27,7 @@ public actor Requester: ConnectionUser {
         options.linger = .zero
         // One reply is awaited at a time; what else comes need not queue.
         options.receiveHighWaterMark = min(16, options.receiveHighWaterMark)
+        options.limits.memoryGrowth = max(options.limits.memoryGrowth, ConnectionLimits.askersMemoryGrowth)
         socket = try Socket.open(.request, in: context, options: options)
         monitor = try SocketMonitor(of: socket, as: .request, limits: options.limits, in: context, on: thread)
         if let endpoint { try socket.connect(to: endpoint) }
