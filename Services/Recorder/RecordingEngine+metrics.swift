@@ -43,8 +43,6 @@ extension Metric {
         .gauge, "holdfast_recorder_held_bytes", "Memory of the batches that wait for samples before them.")
     fileprivate static let recovering = Metric(
         .gauge, "holdfast_recorder_recovering_streams", "Streams whose missing samples are being asked for.")
-    fileprivate static let malformed = Metric(
-        .counter, "holdfast_recorder_malformed_messages_total", "Messages that could not be read.")
 }
 
 /// What it counts, for those who watch it.
@@ -73,7 +71,6 @@ extension RecordingEngine {
         page.add(.held, streams.reduce(0) { $0 + $1.intake.heldCount })
         page.add(.heldBytes, streams.reduce(0) { $0 + $1.intake.heldBytes })
         page.add(.recovering, streams.count(where: \.isRecovering))
-        page.add(.malformed, malformed.count)
         if let freeBytes { page.add(.freeBytes, freeBytes) }
         return page
     }

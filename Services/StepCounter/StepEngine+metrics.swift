@@ -23,8 +23,6 @@ extension Metric {
         "Steps that never came into the history, for it could not be written for too long.")
     fileprivate static let heldBytes = Metric(
         .gauge, "holdfast_step_counter_held_bytes", "Memory of the batches that wait for samples before them.")
-    fileprivate static let malformed = Metric(
-        .counter, "holdfast_step_counter_malformed_messages_total", "Messages that could not be read.")
     fileprivate static let delay = Metric(
         .histogram, "holdfast_step_counter_delay_seconds", "From a batch's publication until its steps are counted.")
 }
@@ -43,7 +41,6 @@ extension StepEngine {
         page.add(.unstored, pendingSteps)
         page.add(.dropped, droppedSteps)
         page.add(.heldBytes, heldBytes)
-        page.add(.malformed, malformed.count)
         page.add(.delay, delays)
         return page
     }

@@ -22,6 +22,13 @@ extension Metric {
             .gauge, "holdfast_peer_addresses", "Addresses at which the programs are that this one listens to."),
         "addressesConnected": Metric(
             .gauge, "holdfast_peer_addresses_connected", "Of those, the ones that are connected."),
+        "connectionsCut": Metric(
+            .counter, "holdfast_connections_cut_total",
+            "Connections that were cut because they cost more than a peer may."),
+        "messagesMalformed": Metric(
+            .counter, "holdfast_malformed_messages_total", "Messages that could not be read, and were dropped."),
+        "requestsMalformed": Metric(
+            .counter, "holdfast_malformed_requests_total", "Requests that could not be read, and were refused."),
         "refusedClients": Metric(
             .counter, "holdfast_refused_clients_total", "Clients that were refused: their keys are not on the list."),
         "connectionsCut": Metric(
