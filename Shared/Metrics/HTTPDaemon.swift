@@ -74,6 +74,9 @@ final class HTTPDaemon {
         return timeout < 0 ? own : min(own ?? .max, now + timeout * 1_000_000)
     }
 
+    /// Whether nobody is connected.
+    var isIdle: Bool { connections.isEmpty }
+
     /// Whether somebody waits for the page.
     var isWantingPage: Bool { !waiting.isEmpty }
 

@@ -6,6 +6,10 @@ import ZeroMQ
 /// Plain HTTP: whoever reaches the port can read it. Nothing that a peer does there takes more than a few connections
 /// and their memory, or keeps the program from its work.
 package actor MetricsServer {
+    /// The pause after a turn with nobody connected, in nanoseconds: whoever could not be taken, because the process has
+    /// no more files, is there still, and must not keep the thread busy.
+    private static let pause: Int64 = 10_000_000
+
     private let thread: SocketThread
     private let daemon: HTTPDaemon
     /// The port that it listens on.
@@ -35,6 +39,7 @@ package actor MetricsServer {
             _ = try await thread.readable(descriptor: daemon.descriptor, deadline: deadline)
             daemon.turn(at: MonotonicClock.now)
             if daemon.isWantingPage { daemon.answer(await page().text) }
+            if daemon.isIdle { try await thread.sleep(until: MonotonicClock.now + Self.pause) }
         }
     }
 }
