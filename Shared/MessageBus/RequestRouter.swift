@@ -1,5 +1,4 @@
 public import Messages
-import Synchronization
 
 /// Which method is answered by what, and the rules of JSON-RPC around them. No sockets: bytes in, bytes out.
 ///
@@ -14,16 +13,14 @@ public struct RequestRouter: Sendable {
         ) async throws -> [[UInt8]]
 
     private var handlers: [String: Handler] = [:]
-    private let malformed = Counter()
+    /// Counts the requests that could not be read.
+    public let malformed = RequestCounter()
 
     /// Answers nothing yet.
     public init() {}
 
     /// The standard's codes for what is no JSON, no request, or has the wrong parameters.
     private static let malformedCodes = [-32_700, -32_600, -32_602]
-
-    /// Requests so far that could not be read.
-    public var malformedCount: Int { malformed.value.load(ordering: .relaxed) }
 
     /// The methods that are answered, sorted.
     public var methods: [String] { handlers.keys.sorted() }
@@ -70,7 +67,7 @@ public struct RequestRouter: Sendable {
             return try await handler(id, request, role)
         } catch {
             if let code = (error as? RequestError)?.code, Self.malformedCodes.contains(code) {
-                malformed.value.add(1, ordering: .relaxed)
+                malformed.countOne()
             }
             return [Self.refusal(id: id, error)]
         }
@@ -116,10 +113,5 @@ public struct RequestRouter: Sendable {
         return (try? WireCoding.encode(reply))
             ?? Array(
                 #"{"error":{"code":-32603,"message":"the error can't be encoded"},"id":null,"jsonrpc":"2.0"}"#.utf8)
-    }
-
-    /// Shared by the copies of a router.
-    private final class Counter: Sendable {
-        let value = Atomic<Int>(0)
     }
 }

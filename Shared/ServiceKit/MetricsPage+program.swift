@@ -31,10 +31,6 @@ extension Metric {
             .counter, "holdfast_malformed_requests_total", "Requests that could not be read, and were refused."),
         "refusedClients": Metric(
             .counter, "holdfast_refused_clients_total", "Clients that were refused: their keys are not on the list."),
-        "connectionsCut": Metric(
-            .counter, "holdfast_connections_cut_total", "Connections that were cut: they cost more than a peer may."),
-        "requestsMalformed": Metric(
-            .counter, "holdfast_malformed_requests_total", "Requests that could not be read, and got an error."),
     ]
     private static let startTime = Metric(
         .gauge, "process_start_time_seconds", "When the program started, in seconds since 1970 in UTC.")
