@@ -24,8 +24,8 @@ keys: setup
 
 # What computes comes first and the real programs last: each would keep the others from their processor.
 COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextInputTests
-# These take the processors for themselves: hundreds of devices, archives, thousands of files.
-CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|ManyFilesTests)
+# These take the processors for themselves: hundreds of devices, archives, thousands of files, full disks.
+CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|ManyFilesTests|AcceptanceTests)
 # Floods.
 HOSTILE = ^SystemTests\.HostilePeerTests
 test: setup receivers network
