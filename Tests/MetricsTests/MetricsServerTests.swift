@@ -89,7 +89,8 @@ struct MetricsServerTests {
     @Test func whoeverHoldsConnectionsIsLetGo() async throws {
         try await Self.serving(connectionLife: .milliseconds(300)) { port in
             var clients: [WebClient] = []
-            for _ in 0..<60 { clients.append(try WebClient(port: port)) }
+            // No more than the kernel lets wait: whom it drops without a word never sees an end.
+            for _ in 0..<24 { clients.append(try WebClient(port: port)) }
             for client in clients.prefix(8) { try await client.send("GET /metr") }
             // Others wait in the kernel.
             #expect(try Self.connections(to: port) <= 16)
