@@ -24,9 +24,9 @@ keys: setup
 
 # What computes comes first and the real programs last: each would keep the others from their processor.
 COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextInputTests
-# These take the processors for themselves: hundreds of devices, archives, thousands of files, full disks.
-CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|ManyFilesTests|AcceptanceTests)
-# Floods.
+# These take the processors for themselves: hundreds of devices, archives, thousands of files, full disks, floods of samples.
+CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|ManyFilesTests|AcceptanceTests|GapTests)
+# Attacks.
 HOSTILE = ^SystemTests\.HostilePeerTests
 test: setup receivers network
 	$(SWIFT) build --build-tests $(CHECKS)
