@@ -52,7 +52,7 @@ struct SeriesTests {
         try await Cutoff.run { cutoff in
             try await cutoff.publisher(["--signal", "noise:seed=1"]) { _ in
                 try await cutoff.recorder { recorder in
-                    try await Self.record(in: cutoff, duration: "3s") { client in
+                    try await Self.record(in: cutoff, duration: "12s") { client in
                         let session = try await Self.session(of: client, "recording")
                         try await cutoff.more(20, in: session)
                         try await cutoff.kill(recorder)
