@@ -19,7 +19,7 @@ public struct ConnectionLimits: Hashable, Sendable {
     /// How far the process may grow, besides the unfinished bytes themselves, while such bytes arrive. A long frame takes
     /// its length; many frames take more, and those of no length 32 times what they take on the wire. Far more than an
     /// honest program grows while a long frame is under way over a slow line.
-    public var memoryGrowth = 24 << 20
+    public var memoryGrowth = 12 << 20
     /// The same for who asks: while one long answer comes others do, which the program takes in.
     static let askersMemoryGrowth = 48 << 20
     /// Bytes of replies that a peer may leave unread.
