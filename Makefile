@@ -55,7 +55,8 @@ compose-test:
 
 # Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.
 test-sanitized: setup
-	HOLDFAST_SANITIZED=1 $(SWIFT) build -c release --build-tests --sanitize=thread --scratch-path .build-tsan
+	HOLDFAST_SANITIZED=1 $(SWIFT) build -c release --build-tests -Xswiftc -enable-testing --sanitize=thread \
+	    --scratch-path .build-tsan
 	HOLDFAST_SANITIZED=1 TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp \
 	    $(SWIFT) test -c release --skip-build --sanitize=thread --scratch-path .build-tsan
 
