@@ -18,11 +18,11 @@ package struct Security: Sendable {
         try self.init(showing: program.rawValue, reading: reader)
     }
 
-    /// Reads `keys`, `insecure`, and the key that a program's subcommand shows: the one that the setting `key` names, or the
+    /// Reads `keys`, `insecure`, and the key that a program's subcommand shows: the one that the setting `client-key` names, or the
     /// program's own.
     /// - Throws: `ServiceError` (bad configuration), where there is no such key or others can read it.
     package init(askingWith reader: ConfigurationReader, as program: Program) throws(ServiceError) {
-        try self.init(showing: try reader.value("key", default: program.rawValue), reading: reader)
+        try self.init(showing: try reader.value("client-key", default: program.rawValue), reading: reader)
     }
 
     private init(showing name: String, reading reader: ConfigurationReader) throws(ServiceError) {

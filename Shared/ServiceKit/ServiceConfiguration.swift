@@ -11,7 +11,7 @@ import ZeroMQ
 /// | `publish` | where the program publishes events | endpoint | `Program.defaultPublish` |
 /// | `reply` | where the program answers requests | endpoint | `Program.defaultReply` |
 /// | `keys` | the directory of keys that protect connections: see `KeyDirectory` | path | none: nothing is protected |
-/// | `key` | whose key the program's subcommands show | name of a key | the program's own |
+/// | `client-key` | whose key the program's subcommands show | name of a key | the program's own |
 /// | `insecure` | whether other machines may be spoken with also without keys | true or false | false |
 /// | `maximum-connections` | how many peers may be connected to each socket that listens | 1 to 20,000 | 256 |
 /// | `log-level` | the least level that is logged | level of swift-log | `info` |
@@ -56,7 +56,7 @@ package struct ServiceConfiguration: Sendable {
         }
         logLevel = try reader.value("log-level", default: .info)
         // A subcommand's, which may be in the same file.
-        _ = try reader.value("key", as: String.self)
+        _ = try reader.value("client-key", as: String.self)
         security = try Security(of: program, reading: reader)
         try security.require(publish, listeningFor: "publish")
         try security.require(reply, listeningFor: "reply")

@@ -32,7 +32,7 @@ package struct ServiceOptions: ParsableArguments {
     package var keys: String?
 
     @Option(help: ArgumentHelp("In a subcommand, show this key (default: the program's own).", valueName: "name"))
-    package var key: String?
+    package var clientKey: String?
 
     @Flag(help: "Speak with other machines also without keys.")
     package var insecure = false
@@ -70,7 +70,7 @@ package struct ServiceOptions: ParsableArguments {
         flags.set("publish", publish)
         flags.set("reply", reply)
         flags.set("keys", keys)
-        flags.set("key", key)
+        flags.set("client-key", clientKey)
         flags.set("insecure", if: insecure)
         flags.set("maximum-connections", maximumConnections)
         flags.set("log-level", logLevel)

@@ -67,7 +67,7 @@ import ZeroMQ
     @Test func aSubcommandShowsTheKeyThatIsNamed() throws {
         try Self.withKeys { keys in
             _ = try keys.make("alice", role: .listen)
-            let reader = try Self.reader(["keys": keys.path.string, "key": "alice"])
+            let reader = try Self.reader(["keys": keys.path.string, "client-key": "alice"])
             let security = try Security(askingWith: reader, as: .recorder)
             #expect(
                 try security.connecting(to: .recorder, at: [Program.recorder.defaultReply])

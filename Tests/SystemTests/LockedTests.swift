@@ -83,7 +83,7 @@ struct LockedTests {
                                     "step-counter",
                                     [
                                         "query", "--reply", counter.ready.reply, "--device", "phone", "--from",
-                                        "2020-01-01T00:00:00Z", "--format", "json", "--key", "alice",
+                                        "2020-01-01T00:00:00Z", "--format", "json", "--client-key", "alice",
                                     ])
                                 #expect(steps.end == .exited(0))
                                 #expect(steps.output.contains("numberOfSteps"))
@@ -102,7 +102,7 @@ struct LockedTests {
     private static func record(_ locked: Locked, _ publisher: Locked.Running, _ recorder: Locked.Running) async throws {
         let asking = ["--reply", recorder.ready.reply, "--sensor-publisher", publisher.ready.reply]
         let session = ["--session", "walk", "--streams", "phone/", "--duration", "6s"]
-        let refused = try await locked.run("recorder", ["record", "--key", "alice"] + asking + session)
+        let refused = try await locked.run("recorder", ["record", "--client-key", "alice"] + asking + session)
         #expect(refused.end == .exited(69))
         #expect(refused.error.contains("recording.start needs the role command here, and this key has listen"))
         let recorded = try await locked.run("recorder", ["record"] + asking + session)
