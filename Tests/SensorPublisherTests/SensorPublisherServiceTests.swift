@@ -123,7 +123,7 @@ struct SensorPublisherServiceTests {
             slept.store(5_000_000_000, ordering: .relaxed)
             // A list looks at the clocks, if no description came first.
             let listed = try #require(try await publisher.stream("phone/accelerometer"))
-            #expect(abs(try #require(listed.clock.elapsed) - listed.clock.uptime - before - 5) < 1e-6)
+            #expect(abs(try #require(listed.clock.elapsed) - listed.clock.uptime - before - 5) < 0.5)
 
             let (ended, described) = try await listener.batches { $0.clock.elapsed ?? 0 > $0.clock.uptime + before + 4 }
             #expect(ended.map(\.batch.sequence) == [0], "no batch goes over the sleep")
