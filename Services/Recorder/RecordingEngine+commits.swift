@@ -82,9 +82,10 @@ extension RecordingEngine {
                 session.latencies.record(nanoseconds: now - time)
                 latencies.record(nanoseconds: now - time)
             }
-            health.measure("commitLatencyMedianSeconds", Double(latencies.median) / 1e9)
-            health.measure("commitLatency99PercentSeconds", Double(latencies.percentile99) / 1e9)
         }
+        guard outcomes.contains(where: { $0.failure == nil }) else { return }
+        health.measure("commitLatencyMedianSeconds", Double(latencies.median) / 1e9)
+        health.measure("commitLatency99PercentSeconds", Double(latencies.percentile99) / 1e9)
     }
 
     /// Publishes that log files are finished. Not before `session.json` lists them: whoever hears of a file may remove it.
