@@ -5,7 +5,6 @@ import Recording
 import ServiceKit
 
 extension Metric {
-    private static let streamLabels = ["device", "stream"]
     fileprivate static let received = Metric(
         .counter, "holdfast_recorder_received_samples_total",
         "Samples that arrived for sessions, at first or asked for again; a session that was gone on with brings its own along.",
@@ -52,13 +51,13 @@ extension RecordingEngine {
         var totals = endedTotals
         for session in sessions.values { totals.add(session.report) }
         for (name, counts) in totals.streams.sorted(by: { $0.key.description < $1.key.description }) {
-            page.add(.received, counts.received, name.device, name.stream)
-            page.add(.recovered, counts.recovered, name.device, name.stream)
-            page.add(.lost, counts.lost, name.device, name.stream)
-            page.add(.paused, counts.paused, name.device, name.stream)
-            page.add(.duplicates, counts.duplicates, name.device, name.stream)
-            page.add(.gaps, counts.gaps, name.device, name.stream)
-            page.add(.bytes, counts.bytes, name.device, name.stream)
+            page.add(.received, counts.received, of: name)
+            page.add(.recovered, counts.recovered, of: name)
+            page.add(.lost, counts.lost, of: name)
+            page.add(.paused, counts.paused, of: name)
+            page.add(.duplicates, counts.duplicates, of: name)
+            page.add(.gaps, counts.gaps, of: name)
+            page.add(.bytes, counts.bytes, of: name)
         }
         page.add(.commitLatency, latencies)
         page.add(.commitTime, commitTimes)

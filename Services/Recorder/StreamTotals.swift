@@ -25,7 +25,8 @@ struct StreamTotals {
     mutating func add(_ report: SessionReport) {
         for stream in report.streams {
             let isTold = streams[stream.stream] != nil || streams.count < Self.maximumStreams
-            var counts = streams[isTold ? stream.stream : Self.others] ?? Counts()
+            let name = isTold ? stream.stream : Self.others
+            var counts = streams[name] ?? Counts()
             counts.received += stream.received
             counts.recovered += stream.recovered
             // As many as a publisher may say, which can be more than there are numbers.
@@ -34,7 +35,7 @@ struct StreamTotals {
             counts.duplicates += stream.duplicates
             counts.gaps += stream.gaps.count
             counts.bytes += stream.bytes
-            streams[isTold ? stream.stream : Self.others] = counts
+            streams[name] = counts
         }
     }
 }

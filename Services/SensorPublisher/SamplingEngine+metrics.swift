@@ -4,7 +4,6 @@ import ServiceKit
 import ZeroMQ
 
 extension Metric {
-    private static let streamLabels = ["device", "stream"]
     fileprivate static let samples = Metric(
         .counter, "holdfast_publisher_samples_total", "Samples that were published.", labels: streamLabels)
     fileprivate static let batches = Metric(
@@ -31,8 +30,8 @@ extension SamplingEngine {
         var page = MetricsPage()
         let now = MonotonicClock.now
         for stream in streams {
-            page.add(.samples, stream.nextSequence, stream.name.device, stream.name.stream)
-            page.add(.behind, max(0, secondsBehind(stream, at: now)), stream.name.device, stream.name.stream)
+            page.add(.samples, stream.nextSequence, of: stream.name)
+            page.add(.behind, max(0, secondsBehind(stream, at: now)), of: stream.name)
         }
         for state in [StreamDescription.State.idle, .running, .ended, .stopped, .failed] {
             page.add(.streams, streams.count { $0.state == state }, state.rawValue)

@@ -12,13 +12,8 @@ struct StepCounterService: Service {
 
     /// Opens the socket that listens to the publishers.
     static func listener(on host: ServiceHost, settings: StepCounterSettings) async throws -> Listener {
-        var options = SocketOptions()
-        options.receiveHighWaterMark = settings.receiveHighWaterMark
-        let listener = try await host.listener(
-            to: [TopicArea.stream], of: .sensorPublisher, at: settings.subscribe, options: options)
-        // Descriptions say where to ask for samples, and may be mistaken.
-        await listener.tellOrigins(of: TopicArea.stream)
-        return listener
+        try await host.listenerToStreams(
+            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark)
     }
 
     func run() async throws {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import ZeroMQ
 
 /// What this process takes of the machine.
 enum ProcessUsage {
@@ -12,9 +13,8 @@ enum ProcessUsage {
 
     /// Memory that is in RAM; nil where /proc does not say.
     static var residentBytes: Int? {
-        let fields = text(of: "/proc/self/statm")?.split(separator: " ") ?? []
-        guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
-        return pages * sysconf(Int32(_SC_PAGESIZE))
+        let bytes = ProcessMemory.resident
+        return bytes > 0 ? bytes : nil
     }
 
     /// File descriptors that are open; nil where /proc does not say.
@@ -31,8 +31,4 @@ enum ProcessUsage {
     }
 
     private static func microseconds(_ time: timeval) -> Int { time.tv_sec * 1_000_000 + time.tv_usec }
-
-    private static func text(of path: String) -> String? {
-        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
-    }
 }

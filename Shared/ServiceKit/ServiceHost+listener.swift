@@ -1,4 +1,5 @@
 package import MessageBus
+import Messages
 package import ZeroMQ
 
 extension ServiceHost {
@@ -16,5 +17,17 @@ extension ServiceHost {
         let connections = Connections(of: subscriber, to: endpoints, of: program, on: self, names: names)
         try await connections.begin()
         return Listener(subscriber, connections)
+    }
+
+    /// Listens to publishers' descriptions of their streams, and is told where each comes from: they say where to ask for
+    /// samples, and may be mistaken.
+    /// - Parameter receiveHighWaterMark: how many messages may wait in the socket for each publisher.
+    package func listenerToStreams(at endpoints: [Endpoint], receiveHighWaterMark: Int) async throws -> Listener {
+        var options = SocketOptions()
+        options.receiveHighWaterMark = receiveHighWaterMark
+        let listener = try await listener(
+            to: [TopicArea.stream], of: .sensorPublisher, at: endpoints, options: options)
+        await listener.tellOrigins(of: TopicArea.stream)
+        return listener
     }
 }

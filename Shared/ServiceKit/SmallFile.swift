@@ -1,17 +1,18 @@
 import Glibc
-import SystemPackage
+package import SystemPackage
 
 /// A file that is small enough to be read whole: a configuration, a key.
-struct SmallFile {
+package struct SmallFile {
     /// What it holds; more than the limit where it is larger.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// Who may read and write it.
-    let permissions: FilePermissions
+    package let permissions: FilePermissions
     /// Whether it belongs to the user that this program runs as.
     let isOurs: Bool
 
     /// Reads a file, and no more of it than a little beyond the limit.
-    init(_ path: FilePath, limit: Int) throws(Errno) {
+    /// - Throws: what the system says; `invalidArgument` for what is no file.
+    package init(_ path: FilePath, limit: Int) throws(Errno) {
         do {
             // Without waiting, should it be a pipe.
             let file = try FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
