@@ -252,8 +252,11 @@ struct CountingTests {
         let one = try await WalkingPublisher()
         let two = try await WalkingPublisher(stream: "raw")
         try one.walk(seconds: 20)
+        // The stream that is heard of first is the one.
+        two.set { $0.isSilent = true }
         try await run(one, two, options: ["stream": "accelerometer,raw"]) { counter in
             try await counter.counts(one.expectedSteps().count)
+            two.set { $0.isSilent = false }
             try two.walk(seconds: 40)
             try await eventually("health to tell") { reasons(counter).contains("name with --stream") }
             try one.walk(seconds: 20)

@@ -28,6 +28,8 @@ final class WalkingPublisher: Sendable {
         var replySize = 1_000
         var replay: Replay?
         var replaysAsked = 0
+        /// Whether it tells nobody what the stream is.
+        var isSilent = false
     }
 
     static let rate = 50.0
@@ -79,7 +81,7 @@ final class WalkingPublisher: Sendable {
             tasks.addTask { try await self.server.withLock { $0 }?.run() }
             tasks.addTask {
                 while true {
-                    try self.describe()
+                    if !self.state.withLock({ $0.isSilent }) { try self.describe() }
                     try await Task.sleep(for: .milliseconds(50))
                 }
             }
