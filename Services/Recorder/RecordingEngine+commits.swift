@@ -115,7 +115,7 @@ extension RecordingEngine {
         } else {
             health.clear("disk")
         }
-        if sessions.isEmpty, unstored.isEmpty { _ = try? reserve.restore() }
+        if sessions.isEmpty, unstored.isEmpty { restoreReserves() }
     }
 
     /// Why nothing is recorded any more.

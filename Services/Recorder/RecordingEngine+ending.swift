@@ -125,9 +125,13 @@ extension RecordingEngine {
         rise(session, to: .processingResults)
         routes = []
         let end = WallTime.now
-        for stream in session.order.compactMap({ session.streams[$0] }) {
+        let streams = session.order.compactMap { session.streams[$0] }
+        for stream in streams {
             release(stream, of: session)
             stream.noteUnknownEnds(timeline: session.timeline)
+        }
+        if session.status == .failed { try? endReserve.release() }
+        for stream in streams {
             attempt(session) { try stream.close(at: end, timeline: session.timeline) }
             announceGaps(of: stream, in: session)
         }

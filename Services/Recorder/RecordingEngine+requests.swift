@@ -39,8 +39,8 @@ extension RecordingEngine {
                     maximumFileSize: request.maximumFileSize, maximumFileAge: request.maximumFileAge,
                     duration: request.duration), shard: settings.shard)
             if request.format == nil, request.root == nil { record.isFormatDefault = true }
-            let files = try await disk.run { [reserve, data, record] in
-                _ = try? reserve.restore()
+            let files = try await disk.run { [self, data, record] in
+                restoreReserves()
                 return try SessionFiles(creating: record, in: data)
             }
             session = Session(record, files: files, maximumHeldBytes: settings.holdLimit)

@@ -14,7 +14,12 @@ extension RecordingEngine {
     /// One that can't be gone on with is left as it is, and health says so. Where the disk was full, it is tried again.
     func goOnWithSessions() async throws {
         for identifier in try SessionDirectory.sessions(in: data) { _ = await goOn(with: identifier) }
-        _ = try? reserve.restore()
+        restoreReserves()
+    }
+
+    /// Takes up room for a full disk, as far as there is some.
+    nonisolated func restoreReserves() {
+        for reserve in [endReserve, reserve] { _ = try? reserve.restore() }
     }
 
     /// Tries again what a full disk kept from going on.
@@ -35,7 +40,7 @@ extension RecordingEngine {
             do {
                 try await goOn(with: directory)
             } catch let error as RecordingError where error.code == .noSpace {
-                try? reserve.release()
+                for reserve in [reserve, endReserve] { try? reserve.release() }
                 try await goOn(with: directory)
             }
             return true

@@ -46,8 +46,10 @@ actor RecordingEngine {
     let data: FilePath
     /// Kept as long as the program runs: nobody else records into this data directory.
     private let lock: DataLock
-    /// Room for the last words where the disk is full.
+    /// Room for what is in memory when the disk is full.
     let reserve: DiskReserve
+    /// Room for the ends of sessions then, which no sample gets: markers, records, reports.
+    let endReserve: DiskReserve
     let events: EventPublisher
     let health: Health
     let logger: Logger
@@ -110,6 +112,7 @@ actor RecordingEngine {
             .lexicallyNormalized()
         lock = try DataLock.acquire(in: data, shard: settings.shard)
         reserve = DiskReserve(in: data, shard: settings.shard)
+        endReserve = DiskReserve(in: data, shard: settings.shard, name: ".reserve-end", bytes: 512 << 10)
         events = host.publisher
         health = host.health
         logger = host.logger
@@ -162,7 +165,7 @@ actor RecordingEngine {
     /// Ends a session that can't go on: what is on disk stays valid, and everybody is told.
     func fail(_ session: Session, _ error: any Error) {
         guard session.fail("\(error)") else { return }
-        // What is in memory may still find room, and so do report and markers.
+        // What is in memory may still find room.
         if (error as? RecordingError)?.code == .noSpace { try? reserve.release() }
         logger.error(
             "recording failed", metadata: ["session": "\(session.identifier)", LogKey.error: "\(error)"])

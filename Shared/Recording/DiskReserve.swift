@@ -2,7 +2,8 @@ import Glibc
 package import SystemPackage
 
 /// A file that takes up room on the disk, so that there is some left when the disk is full: `recordings/.reserve`,
-/// or `recordings/.reserve-2-of-3` of a recorder that shares the data directory with others.
+/// or `recordings/.reserve-2-of-3` of a recorder that shares the data directory with others; `.reserve-end` is one that
+/// only the ends of sessions get.
 ///
 /// Release it to write what must be written at the end; restore it when there is room again.
 package struct DiskReserve: Sendable {
@@ -12,10 +13,12 @@ package struct DiskReserve: Sendable {
 
     /// A reserve of so many bytes, which is there or is made by `restore`.
     ///
-    /// - Parameter data: the data directory.
-    package init(in data: FilePath, shard: Shard? = nil, bytes: Int = 1 << 20) {
+    /// - Parameters:
+    ///   - data: the data directory.
+    ///   - name: the file's name, but for the shard's.
+    package init(in data: FilePath, shard: Shard? = nil, name: String = ".reserve", bytes: Int = 1 << 20) {
         directory = SessionDirectory.recordings(in: data)
-        path = directory.path.appending(".reserve\(shard?.fileSuffix ?? "")")
+        path = directory.path.appending("\(name)\(shard?.fileSuffix ?? "")")
         self.bytes = bytes
     }
 

@@ -45,11 +45,16 @@ struct AcceptanceTests {
             #expect(samples.count == log.samples)
             #expect(samples.count > 1_000)
             let steps = zip(samples, samples.dropFirst()).map { ($1.uptime - $0.uptime) * 20_000 }
-            #expect(steps.allSatisfy { abs($0 - 1) < 1e-2 })
+            // On a busy machine there may be one before the disk is full.
+            #expect(steps.count { abs($0 - 1) >= 1e-2 } <= log.gaps)
 
             try FileManager.default.removeItem(atPath: path.appending(log.file).string)
             let next = RecordingStart(session: "next", streams: ["phone/"])
             _ = try await disk.recordings.send(next, timeout: .seconds(10))
+            try await eventually("samples") {
+                let state = try await disk.recordings.send(RecordingStatus(session: "next"), timeout: .seconds(10))
+                return state.logs.contains { $0.samples > 0 }
+            }
             let result = try await disk.recordings.send(RecordingStop(session: "next"), timeout: .seconds(20))
             #expect(result.report.isWhole)
             try disk.recorder.send(.terminate)
