@@ -28,16 +28,18 @@ COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextIn
 CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|ManyFilesTests|AcceptanceTests|GapTests)
 # Attacks.
 HOSTILE = ^SystemTests\.HostilePeerTests
+# Few at a time: all tests of a group at once would keep each other from the processors until their time is over.
+TEST = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8 $(SWIFT) test --skip-build
 test: setup receivers network
 	$(SWIFT) build --build-tests $(CHECKS)
-	$(SWIFT) test --skip-build --filter '^($(COMPUTING))\.'
-	$(SWIFT) test --skip-build --filter '^LogManagerTests\.'
-	$(SWIFT) test --skip-build --filter '^RecorderTests\.'
-	$(SWIFT) test --skip-build --filter '^StepCounterTests\.'
-	$(SWIFT) test --skip-build --skip '^($(COMPUTING)|LogManagerTests|RecorderTests|StepCounterTests|SystemTests)\.'
-	$(SWIFT) test --skip-build --filter '^SystemTests\.' --skip '$(CROWDED)|$(HOSTILE)'
-	$(SWIFT) test --skip-build --filter '$(CROWDED)'
-	$(SWIFT) test --skip-build --filter '$(HOSTILE)'
+	$(TEST) --filter '^($(COMPUTING))\.'
+	$(TEST) --filter '^LogManagerTests\.'
+	$(TEST) --filter '^RecorderTests\.'
+	$(TEST) --filter '^StepCounterTests\.'
+	$(TEST) --skip '^($(COMPUTING)|LogManagerTests|RecorderTests|StepCounterTests|SystemTests)\.'
+	$(TEST) --filter '^SystemTests\.' --skip '$(CROWDED)|$(HOSTILE)'
+	$(TEST) --filter '$(CROWDED)'
+	$(TEST) --filter '$(HOSTILE)'
 
 # The whole system in containers: see compose/README.md.
 up:
