@@ -11,7 +11,7 @@ extension SamplingEngine {
     func publish(_ batches: [SampledBatch], of stream: PublishedStream, takenAt: Int64? = nil) {
         for batch in batches {
             let now = MonotonicClock.now
-            let clock = ClockReading(uptime: Nanoseconds.seconds(now), date: .now)
+            let clock = ClockReading.now
             do {
                 try publish(batch, of: stream, clock: clock)
             } catch {
@@ -67,7 +67,14 @@ extension SamplingEngine {
 
     /// What a stream is now.
     func description(of stream: PublishedStream, clock: ClockReading? = nil) -> StreamDescription {
-        stream.description(replay: replayEndpoint, clock: clock ?? reading(at: MonotonicClock.now))
+        stream.description(replay: replayEndpoint, clock: clock ?? reading)
+    }
+
+    /// All clocks now.
+    private var reading: ClockReading {
+        var clock = ClockReading.now
+        clock.elapsed = clock.uptime + Nanoseconds.seconds(sleepWatch.elapsed(at: 0))
+        return clock
     }
 
     /// All clocks at this instant.

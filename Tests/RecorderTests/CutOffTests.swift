@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Messages
 import Recording
+import ServiceKit
 import SystemPackage
 import TestSupport
 import Testing
@@ -38,11 +39,12 @@ struct CutOffTests {
                 _ = try await recorder.send(RecordingPause(session: "s"))
                 let record = try recorder.directory().record()
                 let pause = try #require(record.pauses.first)
+                let now = ClockReading.now
                 let sincePause =
-                    Double(WallTime.now.nanosecondsSince1970 - record.startDate.nanosecondsSince1970) / 1e9 - pause.from
+                    Double(now.date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970) / 1e9 - pause.from
                 publisher.restart()
                 // A batch of which some samples were taken before the pause.
-                try publisher.sample(20_000, uptime: Double(MonotonicClock.now) / 1e9 - sincePause - 0.01)
+                try publisher.sample(20_000, uptime: now.uptime - sincePause - 0.01)
                 try await eventually("some of the new epoch") {
                     try await recorder.log(of: publisher)?.samples ?? 0 > old
                 }

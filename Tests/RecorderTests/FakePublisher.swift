@@ -1,5 +1,6 @@
 import MessageBus
 import Messages
+import ServiceKit
 import Synchronization
 import ZeroMQ
 
@@ -172,7 +173,7 @@ final class FakePublisher: Sendable {
         let (next, fields) = state.withLock { ($0.next, $0.fields) }
         return StreamDescription(
             source: "fake", sequence: 0, device: name.device, stream: name.stream, epoch: epoch, state: .running,
-            fields: fields, packed: isPacked, nextSequence: next, replay: replyEndpoint, clock: Self.clock)
+            fields: fields, packed: isPacked, nextSequence: next, replay: replyEndpoint, clock: .now)
     }
 
     /// The frames of samples that are kept; rows in the shape of `fields`, zeros after `y`.
@@ -190,14 +191,10 @@ final class FakePublisher: Sendable {
         var packed = ByteBuffer(capacity: 1_024)
         rows.withUnsafeBufferPointer { rows in
             encoder.encode(
-                sequence: samples.lowerBound, count: samples.count, clock: Self.clock, rows: rows, into: &body)
+                sequence: samples.lowerBound, count: samples.count, clock: .now, rows: rows, into: &body)
             if isPacked { encoder.encodePacked(rows, into: &packed) }
         }
         return (body.withUnsafeBytes { Array($0) }, isPacked ? packed.withUnsafeBytes { Array($0) } : nil)
-    }
-
-    private static var clock: ClockReading {
-        ClockReading(uptime: Double(MonotonicClock.now) / 1e9, date: .now)
     }
 
     private static func epoch(_ number: Int, of name: StreamName) -> String {

@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import SensorPublisher
+import ServiceKit
 import StepDetection
 import Synchronization
 import ZeroMQ
@@ -218,8 +219,9 @@ final class WalkingPublisher: Sendable {
     private func epoch(_ state: State) -> String { "\(name)-epoch-\(state.epochNumber)" }
 
     private func clock(_ state: State) -> ClockReading {
-        ClockReading(
-            uptime: Double(MonotonicClock.now) / 1e9, date: WallTime(seconds: WallTime.now.seconds + state.ahead))
+        var clock = ClockReading.now
+        clock.date = WallTime(seconds: clock.date.seconds + state.ahead)
+        return clock
     }
 
     private static func buffer(_ bytes: [UInt8]) -> ByteBuffer {
