@@ -7,12 +7,13 @@ import ZeroMQ
 
 /// What is asked: the methods of a recorder.
 extension RecordingEngine {
-    /// Publishers describe their streams each second, so a recorder that ran this long knows all that are there.
-    private static let descriptionsKnown = TimeSpan.milliseconds(1_500)
+    /// Publishers describe their streams each second, so a recorder that ran this long knows all that are there, also
+    /// where the machine is busy.
+    private static let descriptionsKnown = TimeSpan.seconds(3)
     /// A publisher that has not described a stream for this long is gone: asking it would only hold up a start.
     static let descriptionLife = TimeSpan.seconds(5)
-    /// How long a publisher may take to say where its streams are.
-    static let listTimeout = Duration.seconds(1)
+    /// How long a publisher may take to say where its streams are: what it does not say of a stream's end is not asked for.
+    static let listTimeout = Duration.seconds(3)
 
     /// Starts a session. When this returns, every sample taken from now on will be recorded.
     func start(_ request: RecordingStart) async throws -> RecordingStart.Reply {
