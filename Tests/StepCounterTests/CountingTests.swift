@@ -1,6 +1,7 @@
 import GRDB
 import Messages
 import ServiceKit
+import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
@@ -60,17 +61,24 @@ struct CountingTests {
         try await run(publisher, options: ["hold-limit": "5kB"]) { counter in
             try await counter.isCounting()
             let gate = AsyncStream.makeStream(of: Never.self)
+            let asked = Mutex(0)
             publisher.set { state in
                 state.replay = { request in
+                    asked.withLock { $0 = max($0, request.from) }
                     for await _ in gate.stream {}
                     return try publisher.answer(request)
                 }
             }
             try publisher.walk(seconds: 2, isLost: true)
             try publisher.walk(seconds: 60)
+            // A description arrives after all samples before it.
+            publisher.set { $0.unit = "furlongs" }
+            try await eventually("the samples to wait") { reasons(counter).contains("'furlongs'") }
+            publisher.set { $0.unit = "g" }
             gate.continuation.finish()
             try await counter.counts(publisher.expectedSteps().count)
-            #expect(publisher.replaysAsked > 1)
+            // Not only for what was lost.
+            #expect(asked.withLock { $0 } > 100)
         }
     }
 
@@ -98,9 +106,16 @@ struct CountingTests {
         try await run(publisher) { counter in
             try await counter.isCounting()
             try publisher.walk(seconds: 20)
-            publisher.set { $0.fields = ["uptime", "x", "y", "temperature"] }
+            // Nobody knows of them, to ask for them again, before they can be read.
+            publisher.set {
+                $0.isSilent = true
+                $0.fields = ["uptime", "x", "y", "temperature"]
+            }
             try publisher.walk(seconds: 2)
-            publisher.set { $0.fields = ["uptime", "x", "y", "z"] }
+            publisher.set {
+                $0.isSilent = false
+                $0.fields = ["uptime", "x", "y", "z"]
+            }
             try publisher.walk(seconds: 20)
             try await counter.counts(publisher.expectedSteps().count)
             try await eventually("health to tell") { reasons(counter).contains("could not be read") }
@@ -153,7 +168,7 @@ struct CountingTests {
             let after = publisher.expectedSteps().count
             try await counter.counts(before + after)
             #expect(counter.outcome() == .done)
-            #expect(counter.events.contains { $0.change == .pause })
+            try await eventually("the walk's end") { counter.events.contains { $0.change == .pause } }
             #expect(try await counter.stop(subscription) >= before)
         }
     }
@@ -171,7 +186,9 @@ struct CountingTests {
                 try publisher.walk(seconds: 20)
                 try await StepCounterUnderTest.run(in: data, listeningTo: [publisher]) { counter in
                     try await counter.counts(before + publisher.expectedSteps().count)
-                    let gap = try #require(counter.events.first { $0.change == .gap }?.gap)
+                    let gap = try await eventualValue("the gap") {
+                        counter.events.first { $0.change == .gap }?.gap
+                    }
                     #expect(gap.count == 0 && gap.from == 1_000 && gap.reason == .epochEnded)
                     #expect(counter.outcome() == .doneWithLoss)
                 }
@@ -328,6 +345,8 @@ struct CountingTests {
             try await counter.counts(before)
             var configuration = Configuration()
             configuration.allowsUnsafeTransactions = true
+            // The counter may be writing.
+            configuration.busyMode = .timeout(60)
             let intruder = try DatabaseQueue(
                 path: StepHistory.path(in: counter.data).string, configuration: configuration)
             try await intruder.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
