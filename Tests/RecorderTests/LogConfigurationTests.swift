@@ -104,6 +104,9 @@ struct LogConfigurationTests {
     @Test func eachStartAsksAnew() async throws {
         let publisher = try await FakePublisher()
         try await run(listeningTo: [publisher]) { recorder, manager in
+            // Nothing is asked about a publisher that was not heard yet.
+            try await recorder.start("first", publisher)
+            try await recorder.prime(publisher, session: "first")
             for (session, format) in [("a", nil), ("b", "csv"), ("c", "tsv")] {
                 if let format { manager.set(LogConfiguration(name: Self.log, format: format)) }
                 let reply = try await recorder.start(session, publisher)
@@ -139,6 +142,7 @@ struct LogConfigurationTests {
         let configuration = LogConfiguration(name: Self.log, format: "csv")
         try await run(configuration, listeningTo: [publisher], limit: "300ms") { recorder, manager in
             let gate = manager.hold()
+            let start = ContinuousClock.now
             _ = try await recorder.send(RecordingStart(session: "s", streams: ["phone/"]))
             try publisher.sample(5)
             try await recorder.describing([publisher]) { try await recorder.hasAll(of: publisher) }
@@ -146,7 +150,7 @@ struct LogConfigurationTests {
             // Nobody asks again for a while.
             let asked = manager.asked.count
             for session in ["t", "u"] { try await recorder.start(session, publisher) }
-            #expect(manager.asked.count == asked)
+            #expect(manager.asked.count == asked || ContinuousClock.now - start > LogConfigurations.life.duration)
             gate.open()
             for session in ["s", "t", "u"] { #expect(try await recorder.stop(session).report.isWhole) }
         }

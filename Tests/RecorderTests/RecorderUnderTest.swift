@@ -122,7 +122,7 @@ final class RecorderUnderTest: Sendable {
     // MARK: Requests
 
     func send<Params: Request>(_ request: Params) async throws -> Params.Reply {
-        try await client.send(request, timeout: .seconds(20))
+        try await client.send(request, timeout: .seconds(50))
     }
 
     /// The word of the reason for which a request is refused; nil if it is not.
@@ -138,7 +138,7 @@ final class RecorderUnderTest: Sendable {
     /// Sends a request on a socket of its own, since one socket takes one request at a time.
     func sendBeside<Params: Request>(_ request: Params) async throws -> Params.Reply {
         try await RequestClient(context: context, thread: thread, endpoint: endpoint)
-            .send(request, timeout: .seconds(20))
+            .send(request, timeout: .seconds(50))
     }
 
     /// Starts a session of streams that describe themselves meanwhile, as publishers do each second.

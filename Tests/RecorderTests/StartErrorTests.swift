@@ -81,8 +81,9 @@ struct StartErrorTests {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             // A file in the way holds for every user, also for root.
-            try FileManager.default.removeItem(atPath: recorder.data.appending("recordings").string)
-            #expect(FileManager.default.createFile(atPath: recorder.data.appending("recordings").string, contents: nil))
+            let recordings = recorder.data.appending("recordings").string
+            try FileManager.default.moveItem(atPath: recordings, toPath: recordings + ".away")
+            #expect(FileManager.default.createFile(atPath: recordings, contents: nil))
             let refusal = try await recorder.describing([publisher]) {
                 try await recorder.refusal(RecordingStart(session: "s", streams: ["phone/"]))
             }
