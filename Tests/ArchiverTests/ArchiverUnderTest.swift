@@ -88,7 +88,7 @@ final class ArchiverUnderTest: Sendable {
     // MARK: Requests
 
     func send<Params: Request>(_ request: Params) async throws -> Params.Reply {
-        try await client.send(request, timeout: .seconds(20))
+        try await client.send(request, timeout: .seconds(50))
     }
 
     /// Why a request is refused; nil if it is not.

@@ -25,8 +25,10 @@ struct CleanUpTests {
         try await run(options: ["total-threshold": "30", "minimum-free": "1000TB"]) { manager, paths in
             let there = try await manager.paths()
             #expect(there == paths)
-            let health = manager.health.reply
-            #expect(health.status == .degraded && health.reasons.contains { $0.contains("free some space") })
+            try await eventually("health to tell") {
+                let health = manager.health.reply
+                return health.status == .degraded && health.reasons.contains { $0.contains("free some space") }
+            }
         }
     }
 

@@ -87,7 +87,7 @@ final class LogManagerUnderTest: Sendable {
 
     func send<Params: Request>(_ request: Params) async throws -> Params.Reply {
         try await RequestClient(context: context, thread: thread, endpoint: endpoint)
-            .send(request, timeout: .seconds(20))
+            .send(request, timeout: .seconds(50))
     }
 
     /// Why a request is refused; nil if it is not.

@@ -72,7 +72,7 @@ struct ProgramTests {
 
     @Test func aSpoiledCatalogIsFoundByACheck() async throws {
         try await withTemporaryDirectory { data in
-            for _ in 0..<2 { try StoredSession("s\(UInt32.random(in: 0...9_999))", in: data).finish() }
+            for name in ["s1", "s2"] { try StoredSession(name, in: data).finish() }
             try await ProgramUnderTest.run(
                 "log-manager", arguments: ["--data", data.string] + ProgramUnderTest.anyPorts
             ) { manager in
