@@ -65,7 +65,7 @@ package final class ProgramUnderTest: Sendable {
     }
 
     /// Waits until the program says that it listens on all its sockets.
-    package func ready(within limit: Duration = .seconds(20)) async throws -> ProgramReady {
+    package func ready(within limit: Duration = .seconds(50)) async throws -> ProgramReady {
         try await transcript.wait(for: "the ready line", within: limit) { record in
             record.lines.lazy.compactMap { line in
                 try? JSONDecoder().decode(ProgramReady.self, from: Data(line.utf8))
@@ -75,21 +75,21 @@ package final class ProgramUnderTest: Sendable {
 
     /// Waits for a line of standard output, among those already written too.
     package func line(
-        _ what: String = "a line", within limit: Duration = .seconds(20),
+        _ what: String = "a line", within limit: Duration = .seconds(50),
         where matches: @escaping @Sendable (Substring) -> Bool
     ) async throws -> String {
         try await transcript.wait(for: what, within: limit) { $0.lines.first(where: matches).map(String.init) }
     }
 
     /// Waits for a text anywhere on standard error, in what was already written too.
-    package func complaint(containing text: String, within limit: Duration = .seconds(20)) async throws {
+    package func complaint(containing text: String, within limit: Duration = .seconds(50)) async throws {
         try await transcript.wait(for: "'\(text)' on standard error", within: limit) {
             $0.errorText.contains(text) ? () : nil
         }
     }
 
     /// Waits until the program has ended and everything that it wrote is here.
-    package func end(within limit: Duration = .seconds(20)) async throws -> ProgramEnd {
+    package func end(within limit: Duration = .seconds(50)) async throws -> ProgramEnd {
         try await transcript.wait(for: "the program's end", within: limit) { $0.end }
     }
 
@@ -157,7 +157,7 @@ package final class ProgramUnderTest: Sendable {
     }
 
     private func started() async throws {
-        try await transcript.wait(for: "the program's start", within: .seconds(20)) { record in
+        try await transcript.wait(for: "the program's start", within: .seconds(50)) { record in
             self.processIdentifier != nil || record.end != nil ? () : nil
         }
     }

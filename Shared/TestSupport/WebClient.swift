@@ -3,7 +3,7 @@ import ZeroMQ
 
 /// A connection to a port of this machine, for what no decent client would send.
 package actor WebClient {
-    private static let limit: Int64 = 20_000_000_000
+    private static let limit: Int64 = 50_000_000_000
     /// All clients wait on it.
     private static let shared = Result { try SocketThread(name: "clients") }
 

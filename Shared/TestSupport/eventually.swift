@@ -4,7 +4,7 @@
 ///   - limit: how long.
 /// - Throws: `TestFailure` when the time is over, and what the condition throws.
 package func eventually(
-    _ what: String, within limit: Duration = .seconds(30), condition: () async throws -> Bool
+    _ what: String, within limit: Duration = .seconds(50), condition: () async throws -> Bool
 ) async throws {
     try await eventualValue(what, within: limit) { try await condition() ? true : nil }
 }
@@ -16,7 +16,7 @@ package func eventually(
 /// - Throws: `TestFailure` when the time is over, and what the probe throws.
 @discardableResult
 package func eventualValue<Value>(
-    _ what: String, within limit: Duration = .seconds(30), probe: () async throws -> Value?
+    _ what: String, within limit: Duration = .seconds(50), probe: () async throws -> Value?
 ) async throws -> Value {
     let deadline = ContinuousClock.now + limit
     while true {

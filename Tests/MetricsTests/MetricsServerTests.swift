@@ -15,7 +15,7 @@ struct MetricsServerTests {
 
     /// Serves a page whose number grows, while the body runs.
     private static func serving(
-        connectionLife: Duration = .seconds(10), pause: Duration = .zero, _ body: (UInt16) async throws -> Void
+        connectionLife: Duration = .seconds(50), pause: Duration = .zero, _ body: (UInt16) async throws -> Void
     ) async throws {
         let server = try MetricsServer(host: "127.0.0.1", port: 0, connectionLife: connectionLife)
         let count = Count()
@@ -106,7 +106,7 @@ struct MetricsServerTests {
     }
 
     @Test func thoseWhoWaitGetTheSamePage() async throws {
-        try await Self.serving(pause: .milliseconds(200)) { port in
+        try await Self.serving(pause: .milliseconds(500)) { port in
             let answers = try await withThrowingTaskGroup(of: String?.self) { group in
                 for _ in 0..<8 { group.addTask { try await WebClient.answer(Self.get, port: port) } }
                 return try await group.reduce(into: []) { $0.append($1 ?? "") }

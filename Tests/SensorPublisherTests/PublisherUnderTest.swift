@@ -48,7 +48,7 @@ struct PublisherUnderTest {
     }
 
     func ask<Question: Request>(_ request: Question) async throws -> Question.Reply {
-        try await client.send(request, timeout: .seconds(20))
+        try await client.send(request, timeout: .seconds(50))
     }
 
     /// Why a request is refused.
@@ -67,7 +67,7 @@ struct PublisherUnderTest {
 
     /// What a replay brings, decoded.
     func replay(_ request: SamplesReplay) async throws -> (reply: SamplesReplay.Reply, batches: [HeardBatch]) {
-        let (reply, frames) = try await client.sendForFrames(request, timeout: .seconds(20))
+        let (reply, frames) = try await client.sendForFrames(request, timeout: .seconds(50))
         var batches: [HeardBatch] = []
         var rest = frames
         while let body = rest.popFirst() {

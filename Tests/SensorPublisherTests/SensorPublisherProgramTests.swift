@@ -39,23 +39,23 @@ struct SensorPublisherProgramTests {
             let ready = try await program.ready()
             let client = try RequestClient(context: context, thread: thread, endpoint: ready.reply)
             let stream = try await eventualValue("the end of the input") {
-                try await client.send(StreamsList(), timeout: .seconds(20)).streams.first { $0.state == .ended }
+                try await client.send(StreamsList(), timeout: .seconds(50)).streams.first { $0.state == .ended }
             }
             #expect(stream.nextSequence == 2)
             #expect(stream.unit == "g")
             #expect(stream.fields == ["uptime", "x", "y", "z"])
             let (_, frames) = try await client.sendForFrames(
                 SamplesReplay(device: "phone", stream: "accelerometer", epoch: stream.epoch, from: 0, count: 9),
-                timeout: .seconds(20))
+                timeout: .seconds(50))
             let rows = try frames.flatMap { try WireCoding.decode(SampleBatch.self, from: $0).values ?? [] }
             #expect(rows.map { Array($0.dropFirst()) } == [[1, 2, 3], [7, 8, 9]])
             let distance = try #require(rows.last)[0] - (try #require(rows.first))[0]
             #expect(abs(distance - 1) < 1e-6)
-            let health = try await client.send(ServiceHealth(), timeout: .seconds(20))
+            let health = try await client.send(ServiceHealth(), timeout: .seconds(50))
             #expect(health.status == .degraded)
             #expect(health.reasons.first?.contains("line 3: y: \"five\" is not a number") == true)
             let refusal = await #expect(throws: RequestError.self) {
-                try await client.send(StreamsStart(stream: stream.name), timeout: .seconds(20))
+                try await client.send(StreamsStart(stream: stream.name), timeout: .seconds(50))
             }
             #expect(refusal?.data?.reason == "finished")
             try program.send(.terminate)

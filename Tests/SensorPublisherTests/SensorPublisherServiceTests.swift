@@ -203,11 +203,11 @@ struct SensorPublisherServiceTests {
 
     @Test func aReplayIsBoundedAndGoesOnWhereItEnded() async throws {
         let flags = [
-            "signal": "constant", "rate": "1e6", "batch": "10000", "packed": "true", "retention-bytes": "20MB",
+            "signal": "constant", "rate": "2e5", "batch": "10000", "packed": "true", "retention-bytes": "20MB",
         ]
         try await PublisherUnderTest.run(flags) { publisher in
             var published = 0
-            while published < 300_000 {
+            while published < 150_000 {
                 published = try #require(try await publisher.stream("phone/accelerometer")).nextSequence
             }
             let last = try await publisher.ask(StreamsStop(stream: phone))
@@ -294,7 +294,8 @@ struct SensorPublisherServiceTests {
             #expect(high < 10)
             #expect(try #require(measures["samplesPublished"]) > 0)
             #expect(measures["connectionsAccepted"] == 1)
-            #expect(publisher.host.health.reply.status == .ok)
+            // Behind its schedule for a moment, perhaps, on a busy machine.
+            try await eventually("health to be well") { publisher.host.health.reply.status == .ok }
         }
     }
 
