@@ -105,7 +105,7 @@ struct ListenerTests {
             let start = MonotonicClock.now
             try await hear([(three, "topic/3")], in: heard)
             // The next look-up comes within its interval; the rest is a busy machine's.
-            #expect(MonotonicClock.now - start < 2 * ConnectionPlan.lookupInterval)
+            #expect(MonotonicClock.now - start < 4 * ConnectionPlan.lookupInterval)
         }
     }
 
@@ -121,22 +121,23 @@ struct ListenerTests {
     }
 
     @Test func itSaysWhoIsAwayAndTakesThemBack() async throws {
-        let (other, port) = try publisher(at: "127.0.0.2", port: "*")
-        addresses.set(["127.0.0.1", "127.0.0.2"])
+        // Nobody connects from these addresses, so whatever port one has is free at the other.
+        let (other, port) = try publisher(at: "127.0.0.3", port: "*")
+        addresses.set(["127.0.0.2", "127.0.0.3"])
         try await withListener(at: ["tcp://sensors:\(port)"]) { health, heard in
             try await eventually("health to tell of one that was never there") {
-                reasons(health).contains("tcp://127.0.0.1:\(port) (sensors) does not answer")
+                reasons(health).contains("tcp://127.0.0.2:\(port) (sensors) does not answer")
             }
             do {
-                let (one, _) = try publisher(at: "127.0.0.1", port: port)
+                let (one, _) = try publisher(at: "127.0.0.2", port: port)
                 try await hear([(one, "topic/1"), (other, "topic/2")], in: heard)
                 try await eventually("health to be well") { health.reply.reasons.isEmpty }
             }
             try await eventually("health to tell that it has gone") {
-                reasons(health).contains("tcp://127.0.0.1:\(port) (sensors) is away since")
+                reasons(health).contains("tcp://127.0.0.2:\(port) (sensors) is away since")
             }
             #expect(connected(health) == 1)
-            let (back, _) = try publisher(at: "127.0.0.1", port: port)
+            let (back, _) = try publisher(at: "127.0.0.2", port: port)
             try await hear([(back, "topic/back")], in: heard)
             try await eventually("health to be well again") { health.reply.reasons.isEmpty }
         }
