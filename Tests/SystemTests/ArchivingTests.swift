@@ -18,7 +18,7 @@ struct ArchivingTests {
         let client: RequestClient
 
         func list() async throws -> [ArchiveStatus] {
-            try await client.send(ArchiveList(), timeout: .seconds(30)).archives
+            try await client.send(ArchiveList(), timeout: .seconds(60)).archives
         }
     }
 
@@ -45,15 +45,15 @@ struct ArchivingTests {
         for session in sessions {
             _ = try await rig.recordings.send(
                 RecordingStart(session: session, streams: ["phone/"], format: "csv", maximumFileSize: 4_000),
-                timeout: .seconds(20))
+                timeout: .seconds(60))
         }
         try await eventually("some samples") {
             let state = try await rig.recordings.send(
-                RecordingStatus(session: sessions[0]), timeout: .seconds(10))
+                RecordingStatus(session: sessions[0]), timeout: .seconds(60))
             return state.logs.reduce(0) { $0 + $1.samples } >= 300
         }
         for session in sessions {
-            _ = try await rig.recordings.send(RecordingStop(session: session), timeout: .seconds(30))
+            _ = try await rig.recordings.send(RecordingStop(session: session), timeout: .seconds(60))
         }
     }
 
@@ -71,8 +71,10 @@ struct ArchivingTests {
             try await LogKeeper.run(in: data, ["--subscribe", rig.recorderReady.publish, "--rescan-interval", "1s"]) {
                 keeper in
                 try await Self.record(with: rig)
-                let files = try await keeper.paths()
-                #expect(files.count > Self.sessions.count)
+                let files = try await eventualValue("the files of all sessions") {
+                    let files = try await keeper.paths()
+                    return files.count > Self.sessions.count ? files : nil
+                }
                 // Killed at a moment of each start; the seed of the moments does not matter, the machine's does.
                 for number in 0..<6 {
                     try await Self.withArchiver(in: data, to: receiver, keeper) { archiver in

@@ -229,16 +229,16 @@ struct CrashTests {
 extension Cutoff {
     /// Asks the recorder.
     func ask<Params: Request>(_ request: Params) async throws -> Params.Reply {
-        try await recordings.send(request, timeout: .seconds(10))
+        try await recordings.send(request, timeout: .seconds(60))
     }
 
     /// The status of a session.
     func status(_ session: String) async throws -> String {
-        try await recordings.send(RecordingStatus(session: session), timeout: .seconds(10)).status
+        try await recordings.send(RecordingStatus(session: session), timeout: .seconds(60)).status
     }
 
     /// How many samples the first stream has published.
     func published() async throws -> Int {
-        try await streams.send(StreamsList(), timeout: .seconds(10)).streams.first?.nextSequence ?? 0
+        try await streams.send(StreamsList(), timeout: .seconds(60)).streams.first?.nextSequence ?? 0
     }
 }

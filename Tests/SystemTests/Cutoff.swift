@@ -24,10 +24,8 @@ struct Cutoff: Sendable {
         try await withTemporaryDirectory { directory in
             let context = try Context()
             let thread = try SocketThread(name: "test")
-            let publisher = try await freeSockets(
-                "sensor-publisher", in: directory, ["--signal", "sine", "--device", "d"])
-            let recorder = try await freeSockets(
-                "recorder", in: directory, ["--data", directory.appending("unused").string])
+            let publisher = try freeSockets(of: "sensor-publisher")
+            let recorder = try freeSockets(of: "recorder")
             try await body(
                 Cutoff(
                     directory: directory, recorderEndpoint: recorder, publisherEndpoint: publisher,
@@ -37,24 +35,9 @@ struct Cutoff: Sendable {
         }
     }
 
-    /// Where a program can listen: ports below those that the system gives to whoever asks for any, so that nobody else gets
-    /// them between two runs. It ends at once, so that another one may listen there.
-    private static func freeSockets(
-        _ program: String, in directory: FilePath, _ arguments: [String]
-    ) async throws -> ProgramReady {
-        for _ in 0..<20 {
-            let endpoints = (0..<2).map { _ in "tcp://127.0.0.1:\(Int.random(in: 10_000..<32_000))" }
-            let ready = try? await ProgramUnderTest.run(
-                program, arguments: ["--publish", endpoints[0], "--reply", endpoints[1]] + arguments, in: directory
-            ) { program in
-                let ready = try await program.ready()
-                try program.send(.kill)
-                _ = try await program.end()
-                return ready
-            }
-            if let ready { return ready }
-        }
-        throw TestFailure("there are no free ports")
+    /// Where a program can listen: ports that nobody else gets between two runs.
+    private static func freeSockets(of program: String) throws -> ProgramReady {
+        ProgramReady(ready: program, publish: try FreePort.endpoint(), reply: try FreePort.endpoint())
     }
 
     /// Runs the publisher.
@@ -95,7 +78,7 @@ struct Cutoff: Sendable {
 
     /// Starts a session.
     func start(_ request: RecordingStart) async throws {
-        let reply = try await recordings.send(request, timeout: .seconds(10))
+        let reply = try await recordings.send(request, timeout: .seconds(60))
         #expect(reply.status == "running")
     }
 
@@ -109,13 +92,13 @@ struct Cutoff: Sendable {
     }
 
     private func samples(of session: String) async throws -> [String: Int] {
-        let logs = try await recordings.send(RecordingStatus(session: session), timeout: .seconds(10)).logs
+        let logs = try await recordings.send(RecordingStatus(session: session), timeout: .seconds(60)).logs
         return Dictionary(uniqueKeysWithValues: logs.map { ($0.name, $0.samples) })
     }
 
     /// Ends a session.
     func stop(_ session: String, with client: RequestClient? = nil) async throws -> RecordingResult {
-        try await (client ?? recordings).send(RecordingStop(session: session), timeout: .seconds(30))
+        try await (client ?? recordings).send(RecordingStop(session: session), timeout: .seconds(60))
     }
 
     /// Asks the recorder beside `recordings`, since one socket takes one request at a time.

@@ -38,7 +38,7 @@ struct ForeignClientTests {
                 RecordingStart(
                     session: "files", task: "Walk, \"quoted\"", step: "out", streams: ["phone/"], format: format))
             try await eventually("50 samples") {
-                try await rig.recordings.send(RecordingStatus(session: "files"), timeout: .seconds(5))
+                try await rig.recordings.send(RecordingStatus(session: "files"), timeout: .seconds(60))
                     .logs.contains { $0.samples >= 50 }
             }
             let result = try await rig.stop("files")

@@ -24,7 +24,7 @@ struct FreeDiskTests {
     func aSessionStopsInGoodOrderAtTheFloor() async throws {
         try await FullDisk.run(megabytes: 24, rate: 10_000, options: ["--minimum-free", "12MB"]) { disk in
             _ = try await disk.recordings.send(
-                RecordingStart(session: "s", streams: ["phone/"]), timeout: .seconds(10))
+                RecordingStart(session: "s", streams: ["phone/"]), timeout: .seconds(60))
             let report = try #require(
                 try await AcceptanceTests.events(of: "s", from: disk.events).last?.report)
             #expect(report.status == "finished")
@@ -36,7 +36,7 @@ struct FreeDiskTests {
             let records = try LogItem.read(disk.data.appending("recordings/s").appending(file))
             #expect(records.last?.marker == "stop")
             #expect(records.filter { $0.marker == nil }.count == stream.received)
-            let health = try await disk.recordings.send(ServiceHealth(), timeout: .seconds(10))
+            let health = try await disk.recordings.send(ServiceHealth(), timeout: .seconds(60))
             #expect(health.status == .degraded)
             try disk.recorder.send(.terminate)
             #expect(try await disk.recorder.end() == .exited(3))

@@ -107,10 +107,10 @@ struct GapTests {
     }
 
     private static func published(_ rig: Rig) async throws -> Int {
-        try await rig.streams.send(StreamsList(), timeout: .seconds(10)).streams.first?.nextSequence ?? 0
+        try await rig.streams.send(StreamsList(), timeout: .seconds(60)).streams.first?.nextSequence ?? 0
     }
 
     private static func log(of rig: Rig) async throws -> LogSummary? {
-        try await rig.recordings.send(RecordingStatus(session: "hang"), timeout: .seconds(10)).logs.first
+        try await rig.recordings.send(RecordingStatus(session: "hang"), timeout: .seconds(60)).logs.first
     }
 }

@@ -58,16 +58,16 @@ struct HostilePeerTests {
             let recordings = try RequestClient(
                 context: victim.context, thread: victim.thread, endpoint: victim.ready.reply)
             _ = try await recordings.send(
-                RecordingStart(session: "besieged", streams: ["phone/"]), timeout: .seconds(10))
+                RecordingStart(session: "besieged", streams: ["phone/"]), timeout: .seconds(60))
             try await attack { samples in
                 try await eventually("samples of the honest publisher") {
-                    let state = try await recordings.send(RecordingStatus(session: "besieged"), timeout: .seconds(10))
+                    let state = try await recordings.send(RecordingStatus(session: "besieged"), timeout: .seconds(60))
                     return state.logs.reduce(0) { $0 + $1.samples } > samples
                 }
-                let state = try await recordings.send(RecordingStatus(session: "besieged"), timeout: .seconds(10))
+                let state = try await recordings.send(RecordingStatus(session: "besieged"), timeout: .seconds(60))
                 return state.logs.reduce(0) { $0 + $1.samples }
             }
-            let result = try await recordings.send(RecordingStop(session: "besieged"), timeout: .seconds(30))
+            let result = try await recordings.send(RecordingStop(session: "besieged"), timeout: .seconds(60))
             #expect(result.report.isWhole)
             #expect(result.report.streams.map(\.lost) == [0])
         }

@@ -50,7 +50,7 @@ struct LogKeeper: Sendable {
     // MARK: Requests
 
     func send<Question: Request>(_ question: Question) async throws -> Question.Reply {
-        try await client.send(question, timeout: .seconds(30))
+        try await client.send(question, timeout: .seconds(60))
     }
 
     /// One more to ask, beside others.

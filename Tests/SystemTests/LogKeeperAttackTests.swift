@@ -79,7 +79,7 @@ struct LogKeeperAttackTests {
                 let requester = try Requester(
                     context: keeper.context, thread: keeper.thread, endpoint: keeper.ready.reply)
                 func answer(_ text: some Sequence<UInt8>) async throws -> String {
-                    let frames = try await requester.request([Array(text)], timeout: .seconds(10))
+                    let frames = try await requester.request([Array(text)], timeout: .seconds(60))
                     return String(decoding: frames.first ?? [], as: UTF8.self)
                 }
                 let deep = String(repeating: "[", count: 5_000) + String(repeating: "]", count: 5_000)
@@ -205,7 +205,7 @@ struct LogKeeperAttackTests {
                 try Self.fill(disk)
                 let client = try RequestClient(
                     context: Context(), thread: SocketThread(name: "test"), endpoint: ready.reply)
-                let reply = try await client.send(LogsRemoveOldAndUploaded(bytes: 30), timeout: .seconds(20))
+                let reply = try await client.send(LogsRemoveOldAndUploaded(bytes: 30), timeout: .seconds(60))
                 #expect(reply.removed == Array(paths.prefix(190)) && reply.totalBytes == 30)
                 let removed = try Self.bytes(disk.appending("recordings/a/removed.ndjson"))
                 #expect(removed.count { $0 == UInt8(ascii: "\n") } == 190)

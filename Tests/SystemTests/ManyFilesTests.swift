@@ -24,7 +24,7 @@ struct ManyFilesTests {
         while !Task.isCancelled {
             let start = ContinuousClock.now
             do {
-                _ = try await client.send(request, timeout: .seconds(30))
+                _ = try await client.send(request, timeout: .seconds(60))
             } catch is CancellationError {
                 break
             }

@@ -62,7 +62,7 @@ struct ManyPublishersTests {
         for log in result.logs {
             let samples = try NetworkSession.samples(of: log, in: result)
             // Whenever a machine was started, its samples lie within the session.
-            #expect(samples.allSatisfy { $0.timestamp > -0.1 && $0.timestamp < 120 })
+            #expect(samples.allSatisfy { $0.timestamp > -0.1 && $0.timestamp < 1_000 })
             #expect(samples.allSatisfy { ($0.uptime > 1_000_000) == log.name.hasPrefix("second") }, "\(log.name)")
         }
     }
@@ -123,11 +123,11 @@ struct ManyPublishersTests {
         try NetworkSession.check(try await two.stop(), devices: ["phone", "right-wrist"])
         let archiver = try Network.client(of: "archiver", in: data)
         try await eventually("both sessions to be archived and marked") {
-            let list = try await archiver.send(ArchiveList(), timeout: .seconds(10)).archives
+            let list = try await archiver.send(ArchiveList(), timeout: .seconds(60)).archives
             return list.count == 2 && list.allSatisfy { $0.state == .marked }
         }
         let logManager = try Network.client(of: "log-manager", in: data)
-        let files = try await logManager.send(LogsList(), timeout: .seconds(10)).files
+        let files = try await logManager.send(LogsList(), timeout: .seconds(60)).files
         #expect(files.map(\.uploaded) == [true, true, true])
     }
 }

@@ -11,16 +11,16 @@ struct NetworkSession: Sendable {
     let client: RequestClient
 
     func start(_ streams: [String] = ["*"]) async throws {
-        _ = try await client.send(RecordingStart(session: name, streams: streams), timeout: .seconds(10))
+        _ = try await client.send(RecordingStart(session: name, streams: streams), timeout: .seconds(60))
     }
 
     func stop() async throws -> RecordingResult {
-        try await client.send(RecordingStop(session: name), timeout: .seconds(30))
+        try await client.send(RecordingStop(session: name), timeout: .seconds(60))
     }
 
     /// How many samples of each device it has.
     func samples() async throws -> [String: Int] {
-        let state = try await client.send(RecordingStatus(session: name), timeout: .seconds(10))
+        let state = try await client.send(RecordingStatus(session: name), timeout: .seconds(60))
         return state.logs.reduce(into: [:]) { $0[$1.stream.device] = $1.samples }
     }
 
@@ -33,7 +33,7 @@ struct NetworkSession: Sendable {
     }
 
     func health() async throws -> ServiceHealth.Reply {
-        try await client.send(ServiceHealth(), timeout: .seconds(10))
+        try await client.send(ServiceHealth(), timeout: .seconds(60))
     }
 
     /// Waits until nothing is wrong with the recorder.

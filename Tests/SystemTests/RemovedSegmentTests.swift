@@ -175,11 +175,11 @@ struct RemovedSegmentTests {
                         let ready = try await other.ready()
                         let client = try RequestClient(
                             context: cutoff.context, thread: cutoff.thread, endpoint: ready.reply)
-                        let list = try await client.send(RecordingList(), timeout: .seconds(10))
+                        let list = try await client.send(RecordingList(), timeout: .seconds(60))
                         #expect(list.recordings.isEmpty)
                         let error = try await #require(throws: RequestError.self) {
                             try await client.send(
-                                RecordingStart(session: "run", streams: ["phone/accelerometer"]), timeout: .seconds(10))
+                                RecordingStart(session: "run", streams: ["phone/accelerometer"]), timeout: .seconds(60))
                         }
                         #expect(error.message.contains("shard 2/2"))
                         try await cutoff.recorder(["--shard", "2/2"]) { _ in

@@ -53,13 +53,13 @@ struct ReplayTests {
         try await Rig.run(publishing: publishing) { rig in
             try await rig.start(RecordingStart(session: "walk", task: "Walk", step: "out", streams: ["wrist/"]))
             try await eventually("300 samples") {
-                try await rig.recordings.send(RecordingStatus(session: "walk"), timeout: .seconds(5))
+                try await rig.recordings.send(RecordingStatus(session: "walk"), timeout: .seconds(60))
                     .logs.contains { $0.samples >= 300 }
             }
             _ = try await rig.recordings.send(
-                RecordingMoveTo(session: "walk", step: "back"), timeout: .seconds(5))
+                RecordingMoveTo(session: "walk", step: "back"), timeout: .seconds(60))
             try await eventually("600 samples") {
-                try await rig.recordings.send(RecordingStatus(session: "walk"), timeout: .seconds(5))
+                try await rig.recordings.send(RecordingStatus(session: "walk"), timeout: .seconds(60))
                     .logs.contains { $0.samples >= 600 }
             }
             let result = try await rig.stop("walk")

@@ -59,25 +59,25 @@ struct Rig: Sendable {
 
     /// Starts a session.
     func start(_ request: RecordingStart) async throws {
-        let reply = try await recordings.send(request, timeout: .seconds(10))
+        let reply = try await recordings.send(request, timeout: .seconds(60))
         #expect(reply.status == "running")
     }
 
     /// Ends a session.
     func stop(_ session: String) async throws -> RecordingResult {
-        try await recordings.send(RecordingStop(session: session), timeout: .seconds(30))
+        try await recordings.send(RecordingStop(session: session), timeout: .seconds(60))
     }
 
     /// Starts a stream that was waiting.
     func startStream(_ name: String) async throws {
         let stream = try #require(StreamName(name))
-        _ = try await streams.send(StreamsStart(stream: stream), timeout: .seconds(10))
+        _ = try await streams.send(StreamsStart(stream: stream), timeout: .seconds(60))
     }
 
     /// Waits until a stream's source has given its last sample.
     func ended(_ name: String) async throws -> StreamDescription {
         try await eventualValue("the end of \(name)", within: .seconds(40)) {
-            let reply = try await streams.send(StreamsList(), timeout: .seconds(10))
+            let reply = try await streams.send(StreamsList(), timeout: .seconds(60))
             return reply.streams.first { $0.name.description == name && $0.state == .ended }
         }
     }

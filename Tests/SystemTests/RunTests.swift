@@ -3,7 +3,6 @@ import Glibc
 import SystemPackage
 import TestSupport
 import Testing
-import ZeroMQ
 
 /// What `make run` does once everything is built.
 @Suite(.timeLimit(.minutes(2)))
@@ -99,7 +98,7 @@ struct RunTests {
         _ body: (ProgramUnderTest, FilePath) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { directory in
-            let ports = try Self.freePorts(10).map { "tcp://127.0.0.1:\($0)" }
+            let ports = try (0..<10).map { _ in try FreePort.endpoint() }
             var environment = [
                 "DURATION": duration, "DATA": directory.string, "HOLDFAST_SENSOR_PUBLISHER_PUBLISH": ports[0],
                 "HOLDFAST_SENSOR_PUBLISHER_REPLY": ports[1], "HOLDFAST_RECORDER_SUBSCRIBE": ports[0],
@@ -139,22 +138,6 @@ struct RunTests {
         let archives = names.filter { $0.hasSuffix(".zip") }
         #expect(archives.count == 1)
         return data.appending("archives").appending(try #require(archives.first))
-    }
-
-    /// Ports that nobody listened on a moment ago, below those that the system gives to whoever asks for any.
-    private static func freePorts(_ count: Int) throws -> [Int] {
-        let context = try Context()
-        var sockets: [Publisher] = []
-        var ports: [Int] = []
-        for _ in 0..<100 where ports.count < count {
-            let port = Int.random(in: 10_000..<32_000)
-            let socket = try Publisher(context: context)
-            guard (try? socket.bind(to: "tcp://127.0.0.1:\(port)")) != nil else { continue }
-            sockets.append(socket)
-            ports.append(port)
-        }
-        try #require(ports.count == count, "there are no free ports")
-        return ports
     }
 
     /// The processes whose environment has a text.

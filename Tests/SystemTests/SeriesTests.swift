@@ -15,7 +15,7 @@ struct SeriesTests {
                     let session = try await Self.record(in: cutoff, duration: "1h") { client in
                         let session = try await Self.session(of: client, "recording")
                         try await eventually("the next step") {
-                            try await cutoff.recordings.send(RecordingStatus(session: session), timeout: .seconds(5))
+                            try await cutoff.recordings.send(RecordingStatus(session: session), timeout: .seconds(60))
                                 .step == "Walk/back"
                         }
                         try client.send(.kill)
@@ -89,7 +89,7 @@ struct SeriesTests {
 
     private static func records(of session: String, in cutoff: Cutoff) async throws -> [LogItem] {
         let result = try await cutoff.recordings.send(
-            RecordingResultRequest(session: session), timeout: .seconds(10))
+            RecordingResultRequest(session: session), timeout: .seconds(60))
         return try result.logs.flatMap { try cutoff.records(of: $0, in: result) }
     }
 }

@@ -14,13 +14,17 @@ struct SessionCommandTests {
         ) { rig in
             try await rig.start(RecordingStart(session: "walk", task: "Walk", streams: ["phone/"]))
             let directory = rig.directory.appending("recordings/walk")
-            try await eventually("samples are recorded", within: .seconds(20)) {
-                let state = try await rig.recordings.send(RecordingStatus(session: "walk"), timeout: .seconds(10))
+            try await eventually("samples are recorded") {
+                let state = try await rig.recordings.send(RecordingStatus(session: "walk"), timeout: .seconds(60))
                 return state.logs.contains { $0.samples > 20 }
             }
             // A copy in the middle of it is what a crash leaves.
             let copy = rig.directory.appending("copy")
-            try FileManager.default.copyItem(atPath: directory.string, toPath: copy.string)
+            // Files come and go meanwhile.
+            try await eventually("a copy") {
+                try? FileManager.default.removeItem(atPath: copy.string)
+                return (try? FileManager.default.copyItem(atPath: directory.string, toPath: copy.string)) != nil
+            }
             let result = try await rig.stop("walk")
 
             let whole = try await Self.recorder("verify", directory.string)

@@ -60,7 +60,7 @@ struct SharedDirectoryTests {
                 context: Context(), thread: SocketThread(name: session), endpoint: ready.reply)
             let request = RecordingStart(
                 session: session, streams: ["\(device)/"], format: "csv", maximumFileSize: 4_000)
-            _ = try await client.send(request, timeout: .seconds(10))
+            _ = try await client.send(request, timeout: .seconds(60))
             try await body(Part(session: session, device: device, recorder: ready, client: client))
             try recorder.send(.terminate)
             #expect(try await recorder.end() == .exited(0))
@@ -71,7 +71,7 @@ struct SharedDirectoryTests {
         let client = try RequestClient(
             context: Context(), thread: SocketThread(name: "lateness"), endpoint: publisher.reply)
         return try await eventualValue("the publisher's lateness") {
-            let measures = try await client.send(ServiceHealth(), timeout: .seconds(10)).measures
+            let measures = try await client.send(ServiceHealth(), timeout: .seconds(60)).measures
             guard let median = measures?["latenessMedianSeconds"], let late = measures?["lateness99PercentSeconds"]
             else { return nil }
             return Lateness(median: median, late: late)
@@ -81,7 +81,7 @@ struct SharedDirectoryTests {
     /// Waits until a session has so many samples.
     private static func samples(_ count: Int, in part: Part) async throws {
         try await eventually("\(count) samples in session \(part.session)") {
-            let state = try await part.client.send(RecordingStatus(session: part.session), timeout: .seconds(10))
+            let state = try await part.client.send(RecordingStatus(session: part.session), timeout: .seconds(60))
             return state.logs.reduce(0) { $0 + $1.samples } >= count
         }
     }
@@ -162,7 +162,7 @@ struct SharedDirectoryTests {
     }
 
     private func stop(_ part: Part, in data: FilePath) async throws {
-        let result = try await part.client.send(RecordingStop(session: part.session), timeout: .seconds(30))
+        let result = try await part.client.send(RecordingStop(session: part.session), timeout: .seconds(60))
         #expect(result.report.isWhole, "\(result.report)")
         let directory = data.appending("recordings").appending(part.session).string
         let (end, text) = try await ProgramUnderTest.run("recorder", arguments: ["verify", directory]) { program in

@@ -21,7 +21,7 @@ struct StepCounterTests {
             #expect((160...240).contains(offline.steps.count))
             try await rig.counter { counter in
                 _ = try await rig.streams.send(
-                    StreamsStart(stream: StreamName(device: "phone", stream: "accelerometer")), timeout: .seconds(10))
+                    StreamsStart(stream: StreamName(device: "phone", stream: "accelerometer")), timeout: .seconds(60))
                 try await counter.counts(40)
                 try await counter.kill()
             }
@@ -33,7 +33,7 @@ struct StepCounterTests {
             try await rig.counter { try await $0.kill() }
             try await rig.counter { counter in
                 try await eventually("the end of the walk", within: .seconds(60)) {
-                    let streams = try await rig.streams.send(StreamsList(), timeout: .seconds(10)).streams
+                    let streams = try await rig.streams.send(StreamsList(), timeout: .seconds(60)).streams
                     return streams.first?.state == .ended
                 }
                 try await counter.counts(offline.steps.count)
@@ -129,7 +129,7 @@ struct StepCounterTests {
                 let filler = disk.appending("filler")
                 try fill(filler)
                 _ = try await rig.streams.send(
-                    StreamsStart(stream: StreamName(device: "phone", stream: "accelerometer")), timeout: .seconds(10))
+                    StreamsStart(stream: StreamName(device: "phone", stream: "accelerometer")), timeout: .seconds(60))
                 try await eventually("health to tell") {
                     try await counter.ask(ServiceHealth()).reasons.contains { $0.contains("steps wait in memory") }
                 }

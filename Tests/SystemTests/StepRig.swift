@@ -78,7 +78,7 @@ struct StepRig: Sendable {
         let client: RequestClient
 
         func ask<Params: Request>(_ request: Params) async throws -> Params.Reply {
-            try await client.send(request, timeout: .seconds(20))
+            try await client.send(request, timeout: .seconds(60))
         }
 
         /// All steps of the phone.

@@ -37,7 +37,7 @@ struct TopicTests {
         let publishing = ["--signal", "sine:amplitude=1", "--rate", "500", "--device", "phone"]
         try await Rig.run(publishing: publishing) { rig in
             try await eventually("some samples were published") {
-                try await rig.streams.send(StreamsList(), timeout: .seconds(5)).streams.first?.nextSequence ?? 0 > 200
+                try await rig.streams.send(StreamsList(), timeout: .seconds(60)).streams.first?.nextSequence ?? 0 > 200
             }
             let late = try Subscriber(context: rig.context, thread: rig.thread)
             try await late.subscribe(to: "stream/")
@@ -53,7 +53,7 @@ struct TopicTests {
             let request = SamplesReplay(
                 device: description.device, stream: description.stream, epoch: description.epoch, from: 0,
                 count: description.nextSequence)
-            let (reply, frames) = try await publisher.sendForFrames(request, timeout: .seconds(5))
+            let (reply, frames) = try await publisher.sendForFrames(request, timeout: .seconds(60))
             #expect(reply.from == 0)
             #expect(reply.count == description.nextSequence)
             var next = 0
@@ -72,7 +72,7 @@ struct TopicTests {
         ) { rig in
             try await rig.start(RecordingStart(session: "wrist", streams: ["left-wrist/"]))
             try await eventually("samples of both streams") {
-                let state = try await rig.recordings.send(RecordingStatus(session: "wrist"), timeout: .seconds(5))
+                let state = try await rig.recordings.send(RecordingStatus(session: "wrist"), timeout: .seconds(60))
                 return state.logs.count == 2 && state.logs.allSatisfy { $0.samples > 10 }
             }
             let result = try await rig.stop("wrist")

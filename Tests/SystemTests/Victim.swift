@@ -11,10 +11,11 @@ struct Victim: Sendable {
     /// How much more memory an attack may take.
     private static let memoryLimit = 100 << 20
     /// How soon everything must be as before. Two seconds by the book; the tests' builds are slower than people's, and
-    /// nine programs are attacked at a time.
+    /// nine programs are attacked at a time. Where the machine is so busy that an answer takes long before any attack, it
+    /// may take longer too.
     private static let recovery = Duration.seconds(5)
-    /// How long an honest request may take while the program is attacked.
-    private static let limitDuring = Duration.seconds(10)
+    /// How long an honest request may take while the program is attacked, on a busy machine.
+    private static let limitDuring = Duration.seconds(20)
 
     let program: ProgramUnderTest
     let ready: ProgramReady
@@ -77,7 +78,8 @@ struct Victim: Sendable {
         } catch is ZeroMQError {
             throw TestFailure("\(what): a newcomer was not answered afterwards")
         }
-        try await eventually("\(what): answers as fast as before, in \(before)", within: Self.recovery) {
+        let limit = max(Self.recovery, before * 200)
+        try await eventually("\(what): answers as fast as before, in \(before)", within: limit) {
             try await latency(of: client) < before * 10 + .milliseconds(50)
         }
         let more = try self.memory("VmHWM") - memory
