@@ -29,7 +29,8 @@ CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|ManyFilesTests|Acceptan
 # Attacks.
 HOSTILE = ^SystemTests\.HostilePeerTests
 # Few at a time: all tests of a group at once would keep each other from the processors until their time is over.
-TEST = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8 $(SWIFT) test --skip-build
+FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
+TEST = $(FEW) $(SWIFT) test --skip-build
 test: setup receivers network
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(TEST) --filter '^($(COMPUTING))\.'
@@ -59,7 +60,7 @@ compose-test:
 test-sanitized: setup
 	HOLDFAST_SANITIZED=1 $(SWIFT) build -c release --build-tests -Xswiftc -enable-testing --sanitize=thread \
 	    --scratch-path .build-tsan
-	HOLDFAST_SANITIZED=1 TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp \
+	HOLDFAST_SANITIZED=1 $(FEW) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp \
 	    $(SWIFT) test -c release --skip-build --sanitize=thread --scratch-path .build-tsan
 
 build: setup
