@@ -1,4 +1,5 @@
 """The containers of a test, under a project's name of their own."""
+import calendar
 import json
 import os
 import subprocess
@@ -68,6 +69,11 @@ class Stack:
         eventually(f"{service} has ended", lambda: self.container(service)["State"]["Status"] == "exited", within,
                    lambda: self.log(service))
         return self.container(service)["State"]["ExitCode"]
+
+    def ended_at(self, service):
+        """When a service's container ended, in seconds since 1970."""
+        date, _, fraction = self.container(service)["State"]["FinishedAt"].rstrip("Z").partition(".")
+        return calendar.timegm(time.strptime(date, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{fraction or 0}")
 
     def leftovers(self):
         """What the engine still has of this project."""
