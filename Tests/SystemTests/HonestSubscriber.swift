@@ -21,7 +21,7 @@ final class HonestSubscriber: Sendable {
         subscriber = try Subscriber(context: victim.context, thread: victim.thread, options: options)
         try await subscriber.subscribe(to: TopicArea.samples)
         try await subscriber.connect(to: endpoint)
-        try await eventually("a connection to \(endpoint)", within: .seconds(10)) {
+        try await eventually("a connection to \(endpoint)") {
             self.subscriber.connectionEvents.handshakes > 0
         }
     }

@@ -33,9 +33,9 @@ struct SharedDirectoryTests {
     }
 
     private static func withPublisher(
-        in directory: FilePath, at endpoints: ProgramReady?, _ body: (ProgramReady) async throws -> Void
+        in directory: FilePath, publishingAt publish: String, _ body: (ProgramReady) async throws -> Void
     ) async throws {
-        let sockets = endpoints.map { ["--publish", $0.publish, "--reply", $0.reply] } ?? ProgramUnderTest.anyPorts
+        let sockets = ["--publish", publish, "--reply", "tcp://127.0.0.1:*"]
         try await ProgramUnderTest.run(
             "sensor-publisher", arguments: ["--config", directory.appending("streams.json").string] + sockets,
             in: directory
@@ -90,29 +90,26 @@ struct SharedDirectoryTests {
         try await withTemporaryDirectory { data in
             try #"{"sensor-publisher":{"streams":[\#(Self.streams.joined(separator: ","))]}}"#
                 .write(toFile: data.appending("streams.json").string, atomically: true, encoding: .utf8)
-            var endpoints: ProgramReady?
-            try await Self.withPublisher(in: data, at: nil) { endpoints = $0 }
-            // Ended before anybody listened: its sockets are those of the two that follow.
-            let publisher = try #require(endpoints)
+            let publish = try FreePort.endpoint()
             try await Self.withRecorder(
-                "1/2", session: "wrist", device: "left-wrist", in: data, listeningTo: publisher.publish
+                "1/2", session: "wrist", device: "left-wrist", in: data, listeningTo: publish
             ) { wrist in
                 try await Self.withRecorder(
-                    "2/2", session: "pocket", device: "phone", in: data, listeningTo: publisher.publish
+                    "2/2", session: "pocket", device: "phone", in: data, listeningTo: publish
                 ) { pocket in
                     var before: Lateness?
-                    try await Self.withPublisher(in: data, at: publisher) { publisher in
+                    try await Self.withPublisher(in: data, publishingAt: publish) { publisher in
                         for part in [wrist, pocket] { try await Self.samples(3_000, in: part) }
                         before = try await Self.lateness(of: publisher)
                     }
-                    try await Self.withPublisher(in: data, at: publisher) { publisher in
+                    try await Self.withPublisher(in: data, publishingAt: publish) { publisher in
                         try await cleanUp(while: [wrist, pocket], in: data)
                         let during = try await Self.lateness(of: publisher)
                         let undisturbed = try #require(before)
-                        // Generous: other tests run on the same machine. Sampling is disturbed where a clean-up of a few
-                        // hundred files would show in the median.
+                        // Generous: other tests run on the same machine, now these and now those. Sampling is disturbed
+                        // where a clean-up of a few hundred files would show in the median.
                         #expect(
-                            during.median < undisturbed.median + 0.02 && during.late < undisturbed.late + 0.25,
+                            during.median < 3 * undisturbed.median + 0.05 && during.late < 3 * undisturbed.late + 0.5,
                             "late by \(during.median) s, 99 % \(during.late), before \(undisturbed.median), \(undisturbed.late)"
                         )
                         for part in [wrist, pocket] { try await stop(part, in: data) }
