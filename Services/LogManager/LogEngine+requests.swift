@@ -14,13 +14,12 @@ extension LogEngine {
         if let format = request.format, LogFormat(rawValue: format) == nil {
             throw RequestError(.invalidParameter, "there is no format '\(format)'; write json, csv or tsv")
         }
-        guard configuration.maximumFileSize >= 0, configuration.maximumFileAge >= 0,
-            configuration.maximumFileAge < 1e9
-        else {
+        let age = configuration.maximumFileAge
+        guard configuration.maximumFileSize >= 0, age == 0 || (age >= 1 && age < 1e9) else {
             throw RequestError(
                 .invalidParameter,
-                "maximumFileSize \(configuration.maximumFileSize) or maximumFileAge \(configuration.maximumFileAge) "
-                    + "makes no sense; write bytes and seconds, or 0 for no limit")
+                "maximumFileSize \(configuration.maximumFileSize) or maximumFileAge \(age) makes no sense; write bytes and "
+                    + "seconds, 1 or more, or 0 for no limit")
         }
         guard try catalog.add(configuration) else {
             throw RequestError(

@@ -14,6 +14,10 @@ extension RecordingEngine {
     static let descriptionLife = TimeSpan.seconds(5)
     /// How long a publisher may take to say where its streams are: what it does not say of a stream's end is not asked for.
     static let listTimeout = Duration.seconds(3)
+    /// How long a task or a step may be, in bytes of UTF-8: both stand in every record.
+    private static let maximumNameLength = 256
+    /// How many patterns of streams a session may have: each is compared with each stream.
+    private static let maximumPatterns = 500
 
     /// Starts a session. When this returns, every sample taken from now on will be recorded.
     func start(_ request: RecordingStart) async throws -> RecordingStart.Reply {
@@ -133,6 +137,13 @@ extension RecordingEngine {
                 "streams is empty: name at least one, as \"device/stream\", \"device/\" for all of a device, or \"*\" for "
                     + "all")
         }
+        guard request.streams.count <= Self.maximumPatterns else {
+            throw refuse(
+                "streams has \(request.streams.count) names: write at most \(Self.maximumPatterns), \"device/\" for all of a "
+                    + "device")
+        }
+        try checkLength(request.task, "task")
+        try checkLength(request.step, "step")
         for pattern in request.streams where pattern != StreamName.everything {
             let isDevice = pattern.hasSuffix("/") && StreamName(pattern + "x") != nil
             guard isDevice || StreamName(pattern) != nil else {
@@ -170,6 +181,13 @@ extension RecordingEngine {
         return (identifier, format, root)
     }
 
+    private func checkLength(_ name: String?, _ field: String) throws(RequestError) {
+        guard let count = name?.utf8.count, count > Self.maximumNameLength else { return }
+        throw RequestError(
+            .invalidParameter,
+            "\(field) has \(count) bytes, and stands in every record: write at most \(Self.maximumNameLength)")
+    }
+
     /// Waits until each pattern is known to have a stream, or every publisher has had the time to describe its own.
     private func waitForDescriptions(of patterns: Set<String>) async throws {
         let deadline = startedAt + Self.descriptionsKnown.nanoseconds
@@ -190,7 +208,8 @@ extension RecordingEngine {
 
     /// Goes on to another step.
     func move(_ request: RecordingMoveTo) throws -> RecordingState {
-        try change(request.session, .step) { session in
+        try checkLength(request.step, "step")
+        return try change(request.session, .step) { session in
             try session.move(to: request.step ?? "", at: .now)
             return true
         }
@@ -230,21 +249,25 @@ extension RecordingEngine {
     }
 
     /// The sessions on disk, those under way included. Those that another shard's recorder has under way are its own.
-    func list() throws -> RecordingList.Reply {
-        let entries = try SessionDirectory.sessions(in: data).compactMap { identifier -> RecordingList.Entry? in
-            do {
-                let record = try SessionDirectory.open(identifier, in: data).record()
-                guard isOwn(record) else { return nil }
-                let known = sessions[identifier] ?? unstored[identifier]
-                return RecordingList.Entry(
-                    session: identifier.text, status: (known?.status ?? record.status).name,
-                    startDate: record.startDate, endDate: record.endDate)
-            } catch {
-                // One that was tampered with must not hide the others.
-                logger.warning(
-                    "session passed over", metadata: ["session": "\(identifier)", LogKey.error: "\(error)"])
-                return nil
+    func list() async throws -> RecordingList.Reply {
+        // There may be thousands.
+        let records = try await disk.run { [data, logger] in
+            try SessionDirectory.sessions(in: data).compactMap { identifier -> (SessionIdentifier, SessionRecord)? in
+                do {
+                    return (identifier, try SessionDirectory.open(identifier, in: data).record())
+                } catch {
+                    // One that was tampered with must not hide the others.
+                    logger.warning(
+                        "session passed over", metadata: ["session": "\(identifier)", LogKey.error: "\(error)"])
+                    return nil
+                }
             }
+        }
+        let entries = records.filter { isOwn($1) }.map { identifier, record in
+            let known = sessions[identifier] ?? unstored[identifier]
+            return RecordingList.Entry(
+                session: identifier.text, status: (known?.status ?? record.status).name,
+                startDate: record.startDate, endDate: record.endDate)
         }
         return RecordingList.Reply(recordings: entries.sorted { $0.startDate < $1.startDate })
     }

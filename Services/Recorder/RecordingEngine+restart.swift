@@ -27,9 +27,7 @@ extension RecordingEngine {
         guard !cutOff.isEmpty, freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree) else { return }
         let identifiers = cutOff
         cutOff = []
-        var isDone = true
-        for identifier in identifiers where await !goOn(with: identifier) { isDone = false }
-        if isDone { health.clear("restart") }
+        for identifier in identifiers where await goOn(with: identifier) { health.clear(Self.restart(of: identifier)) }
     }
 
     /// - Returns: false where it could not be gone on with.
@@ -49,10 +47,15 @@ extension RecordingEngine {
             logger.error(
                 "a session could not be gone on with",
                 metadata: ["session": "\(identifier)", LogKey.error: "\(error)"])
-            health.report(.degraded, "session \(identifier) could not be gone on with: \(error)", for: "restart")
+            health.report(
+                .degraded, "session \(identifier) could not be gone on with: \(error)",
+                for: Self.restart(of: identifier))
             return false
         }
     }
+
+    /// What health keeps a session under that could not be gone on with.
+    private static func restart(of identifier: SessionIdentifier) -> String { "restart \(identifier)" }
 
     /// Whether a session that was cut off is for this recorder to go on with.
     private func isOwn(_ directory: SessionDirectory) throws(RecordingError) -> Bool {

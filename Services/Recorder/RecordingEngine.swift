@@ -150,7 +150,7 @@ actor RecordingEngine {
 
     /// Publishes gaps that nobody was told of yet.
     func announceGaps(of stream: StreamRecording, in session: Session) {
-        if stream.hasNewGaps { session.noteChange() }
+        if stream.hasNewGaps { session.noteGaps() }
         for gap in stream.takeNewGaps() {
             var metadata: Logger.Metadata = [
                 "session": "\(session.identifier)", "stream": "\(stream.name)", "from": "\(gap.from)",

@@ -14,6 +14,9 @@ final class Session {
 
     /// How often what changes all the time is stored: counts, intervals.
     private static let storeInterval = TimeSpan.seconds(10)
+    /// How many nanoseconds gaps may wait to be stored, for each gap there is: the logs tell of them too, and storing
+    /// thousands takes longer than what is stored often may.
+    private static let gapInterval = Int64(100_000)
 
     let identifier: SessionIdentifier
     let files: SessionFiles
@@ -36,6 +39,7 @@ final class Session {
     private var version = 0
     private var storedAt = MonotonicClock.now
     private var isChanged = false
+    private var hasNewGaps = false
     /// Logs whose last file has its final name and waits to be finished, or could not be opened again.
     private var closed: [SessionRecord.Log] = []
     /// How the logs are written that were planned.
@@ -267,8 +271,12 @@ final class Session {
             isChanged = isChanged || stream.hasNewEpochs
             stream.hasNewEpochs = false
         }
-        let isDue = MonotonicClock.now - storedAt > Self.storeInterval.nanoseconds
-        if isLast || isChanged || !finished.isEmpty || (isDue && !work.points.isEmpty) { work.record = snapshot() }
+        let age = MonotonicClock.now - storedAt
+        let gapInterval = Self.gapInterval * Int64(streams.values.reduce(0) { $0 + $1.gaps.count })
+        let isDue =
+            hasNewGaps && age > gapInterval
+            || !work.points.isEmpty && age > max(Self.storeInterval.nanoseconds, gapInterval)
+        if isLast || isChanged || !finished.isEmpty || isDue { work.record = snapshot() }
         return work
     }
 
@@ -282,8 +290,8 @@ final class Session {
         return uncommitted
     }
 
-    /// Notes that gaps were found, so that they are stored with the next commit.
-    func noteChange() { isChanged = true }
+    /// Notes that gaps were found, so that they are stored with a commit soon.
+    func noteGaps() { hasNewGaps = true }
 
     /// Adds files that were finished.
     func add(_ files: [(log: LogName, file: FinishedFile)]) {
@@ -333,6 +341,7 @@ final class Session {
     private func snapshot() -> StoredRecord {
         record.logs = logs
         isChanged = false
+        hasNewGaps = false
         storedAt = MonotonicClock.now
         version += 1
         var stored = record

@@ -360,23 +360,33 @@ struct LogRecovery {
     /// the rest.
     private mutating func settleGaps(_ file: LogFile?) throws(RecordingError) {
         let stored = log.gaps
-        log.gaps = stored.filter { isInLog($0) == true }
-        log.gaps += gaps.filter { gap in !log.gaps.contains { $0.isSame(as: gap) } }
-        if unexplained > 0 || stored.contains(where: { isInLog($0) == nil }) {
+        let ends = Set(gaps.map(\.start))
+        let isInLog = stored.map { self.isInLog($0, ends) }
+        log.gaps = zip(stored, isInLog).filter { $1 == true }.map(\.0)
+        addGaps(gaps)
+        if unexplained > 0 || isInLog.contains(nil) {
             let found = try allGaps(file)
+            let starts = Set(found.map(\.start))
             // Those in files that were removed were stored before.
             let hasRemoved = log.files.contains { !directory.contains($0.name) }
-            log.gaps = stored.filter { gap in
-                found.contains { $0.isSame(as: gap) } || (hasRemoved && isInLog(gap) != false)
-            }
-            log.gaps += found.filter { gap in !log.gaps.contains { $0.isSame(as: gap) } }
+            log.gaps = zip(stored, isInLog).filter { gap, isInLog in
+                starts.contains(gap.start) || (hasRemoved && isInLog != false)
+            }.map(\.0)
+            addGaps(found)
         }
         if wasPaused { log.counts.paused = max(0, log.counts.paused + unexplained) }
     }
 
+    /// Lists gaps that are not.
+    private mutating func addGaps(_ found: [Gap]) {
+        let known = Set(log.gaps.map(\.start))
+        log.gaps += found.filter { !known.contains($0.start) }
+    }
+
     /// Whether the marker of a gap that was stored is in the part of the log that is left; `nil` where places don't tell.
-    private func isInLog(_ gap: Gap) -> Bool? {
-        if gaps.contains(where: { $0.isSame(as: gap) }) { return true }
+    /// - Parameter ends: where the gaps begin whose markers were read.
+    private func isInLog(_ gap: Gap, _ ends: Set<Gap.Start>) -> Bool? {
+        if ends.contains(gap.start) { return true }
         guard let next = positions.first(where: { $0.epoch == gap.epoch })?.next else { return false }
         if gap.count > 0 { return gap.from + gap.count <= next }
         // Of unknown length: it moves no place.
@@ -438,8 +448,11 @@ struct LogRecovery {
 }
 
 extension Gap {
-    /// Whether both begin with the same sample.
-    fileprivate func isSame(as other: Gap) -> Bool {
-        epoch == other.epoch && from == other.from
+    /// Its first sample: no two gaps of a log begin with the same.
+    fileprivate struct Start: Hashable {
+        let epoch: String
+        let from: Int
     }
+
+    fileprivate var start: Start { Start(epoch: epoch, from: from) }
 }

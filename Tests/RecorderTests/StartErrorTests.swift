@@ -52,6 +52,9 @@ struct StartErrorTests {
                 RecordingStart(streams: ["a/"], maximumFileSize: 0),
                 RecordingStart(streams: ["a/"], maximumFileAge: 0.1),
                 RecordingStart(streams: ["a/"], maximumFileAge: .infinity),
+                RecordingStart(task: String(repeating: "x", count: 257), streams: ["a/"]),
+                RecordingStart(step: String(repeating: "é", count: 129), streams: ["a/"]),
+                RecordingStart(streams: (0...500).map { "device-\($0)/" }),
             ] {
                 #expect(try await recorder.refusal(request) == "invalidParameter")
             }
