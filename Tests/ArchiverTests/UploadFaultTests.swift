@@ -69,7 +69,7 @@ struct UploadFaultTests {
         try await withArchive { archive in
             let error = try await failure(archive, to: try receiver("/busy/"))
             guard case .after(let time) = error.retry else { throw TestFailure("\(error)") }
-            #expect(error.code == .busy && time > .seconds(80) && time <= .seconds(100))
+            #expect(error.code == .busy && time > .seconds(30) && time <= .seconds(100))
         }
     }
 

@@ -116,7 +116,8 @@ struct ListenerTests {
         try await withListener(at: endpoints) { health, heard in
             try await hear([(publisher, "topic/first")], in: heard)
             try await eventually("all names to be known") { health.reply.reasons.isEmpty && connected(health) == 1 }
-            #expect(publisher.connectionEvents.accepted == 1)
+            // It is told of its connections a little later.
+            try await eventually("one connection") { publisher.connectionEvents.accepted == 1 }
         }
     }
 
