@@ -72,6 +72,10 @@ struct RemovedSegmentTests {
                     try publisher.sample(3)
                     try await recorder.hasAll(of: publisher)
                 }
+                // A finished file is known on disk with the next commit.
+                try await eventually("finished files on disk") {
+                    try recorder.directory().record().logs[0].files.count > 2
+                }
                 try await copySession("s", of: recorder, to: copy)
             }
             let record = try SessionDirectory.open(SessionIdentifier("s"), in: copy).record()
