@@ -92,7 +92,7 @@ crash-lab: setup
 # Everything on for SOAK=10m, a program killed every 20 s: see Tests/CrashLab/README.md.
 SOAK = 10m
 soak: setup
-	for product in $(PROGRAMS) crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
+	for product in $(PROGRAMS) holdfast-keys crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
 	"$$($(SWIFT) build -c release --show-bin-path)/crash-lab" --soak $(SOAK) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
 # How well steps are detected in labelled recordings, which do not belong to this repository: see Tests/StepAccuracy/README.md.

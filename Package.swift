@@ -138,7 +138,7 @@ let package = Package(
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
         .executableTarget(
             name: "CrashLab",
-            dependencies: ["Messages", "MessageBus", "TestSupport", "ZeroMQ", argumentParser, system],
+            dependencies: ["Messages", "MessageBus", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, system],
             path: "Tests/CrashLab", exclude: ["README.md"], swiftSettings: strict),
         .testTarget(
             name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport"], swiftSettings: strict),

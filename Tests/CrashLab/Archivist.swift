@@ -87,7 +87,7 @@ final class Archivist {
             guard try await program.end() == .killed(by: 9) else { throw Violation("\(error)") }
             throw Rig.Died()
         }
-        let client = try RequestClient(context: lab.context, thread: lab.thread, endpoint: ports.reply)
+        let client = try lab.client(of: "archiver", at: ports.reply)
         var list: [ArchiveStatus] = []
         do {
             try await eventually("every session is settled") {

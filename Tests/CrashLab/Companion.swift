@@ -26,9 +26,13 @@ final class Companion {
         let ports = [try lab.freePort(), try lab.freePort()].map { "tcp://127.0.0.1:\($0)" }
         (publish, reply) = (ports[0], ports[1])
         victim = Victim(lab.programs.appending(name))
-        self.arguments = arguments + ["--publish", publish, "--reply", reply, "--log-level", "warning"]
-        client = try RequestClient(context: lab.context, thread: lab.thread, endpoint: reply)
+        self.arguments =
+            ["--publish", publish, "--reply", reply, "--log-level", "warning"] + (lab.keys?.options ?? []) + arguments
+        client = try lab.client(of: name, at: reply)
     }
+
+    /// What it wrote to its log.
+    var log: WrittenLog { victim.log }
 
     /// Keeps the program, until the task is cancelled.
     var run: @Sendable () async -> Void { { [victim] in await victim.run() } }

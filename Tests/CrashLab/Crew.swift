@@ -12,11 +12,20 @@ final class Crew {
 
     private static let formats = ["json", "csv", "tsv"]
     private static let limit = Duration.seconds(120)
+    /// How much of the steps may be missed, or be too many, where every walk begins anew now and then.
+    private static let stepTolerance = 0.15
 
     private let rig: Rig
     private let logManager: Companion
     private let stepCounter: Companion
     private let archiver: Companion
+    /// What archives are encrypted to.
+    private let keys: StudyKeys
+    /// Where they are brought.
+    private let receiver: FilePath
+    /// How many bytes of finished files there may be before log-manager removes some.
+    private let threshold: Int
+    private let start = WallTime.now
     private var kills = 0
     private var sessions = 0
     private var current = ""
@@ -25,21 +34,30 @@ final class Crew {
     private var latencies: [SessionReport.Latency] = []
 
     /// Sets them up beside a publisher that runs.
-    /// - Parameter metrics: the options that let a program serve metrics.
-    init(_ rig: Rig, metrics: (String) -> [String]) throws {
+    /// - Parameters:
+    ///   - keys: what archives are encrypted to.
+    ///   - threshold: how many bytes of finished files there may be before log-manager removes what is uploaded.
+    ///   - options: what each program is told besides, metrics, say.
+    init(_ rig: Rig, keys: StudyKeys, threshold: Int, options: (String) -> [String]) throws {
         self.rig = rig
+        self.keys = keys
+        self.threshold = threshold
+        rig.removesChecked = false
         let data = ["--data", rig.data.string]
-        let receiver = rig.directory.appending("receiver")
+        receiver = rig.directory.appending("receiver")
         try FileManager.default.createDirectory(atPath: receiver.string, withIntermediateDirectories: true)
         logManager = try Companion(
-            "log-manager", in: rig.lab, data + ["--subscribe", rig.eventsEndpoint] + metrics("log-manager"))
+            "log-manager", in: rig.lab,
+            data + ["--subscribe", rig.eventsEndpoint, "--total-threshold", "\(threshold)"]
+                + ["--when-full", "uploaded-only", "--pending-threshold", "\(threshold / 4)"] + options("log-manager"))
         stepCounter = try Companion(
-            "step-counter", in: rig.lab, data + ["--subscribe", rig.forwarder.endpoint] + metrics("step-counter"))
+            "step-counter", in: rig.lab, data + ["--subscribe", rig.forwarder.endpoint] + options("step-counter"))
         archiver = try Companion(
             "archiver", in: rig.lab,
             data + ["--subscribe", rig.eventsEndpoint, "--log-manager", logManager.reply]
-                + ["--upload-to", "file://\(receiver)", "--rescan-interval", "5s"] + metrics("archiver"))
-        rig.recorderOptions = ["--log-manager", logManager.reply] + metrics("recorder")
+                + ["--upload-to", "file://\(receiver)", "--certificate", keys.certificate.string]
+                + ["--keep-archives", "30s", "--rescan-interval", "5s"] + options("archiver"))
+        rig.recorderOptions = ["--log-manager", logManager.reply] + options("recorder")
     }
 
     /// Those beside publisher and recorder.
@@ -104,11 +122,17 @@ final class Crew {
     func end(row: inout Row) async throws {
         try await endSession()
         while !unchecked.isEmpty { try await checkOldest(row: &row) }
+        try await checkSteps(row: &row)
+        try await checkRemoval(row: &row)
         try await rig.terminateRecorder()
         for companion in companions.reversed() {
             try await companion.terminate()
             row.violations += companion.complaints.map { "\(companion.name): \($0)" }
         }
+        try await rig.terminatePublisher()
+        let log = companions.reduce(rig.logs) { $0 + $1.log }
+        row.notes.append("\(log.lines) lines of logs, each an object")
+        row.violations += log.problems
         let count = latencies.reduce(0) { $0 + $1.count }
         let longest = latencies.map(\.maximum).max() ?? 0
         let median = latencies.map(\.median).sorted()
@@ -134,8 +158,9 @@ final class Crew {
         let session = unchecked.removeFirst()
         let start = ContinuousClock.now
         try await delivered(session)
-        let archive = rig.data.appending("archives/\(session).zip")
-        let (end, text) = try await rig.lab.output(of: "archiver", ["verify", archive.string])
+        let archive = receiver.appending("\(session).zip.p7m")
+        let (end, text) = try await rig.lab.output(
+            of: "archiver", ["verify", archive.string, "--key", keys.key.string])
         if end != .exited(0) { row.violations.append("archiver verify \(archive) \(end):\n\(text)") }
         let archived = ContinuousClock.now
         try await rig.check(session, row: &row)
@@ -143,6 +168,40 @@ final class Crew {
         Console.say(
             "  session \(session) was delivered \(Int((archived - start) / .milliseconds(1))) ms after it was asked for, and checked in "
                 + "\(Int((ContinuousClock.now - archived) / .milliseconds(1))) ms")
+    }
+
+    /// Holds the steps that were counted of each device against those that it made, as far as anybody can know them.
+    private func checkSteps(row: inout Row) async throws {
+        var counted: [Int] = []
+        for history in rig.forwarder.samples.histories {
+            let end = WallTime.now
+            let samples = history.epochs.reduce(0) { $0 + $1.next }
+            let made = Double(samples) / Double(MovingDevice.rate) * MovingDevice.cadence
+            let steps = try await stepCounter.ask(StepsQuery(device: history.device, from: start, to: end))
+                .numberOfSteps
+            counted.append(steps)
+            if abs(Double(steps) / made - 1) > Self.stepTolerance {
+                row.violations.append("\(steps) steps of \(history.device) were counted, and it made \(Int(made))")
+            }
+        }
+        row.notes.append(
+            "\(counted.min() ?? 0) to \(counted.max() ?? 0) steps of each of \(counted.count) devices counted")
+    }
+
+    /// Waits until log-manager has removed what is too much, and has `recorder verify` look at what it left.
+    private func checkRemoval(row: inout Row) async throws {
+        try await eventually("finished files are within their threshold", within: Self.limit) {
+            try await logManager.ask(LogsUsage()).totalBytes <= threshold
+        }
+        var removed = 0
+        for session in try SessionFiles.sessions(in: rig.data) {
+            let ledger = rig.directory(of: session).appending("removed.ndjson")
+            let lines = (try? String(contentsOfFile: ledger.string, encoding: .utf8))?.split(separator: "\n")
+            removed += lines?.count ?? 0
+            try await rig.verify(rig.directory(of: session), isWhole: true, row: &row)
+        }
+        row.notes.append("\(removed) files removed by log-manager, whose threshold was \(threshold / 1_000_000) MB")
+        if removed == 0 { row.violations.append("log-manager removed nothing") }
     }
 
     /// Waits until a session's archive is at the receiver and its files are marked. An archiver that found log-manager dead

@@ -90,7 +90,7 @@ final class Custodian {
             throw Rig.Died()
         }
         // Not before: one that finds nobody takes its time until it tries again.
-        client = try RequestClient(context: lab.context, thread: lab.thread, endpoint: endpoints.reply)
+        client = try lab.client(of: "log-manager", at: endpoints.reply)
     }
 
     /// Ends it at once. It may have been killed before.

@@ -18,16 +18,21 @@ final class Forwarder: Sendable {
 
     /// Opens the sockets.
     /// - Parameter publisher: the PUB endpoint of the real publisher, now or whenever it is there.
-    init(from publisher: String, context: Context, thread: SocketThread, seed: UInt64) async throws {
+    init(from publisher: String, in lab: Laboratory) async throws {
         var options = SocketOptions()
+        var publishing = SocketOptions.publishing
+        if let keys = lab.keys {
+            options.security = try keys.listening(to: "sensor-publisher")
+            publishing.security = try keys.standing(in: "sensor-publisher")
+        }
         options.receiveHighWaterMark = 100_000
         options.reconnectInterval = .milliseconds(10)
-        subscriber = try Subscriber(context: context, thread: thread, options: options)
+        subscriber = try Subscriber(context: lab.context, thread: lab.thread, options: options)
         try await subscriber.subscribe(to: "")
         try await subscriber.connect(to: publisher)
-        self.publisher = try Publisher(context: context)
+        self.publisher = try Publisher(context: lab.context, options: publishing)
         endpoint = try self.publisher.bind(to: "tcp://127.0.0.1:*")
-        loss = Mutex((0, SplitMix(seed: seed, for: "loss")))
+        loss = Mutex((0, SplitMix(seed: lab.seed, for: "loss")))
     }
 
     /// Lets batches get lost on the way, this many of each hundred.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import MessageBus
 import SystemPackage
 import TestSupport
 import ZeroMQ
@@ -19,6 +20,8 @@ struct Laboratory: Sendable {
     let soak: Duration
     let context: Context
     let thread: SocketThread
+    /// What programs and laboratory show each other; nil where every door is open.
+    var keys: LabKeys?
 
     /// A share of the crashes, at least so many.
     func share(_ part: Double, atLeast minimum: Int = 1) -> Int { max(minimum, Int(Double(crashes) * part)) }
@@ -67,6 +70,13 @@ struct Laboratory: Sendable {
         } else {
             row.violations.append("what was recorded is kept in \(directory)")
         }
+    }
+
+    /// Asks a program.
+    func client(of program: String, at endpoint: String) throws -> RequestClient {
+        var options = SocketOptions()
+        if let keys { options.security = try keys.commanding(program) }
+        return try RequestClient(context: context, thread: thread, endpoint: endpoint, options: options)
     }
 
     /// Runs a program to its end.

@@ -30,6 +30,9 @@ final class Rig {
     /// The sessions whose start was answered.
     private(set) var acknowledged: Set<String> = []
 
+    /// Whether the files of a session go once it was checked and found in order.
+    var removesChecked = true
+
     private let publisherVictim: Victim
     private let recorderVictim: Victim
     private let publisherArguments: [String]
@@ -71,7 +74,7 @@ final class Rig {
         self.recorderVictim = recorderVictim
         self.publisherArguments = publisherArguments
         publisher = try await publisherVictim.start(publisherArguments)
-        recordings = try RequestClient(context: lab.context, thread: lab.thread, endpoint: ports.recorderReply)
+        recordings = try lab.client(of: "recorder", at: ports.recorderReply)
         _ = try await publisher.ready()
         try await heard(since: 0)
     }
@@ -89,14 +92,13 @@ final class Rig {
             try StreamPlan.configuration(streams, seed: lab.random(for: name).state).write(
                 toFile: configuration.string, atomically: true, encoding: .utf8)
             let ports = try Ports(lab)
-            let forwarder = try await Forwarder(
-                from: ports.publisherPublish, context: lab.context, thread: lab.thread, seed: lab.seed)
+            let forwarder = try await Forwarder(from: ports.publisherPublish, in: lab)
             let stalls = StallWatch()
             let publisher = Victim(lab.programs.appending("sensor-publisher"))
             let recorder = Victim(lab.programs.appending("recorder"))
             let arguments =
                 ["--config", configuration.string, "--publish", ports.publisherPublish]
-                + ["--reply", ports.publisherReply, "--log-level", "error"] + publishing
+                + ["--reply", ports.publisherReply, "--log-level", "error"] + (lab.keys?.options ?? []) + publishing
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { await publisher.run() }
                 tasks.addTask { await recorder.run() }
@@ -136,15 +138,19 @@ final class Rig {
     /// Where the recorder answers.
     var replyEndpoint: String { ports.recorderReply }
 
+    /// What publisher and recorder wrote to their logs.
+    var logs: WrittenLog { publisherVictim.log + recorderVictim.log }
+
     /// Starts the recorder, which need not be ready when this returns.
     @discardableResult
     func startRecorder(_ layer: FaultLayer? = nil) async throws -> ProgramUnderTest {
         let recorder = try await recorderVictim.start(
             ["--data", data.string, "--subscribe", forwarder.endpoint, "--publish", ports.recorderPublish]
-                + ["--reply", ports.recorderReply, "--log-level", "warning"] + recorderOptions,
+                + ["--reply", ports.recorderReply, "--log-level", "warning"] + (lab.keys?.options ?? [])
+                + recorderOptions,
             environment: layer?.environment ?? [:])
         self.recorder = recorder
-        recordings = try RequestClient(context: lab.context, thread: lab.thread, endpoint: ports.recorderReply)
+        recordings = try lab.client(of: "recorder", at: ports.recorderReply)
         return recorder
     }
 
@@ -178,6 +184,13 @@ final class Rig {
         guard end == .exited(0) || end == .exited(3) else { throw Violation("the recorder \(end) at its end") }
     }
 
+    /// Ends the publisher as a supervisor does.
+    func terminatePublisher() async throws {
+        try publisher.send(.terminate)
+        let end = try await publisher.end()
+        guard end == .exited(0) else { throw Violation("the publisher \(end) at its end:\n\(publisher.standardError)") }
+    }
+
     /// Ends the publisher and starts it again: a new epoch. Waits until it is heard.
     func restartPublisher(by signal: ProgramSignal) async throws {
         try publisher.send(signal)
@@ -205,7 +218,7 @@ final class Rig {
 
     /// Asks the publisher for what the laboratory itself missed: the oracle must know every sample.
     func fillHoles() async throws {
-        let client = try RequestClient(context: lab.context, thread: lab.thread, endpoint: ports.publisherReply)
+        let client = try lab.client(of: "sensor-publisher", at: ports.publisherReply)
         for history in forwarder.samples.histories {
             guard let epoch = history.epochs.last else { continue }
             for hole in epoch.holes {
@@ -450,7 +463,9 @@ final class Rig {
             histories: forwarder.samples.histories(matching: expectation.streams))
         row.add(findings)
         try await verify(directory(of: session), isWhole: findings.lost == 0, row: &row)
-        if findings.violations.isEmpty { try? FileManager.default.removeItem(atPath: directory(of: session).string) }
+        if findings.violations.isEmpty, removesChecked {
+            try? FileManager.default.removeItem(atPath: directory(of: session).string)
+        }
     }
 
     /// Has `recorder verify` look at a session's directory.

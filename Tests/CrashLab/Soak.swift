@@ -3,8 +3,9 @@ import Messages
 import SystemPackage
 import TestSupport
 
-/// Everything at once for a long time: 50 devices with six numbers a hundred times a second, all five programs, steps,
-/// archives, metrics that are read each second, one session after the other; and every 20 s the next program is killed.
+/// Everything at once for a long time: 50 devices with six numbers a hundred times a second, all five programs behind locked
+/// doors, steps, encrypted archives, removal of what is uploaded, metrics that are read each second, logs of objects, one session
+/// after the other; and every 20 s the next program is killed.
 struct Soak: Experiment {
     let name = "soak"
     let fault = "kill -9 of one program after the other under load, with everything on"
@@ -17,14 +18,19 @@ struct Soak: Experiment {
     /// How much a program may grow after that: 10 MB in 100 s, the life that each has between kills.
     private static let largestGrowth = 100e3
 
-    /// An acceleration and a rotation of each device: six numbers, as one packed message or one of text.
-    private static let streams = (0..<devices).flatMap { number in
-        [
-            StreamPlan(
-                device: "device-\(number)", stream: "accelerometer", rate: 100, batch: 10, isPacked: number % 2 == 0,
-                signal: "walk:placement=wrist,cadence=1.8"),
-            StreamPlan(device: "device-\(number)", stream: "gyro", rate: 100, batch: 10, isPacked: number % 2 == 0),
-        ]
+    /// What log-manager lets lie: more than the sessions that are not checked yet, in bytes for each second of one.
+    private static let keptRate = 3_000_000
+
+    /// A stream of six numbers of each device, packed or as text.
+    private static func streams(in directory: FilePath, seed: UInt64) throws -> [StreamPlan] {
+        try (0..<devices).map { number in
+            let device = "device-\(number)"
+            let recording = directory.appending("\(device).csv")
+            try MovingDevice(device, seed: seed).write(to: recording)
+            return StreamPlan(
+                device: device, stream: "accelerometer", rate: MovingDevice.rate, batch: 10,
+                isPacked: number % 2 == 0, recording: recording)
+        }
     }
 
     /// Reads `10m`, `40s`, `40`.
@@ -37,31 +43,43 @@ struct Soak: Experiment {
     }
 
     func run(in lab: Laboratory, row: inout Row) async throws {
+        let inputs = lab.directory.appending("soak-inputs")
+        try? FileManager.default.removeItem(atPath: inputs.string)
+        try FileManager.default.createDirectory(atPath: inputs.string, withIntermediateDirectories: true)
+        var lab = lab
+        lab.keys = try await LabKeys(in: inputs.appending("keys"), of: lab)
+        let study = try await StudyKeys(in: inputs)
         var ports: [String: UInt16] = [:]
         for program in Crew.programs { ports[program] = UInt16(try lab.freePort()) }
         let memory = MemoryWatch(ports: ports)
-        let metrics = { (program: String) in ["--metrics", "\(ports[program] ?? 0)"] }
+        let everything = { (program: String) in
+            ["--metrics", "\(ports[program] ?? 0)", "--log-format", Victim.objects, "--log-level", "info"]
+        }
+        let threshold = Int(Self.sessionLength(lab) / .seconds(1)) * Self.keptRate
         try await Rig.run(
-            name, in: lab, row: &row, streams: Self.streams,
-            publishing: ["--retention", "30s"] + metrics("sensor-publisher")
+            name, in: lab, row: &row, streams: Self.streams(in: inputs, seed: lab.seed),
+            publishing: ["--retention", "30s"] + everything("sensor-publisher")
         ) { rig, row in
-            let crew = try Crew(rig, metrics: metrics)
+            let crew = try Crew(rig, keys: study, threshold: threshold, options: everything)
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for companion in crew.companions { tasks.addTask { [run = companion.run] in await run() } }
                 tasks.addTask { try await memory.run() }
                 defer { tasks.cancelAll() }
                 try await crew.start()
-                try await soak(crew, in: lab, row: &row)
+                try await soak(crew, in: rig.lab, row: &row)
                 try await crew.end(row: &row)
             }
         }
         judge(memory, lasting: lab.soak, row: &row)
+        try? FileManager.default.removeItem(atPath: inputs.string)
     }
+
+    private static func sessionLength(_ lab: Laboratory) -> Duration { min(longestSession, lab.soak / 4) }
 
     /// Records, kills and checks, until the time is over.
     private func soak(_ crew: Crew, in lab: Laboratory, row: inout Row) async throws {
         let interval = min(Self.longestInterval, lab.soak / 8)
-        let length = min(Self.longestSession, lab.soak / 4)
+        let length = Self.sessionLength(lab)
         let end = ContinuousClock.now + lab.soak
         var random = lab.random(for: name)
         var kill = ContinuousClock.now + interval

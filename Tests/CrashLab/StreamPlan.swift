@@ -1,3 +1,5 @@
+import SystemPackage
+
 /// A stream that the publisher makes.
 struct StreamPlan: Sendable {
     let device: String
@@ -7,6 +9,8 @@ struct StreamPlan: Sendable {
     var isPacked = false
     /// What it samples; noise where nothing is said, so that no two samples are the same.
     var signal: String?
+    /// A recording that it samples in place of a signal, in g, again and again.
+    var recording: FilePath?
 
     /// Four streams of two devices, with all that a log can meet: packed and not, one sample a message and many, three
     /// columns and more.
@@ -27,9 +31,12 @@ struct StreamPlan: Sendable {
     static func configuration(_ streams: [StreamPlan], seed: UInt64) -> String {
         let sections = streams.enumerated().map { index, stream in
             let batch = stream.batch.map { ",\"batch\":\($0)" } ?? ""
+            let signal = "\(stream.signal.map { "\($0)," } ?? "noise:")seed=\(seed % 1_000_000 + UInt64(index))"
+            let source =
+                stream.recording.map { "\"replay\":\"\($0)\",\"loop\":true,\"unit\":\"g\"" }
+                ?? "\"signal\":\"\(signal)\""
             return "{\"device\":\"\(stream.device)\",\"stream\":\"\(stream.stream)\",\"rate\":\(stream.rate)\(batch),"
-                + "\"packed\":\(stream.isPacked),"
-                + "\"signal\":\"\(stream.signal.map { "\($0)," } ?? "noise:")seed=\(seed % 1_000_000 + UInt64(index))\"}"
+                + "\"packed\":\(stream.isPacked),\(source)}"
         }
         return "{\"sensor-publisher\":{\"streams\":[\(sections.joined(separator: ",\n"))]}}\n"
     }

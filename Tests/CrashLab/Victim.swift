@@ -1,8 +1,12 @@
+import Synchronization
 import SystemPackage
 import TestSupport
 
 /// A program that is started, killed and started again. `run` keeps it; the rest may be called meanwhile.
 final class Victim: Sendable {
+    /// What a program's `--log-format` is for that.
+    static let objects = "json"
+
     private struct Start: Sendable {
         let arguments: [String]
         let environment: [String: String]
@@ -12,12 +16,16 @@ final class Victim: Sendable {
     private let executable: FilePath
     private let orders: AsyncStream<Start>
     private let ordering: AsyncStream<Start>.Continuation
+    private let written = Mutex(WrittenLog())
 
     init(_ executable: FilePath) {
         self.executable = executable
         // One program runs at a time, and each start is waited for.
         (orders, ordering) = AsyncStream.makeStream(of: Start.self, bufferingPolicy: .bufferingNewest(1))
     }
+
+    /// What it wrote to its log, where it was to write objects.
+    var log: WrittenLog { written.withLock(\.self) }
 
     /// Carries out starts until the task is cancelled, which also ends the program.
     func run() async {
@@ -29,6 +37,8 @@ final class Victim: Sendable {
                     order.started.yield(program)
                     order.started.finish()
                     _ = try await program.end(within: .seconds(86_400))
+                    guard order.arguments.contains(Self.objects) else { return }
+                    written.withLock { $0.take(program.standardError, of: executable.lastComponent?.string ?? "") }
                 }
             } catch {
                 order.started.finish(throwing: error)

@@ -1,0 +1,25 @@
+/// What a program wrote to its log, where it was to write objects, over all its lives.
+struct WrittenLog: Sendable {
+    private(set) var lines = 0
+    /// The lines that are none of this program, or not what a line must be.
+    private(set) var problems: [String] = []
+
+    /// Reads what a life left on standard error.
+    mutating func take(_ text: String, of program: String) {
+        for line in text.split(separator: "\n") {
+            lines += 1
+            let object = try? StrictJSON(line.utf8)
+            let isWhole = ["timestamp", "level", "message"].allSatisfy { object?[$0]?.string != nil }
+            if !isWhole || object?["program"]?.string != program {
+                problems.append("\(program) wrote no line of its log: \(line)")
+            }
+        }
+    }
+
+    static func + (one: WrittenLog, other: WrittenLog) -> WrittenLog {
+        var sum = one
+        sum.lines += other.lines
+        sum.problems += other.problems
+        return sum
+    }
+}
