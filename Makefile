@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run keys test test-sanitized build lint format bench crash-lab soak step-accuracy docs clean setup receivers network
+.PHONY: run keys test test-sanitized build lint format bench crash-lab soak step-accuracy docs clean setup receivers network promtool
 .PHONY: up down logs compose-test
 
 SWIFT = swift
@@ -31,7 +31,7 @@ HOSTILE = ^SystemTests\.HostilePeerTests
 # Few at a time: all tests of a group at once would keep each other from the processors until their time is over.
 FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 TEST = $(FEW) $(SWIFT) test --skip-build
-test: setup receivers network
+test: setup receivers network promtool
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(TEST) --filter '^($(COMPUTING))\.'
 	$(TEST) --filter '^LogManagerTests\.'
@@ -118,6 +118,10 @@ setup:
 receivers:
 	@Tests/ArchiverTests/Receivers/setup
 
-# What tests make networks with.
+# What tests make networks and clocks with.
 network:
 	@Scripts/setup-network
+
+# What tests have metrics judged by.
+promtool:
+	@Scripts/setup-promtool

@@ -3,28 +3,28 @@ import ServiceKit
 
 extension Metric {
     fileprivate static let devices = Metric(
-        .gauge, "holdfast_step_counter_devices", "Devices whose steps are counted.")
+        .gauge, "holdfast_steps_devices", "Devices whose steps are counted.")
     fileprivate static let catchingUp = Metric(
-        .gauge, "holdfast_step_counter_catching_up_devices",
+        .gauge, "holdfast_steps_catching_up_devices",
         "Of those, the ones whose missing samples are being asked for.")
     fileprivate static let refused = Metric(
-        .gauge, "holdfast_step_counter_refused_streams", "Streams that can't be counted.")
+        .gauge, "holdfast_steps_refused_streams", "Streams that can't be counted.")
     fileprivate static let subscriptions = Metric(
-        .gauge, "holdfast_step_counter_subscriptions", "Subscriptions under way.")
+        .gauge, "holdfast_steps_subscriptions", "Subscriptions under way.")
     fileprivate static let samples = Metric(
-        .counter, "holdfast_step_counter_samples_total", "Samples in which steps were looked for.")
+        .counter, "holdfast_steps_samples_total", "Samples in which steps were looked for.")
     fileprivate static let lost = Metric(
-        .counter, "holdfast_step_counter_lost_samples_total", "Samples that could not be had.")
-    fileprivate static let steps = Metric(.counter, "holdfast_step_counter_steps_total", "Steps that were found.")
+        .counter, "holdfast_steps_lost_samples_total", "Samples that could not be had.")
+    fileprivate static let steps = Metric(.counter, "holdfast_steps_found_total", "Steps that were found.")
     fileprivate static let unstored = Metric(
-        .gauge, "holdfast_step_counter_unstored_steps", "Steps that are not in the history yet.")
+        .gauge, "holdfast_steps_unstored", "Steps that are not in the history yet.")
     fileprivate static let dropped = Metric(
-        .counter, "holdfast_step_counter_dropped_steps_total",
+        .counter, "holdfast_steps_dropped_total",
         "Steps that never came into the history, for it could not be written for too long.")
     fileprivate static let heldBytes = Metric(
-        .gauge, "holdfast_step_counter_held_bytes", "Memory of the batches that wait for samples before them.")
+        .gauge, "holdfast_steps_held_bytes", "Memory of the batches that wait for samples before them.")
     fileprivate static let delay = Metric(
-        .histogram, "holdfast_step_counter_delay_seconds", "From a batch's publication until its steps are counted.")
+        .histogram, "holdfast_steps_delay_seconds", "From a batch's publication until its steps are counted.")
 }
 
 /// What it counts, for those who watch it.

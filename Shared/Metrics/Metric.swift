@@ -1,6 +1,6 @@
 /// What a family of metrics is: its name, its type, its labels, and what it says.
 ///
-/// Names follow Prometheus' conventions: `holdfast_<program>_…`, base units (seconds, bytes), and `_total` at the end of
+/// Names follow Prometheus' conventions: `holdfast_<program>_…` (step-counter's `holdfast_steps_…`, for `counter` is a type), base units (seconds, bytes), and `_total` at the end of
 /// what only grows. A label never has more values than the program bounds by itself.
 package struct Metric: Hashable, Sendable {
     /// How a value behaves.

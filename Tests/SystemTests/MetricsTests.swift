@@ -96,7 +96,7 @@ struct MetricsTests {
             var pages: [ServedMetrics] = []
             try await eventually("everything published is counted") {
                 pages = try await five.metrics()
-                return pages[3].value("holdfast_step_counter_samples_total")
+                return pages[3].value("holdfast_steps_samples_total")
                     == pages[0].value("holdfast_publisher_samples_total", ["device": "a", "stream": "accelerometer"])
             }
             try Self.expectAsDocumented(pages)
@@ -132,6 +132,27 @@ struct MetricsTests {
         }
     }
 
+    @Test(.enabled(if: Promtool.isThere, "there is no promtool: make promtool gets it"))
+    func prometheusOwnJudgeHasNothingToSay() async throws {
+        try await Self.run { five in
+            _ = try await five.ask(1, RecordingStart(session: "s1", streams: ["*"]))
+            try await eventually("some samples") {
+                try await five.ask(1, RecordingStatus(session: "s1")).logs.reduce(0) { $0 + $1.samples } > 100
+            }
+            for (program, ready) in zip(Self.programs, five.ready) {
+                let port = try #require(ready.metrics.flatMap(Self.port))
+                let answer = try await WebClient.answer("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", port: port)
+                let page = try #require(answer?.split(separator: "\r\n\r\n", maxSplits: 1).last)
+                #expect(try await Promtool.complaints(about: String(page)) == "", "\(program)")
+            }
+            _ = try await five.ask(1, RecordingStop(session: "s1"))
+        }
+    }
+
+    private static func port(of url: String) -> UInt16? {
+        url.split(separator: ":").last.flatMap { UInt16($0.prefix(while: \.isNumber)) }
+    }
+
     /// Every family that a program serves is in METRICS.md as it is, and every one that is there is served.
     private static func expectAsDocumented(_ pages: [ServedMetrics]) throws {
         let documented = try DocumentedMetrics.read()
@@ -157,9 +178,9 @@ struct MetricsTests {
             (0, "batchesPublished", pages[0].value("holdfast_publisher_batches_total")),
             (2, "totalBytes", pages[2].sum("holdfast_log_manager_bytes")),
             (2, "pendingUploadBytes", pages[2].value("holdfast_log_manager_bytes", ["upload": "pending"])),
-            (3, "samplesTaken", pages[3].value("holdfast_step_counter_samples_total")),
-            (3, "stepsCounted", pages[3].value("holdfast_step_counter_steps_total")),
-            (3, "devices", pages[3].value("holdfast_step_counter_devices")),
+            (3, "samplesTaken", pages[3].value("holdfast_steps_samples_total")),
+            (3, "stepsCounted", pages[3].value("holdfast_steps_found_total")),
+            (3, "devices", pages[3].value("holdfast_steps_devices")),
         ]
         for (program, measure, value) in pairs {
             // Measured each second.
