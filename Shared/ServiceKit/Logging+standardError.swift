@@ -6,7 +6,7 @@ extension LoggingSystem {
         bootstrap { label in
             var handler: any LogHandler =
                 switch format {
-                case .text: StreamLogHandler.standardError(label: label)
+                case .text: StreamLogHandler(label: label, stream: LogText())
                 case .json: JSONLogHandler(program: label)
                 }
             handler.logLevel = level

@@ -26,6 +26,15 @@ struct LogLineTests {
         #expect(object["program"] == text && object["message"] == text && object[text] == text)
     }
 
+    @Test func aLineOfTextIsOneLineWhateverIsInIt() {
+        let name = "x\r\n2026-11-21 error recorder: all is lost\u{1b}[2J\u{9b}31m\u{2028}ü🙂\t\u{0}\\d"
+        #expect(
+            LogText.escaped(name[...])
+                == #"x\r\n2026-11-21 error recorder: all is lost\u{1B}[2J\u{009B}31m\u{2028}ü🙂\t\0\d"#)
+        let plain = "2026-11-21T00:00:00+0000 notice recorder: session=s1 [Recorder] recording started"
+        #expect(LogText.escaped(plain[...]) == plain)
+    }
+
     @Test func metadataKeepTheirShapeAndTakeNoOtherFieldsPlace() throws {
         let line = LogLine(
             level: .error, program: "p", message: "m",
