@@ -6,6 +6,9 @@ import ZeroMQ
 
 /// What goes out: batches, descriptions, measures.
 extension SamplingEngine {
+    /// How long health tells of a batch that could not be published, and of a line that could not be read.
+    static let failureLife = Duration.seconds(60)
+
     /// Publishes batches and keeps them.
     /// - Parameter takenAt: when they were taken from a schedule, to measure how late it is kept; nil where there is none.
     func publish(_ batches: [SampledBatch], of stream: PublishedStream, takenAt: Int64? = nil) {
@@ -16,7 +19,8 @@ extension SamplingEngine {
                 try publish(batch, of: stream, clock: clock)
             } catch {
                 health.report(
-                    .failing, "batches of \(stream.name) can't be published: \(error)", for: "stream \(stream.name)")
+                    .failing, "batches of \(stream.name) can't be published: \(error)",
+                    for: "publishing \(stream.name)", lasting: Self.failureLife)
             }
             retention.insert(batch, of: stream.name, at: now)
             stream.nextSequence += batch.count

@@ -57,6 +57,7 @@ actor SamplingEngine {
     var samplesPublished = 0
     var batchesPublished = 0
     var samplesReplayed = 0
+    private var reportedMalformedLines = 0
     private var loggedMalformedLines = 0
     private var hasBegun = false
     var isStopping = false
@@ -112,6 +113,7 @@ actor SamplingEngine {
                 if startsStopped { describe(stream) } else { try start(stream, at: now) }
             } catch {
                 logger.error("stream not started", metadata: ["stream": "\(stream.name)", LogKey.error: "\(error)"])
+                health.report(.degraded, "\(stream.name) is not started: \(error)", for: "stream \(stream.name)")
             }
         }
     }
@@ -258,10 +260,11 @@ actor SamplingEngine {
         if stream.describedState == nil { describe(stream) }
         publish(batches, of: stream)
         advance(stream, to: now)
-        if let live, live.input.malformedLines > 0, let problem = live.input.lastProblem {
+        if let live, live.input.malformedLines > reportedMalformedLines, let problem = live.input.lastProblem {
+            reportedMalformedLines = live.input.malformedLines
             health.report(
-                .degraded, "\(live.input.malformedLines) lines could not be read and were left out, lately \(problem)",
-                for: "malformed lines")
+                .degraded, "\(reportedMalformedLines) lines could not be read and were left out, lately \(problem)",
+                for: "malformed lines", lasting: Self.failureLife)
         }
     }
 

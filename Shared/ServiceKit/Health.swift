@@ -3,8 +3,8 @@ import Synchronization
 
 /// How a program is, gathered from its parts and told to whoever asks `service.health`.
 ///
-/// Each part reports under keys of its own and takes its report back when things are well again. Usable from any
-/// thread; nothing here waits or calls out.
+/// Each part reports under keys of its own and takes its report back when things are well again, or says how long it counts.
+/// Usable from any thread; nothing here waits or calls out.
 package final class Health: Sendable {
     /// How bad something is.
     package enum Severity: Comparable, Sendable {
@@ -14,8 +14,15 @@ package final class Health: Sendable {
         case failing
     }
 
+    private struct Reason {
+        let severity: Severity
+        let sentence: String
+        /// The uptime at which it counts no more; nil where it counts until it is taken back.
+        let end: Duration?
+    }
+
     private struct State {
-        var reasons: [String: (severity: Severity, sentence: String)] = [:]
+        var reasons: [String: Reason] = [:]
         var measures: [String: Double] = [:]
         var observed: [String: @Sendable () -> Double] = [:]
     }
@@ -39,8 +46,10 @@ package final class Health: Sendable {
     /// - Parameters:
     ///   - key: whose report this is: `disk`, `publisher tcp://127.0.0.1:5550`.
     ///   - sentence: what is wrong, with what, and what to do.
-    package func report(_ severity: Severity, _ sentence: String, for key: String) {
-        state.withLock { $0.reasons[key] = (severity, sentence) }
+    ///   - span: how long it counts if it is not reported again; until it is taken back where nothing is said.
+    package func report(_ severity: Severity, _ sentence: String, for key: String, lasting span: Duration? = nil) {
+        let end = span.map { uptime() + $0 }
+        state.withLock { $0.reasons[key] = Reason(severity: severity, sentence: sentence, end: end) }
     }
 
     /// Takes a report back; does nothing where there is none.
@@ -60,7 +69,11 @@ package final class Health: Sendable {
 
     /// What `service.health` answers now. The worst reasons come first, and within those the order of their keys.
     package var reply: ServiceHealth.Reply {
-        var state = state.withLock { $0 }
+        let now = uptime()
+        var state = state.withLock { state in
+            state.reasons = state.reasons.filter { _, reason in reason.end.map { now < $0 } ?? true }
+            return state
+        }
         for (name, value) in state.observed { state.measures[name] = value() }
         let reasons = state.reasons.sorted { left, right in
             left.value.severity != right.value.severity
@@ -73,7 +86,7 @@ package final class Health: Sendable {
             case .failing: .failing
             }
         return ServiceHealth.Reply(
-            status: status, reasons: reasons.map(\.value.sentence), uptime: uptime() / .seconds(1),
+            status: status, reasons: reasons.map(\.value.sentence), uptime: now / .seconds(1),
             version: Version.current, measures: state.measures.isEmpty ? nil : state.measures)
     }
 }

@@ -1,6 +1,8 @@
+import Logging
 import MessageBus
 import Messages
 import ServiceKit
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -27,6 +29,28 @@ struct HealthTests {
         health.clear("disk")
         health.clear("disk")
         #expect(health.reply.status == .ok)
+    }
+
+    @Test func whatIsNotReportedAgainIsForgottenInItsTime() {
+        let uptime = Mutex(Duration.zero)
+        let health = Health { uptime.withLock { $0 } }
+        health.report(.failing, "the disk is full", for: "disk")
+        var malformed = MalformedMessages(
+            health: health, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        func note(_ error: String, at second: Int64) {
+            uptime.withLock { $0 = .seconds(second) }
+            malformed.note(MessageError(.malformed, error), at: second * 1_000_000_000)
+        }
+        note("no JSON", at: 1)
+        // The last one counts, also where it is not said.
+        note("another", at: 59)
+        uptime.withLock { $0 = .seconds(118) }
+        #expect(health.reply.reasons.count == 2)
+        #expect(health.reply.reasons.last?.contains("1 or more messages could not be read, lately: no JSON") == true)
+        uptime.withLock { $0 = .seconds(119) }
+        #expect(health.reply.reasons == ["the disk is full"])
+        note("again", at: 200)
+        #expect(health.reply.reasons.last?.contains("3 or more messages could not be read, lately: again") == true)
     }
 
     @Test func measuresAreShown() {
