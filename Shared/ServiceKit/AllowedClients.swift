@@ -53,12 +53,13 @@ package final class AllowedClients: Sendable {
         guard let known else { return }
         let fingerprint = directory.fingerprint()
         if let known, known == fingerprint { return }
-        let list: AllowList
+        var list = AllowList()
         do {
             list = try directory.allowList()
         } catch {
-            // Whoever is on the list stays, until it can be read again.
-            return tell([error.message])
+            // Whoever is on the list stays until it can be read again, and nobody new comes; but who removes it means it.
+            guard directory.isGone else { return tell([error.message]) }
+            list.note("\(directory.path): the directory of keys is gone, so that nobody is on the list")
         }
         state.withLock { state in
             state.list = list

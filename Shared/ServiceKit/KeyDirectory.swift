@@ -74,6 +74,16 @@ package struct KeyDirectory: Hashable, Sendable {
         return list
     }
 
+    /// Whether there is no such directory. One that can't be looked at is not gone.
+    var isGone: Bool {
+        do {
+            _ = try path.stat()
+            return false
+        } catch {
+            return error == .noSuchFileOrDirectory || error == .notDirectory
+        }
+    }
+
     /// The names of the keys in the directory, sorted.
     package func names() throws(ServiceError) -> [String] {
         do {

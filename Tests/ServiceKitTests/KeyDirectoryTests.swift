@@ -187,6 +187,28 @@ import ZeroMQ
         }
     }
 
+    @Test func aDirectoryThatIsGoneLeavesNobodyOnTheList() async throws {
+        try await Self.withKeys { keys in
+            _ = try keys.make("alice", role: .listen)
+            let alice = try keys.publicKey(of: "alice")
+            let problems = Problems()
+            let clients = try AllowedClients(in: keys) { problems.set($0) }
+            let away = keys.path.removingLastComponent().appending("away")
+            rename(keys.path.string, away.string)
+            try await eventually("alice is off the list") { clients.client(with: alice) == nil }
+            try await eventually("it is reported") {
+                _ = clients.client(with: alice)
+                return problems.now.first?.contains("is gone") == true
+            }
+            rename(away.string, keys.path.string)
+            try await eventually("alice is on the list again") { clients.client(with: alice)?.role == .listen }
+            try await eventually("the report is taken back") {
+                _ = clients.client(with: alice)
+                return problems.now.isEmpty
+            }
+        }
+    }
+
     @Test func aProgramDoesNotStartWithAListThatHasMistakes() throws {
         try Self.withKeys { keys in
             try Self.write("nonsense", to: keys.publicFile(of: "carol"))
