@@ -9,6 +9,8 @@ import ZeroMQ
 extension LogEngine {
     /// How often the room on the disk is looked at.
     private static let diskInterval = TimeSpan.seconds(1)
+    /// How soon after a failure of the catalog all is compared again.
+    private static let retryInterval = TimeSpan.seconds(5)
     /// How many files are compared at once: between pieces others have their turn.
     private static let pieceSize = 256
 
@@ -67,13 +69,21 @@ extension LogEngine {
         }
     }
 
-    /// Compares the disk with the catalog regularly, until the task is cancelled: files come and go without a word.
+    /// Compares the disk with the catalog regularly, until the task is cancelled: files come and go without a word. Sooner
+    /// after a failure, which may have kept a file out of it.
     func rescanRegularly() async throws {
+        var next = MonotonicClock.now + settings.rescanInterval.nanoseconds
         while true {
-            try await thread.sleep(until: MonotonicClock.now + settings.rescanInterval.nanoseconds)
+            try await thread.sleep(until: min(next, MonotonicClock.now + Self.retryInterval.nanoseconds))
+            let isRetry = hasCatalogFailed
+            guard isRetry || MonotonicClock.now >= next else { continue }
+            next = MonotonicClock.now + settings.rescanInterval.nanoseconds
+            hasCatalogFailed = false
             do {
                 try await rescan()
-                health.clear("catalog")
+                // Where there was nothing to write, this shows that it can be written.
+                if isRetry { try catalog.setThresholds(catalog.thresholds) }
+                if !hasCatalogFailed { health.clear("catalog") }
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
@@ -147,6 +157,7 @@ extension LogEngine {
     }
 
     func noteCatalogFailure(_ error: any Error) {
+        hasCatalogFailed = true
         logger.error("the catalog could not be kept", metadata: [LogKey.error: "\(error)"])
         health.report(.failing, "the catalog could not be kept: \(error)", for: "catalog")
     }

@@ -11,7 +11,7 @@ import ZeroMQ
 /// An actor on a thread of its own, because a durable mark waits for the disk. What takes long (listing directories,
 /// removing files) is done by `FileWorker`, or in pieces between which others have their turn, so that no request waits
 /// for a clean-up. Its work is in extensions: what is asked (`+requests`), what the disk has (`+disk`), what is removed
-/// (`+removal`), thresholds (`+thresholds`).
+/// (`+removal`), thresholds (`+thresholds`), what it counts (`+metrics`).
 actor LogEngine {
     /// The program's name, as the source of its events.
     static let source = Program.logManager.rawValue
@@ -35,6 +35,8 @@ actor LogEngine {
 
     /// Events of recorders that could not be read.
     var malformed: MalformedMessages
+    /// Whether the catalog could not be kept since all was compared last.
+    var hasCatalogFailed = false
     /// How many events each log had so far.
     private var sequences: [String: Int] = [:]
     /// Whether a removal is under way; the next one waits.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GRDB
 import Messages
 import Recording
 import ServiceKit
@@ -99,6 +100,19 @@ struct CleanUpTests {
             #expect(try await manager.send(LogsList(name: "other")).files.isEmpty)
             #expect(try await manager.refusal(LogsList(limit: 0))?.data?.reason == "invalidParameter")
             #expect(try await manager.refusal(LogsList(after: "../x"))?.data?.reason == "invalidParameter")
+        }
+    }
+
+    @Test func aCatalogThatFailsIsToldOfUntilItIsKeptAgain() async throws {
+        try await run { manager, _ in
+            let catalog = try DatabaseQueue(path: manager.data.appending("catalog/catalog.sqlite").string)
+            try await catalog.write { try $0.execute(sql: "ALTER TABLE threshold RENAME TO away") }
+            #expect(try await manager.refusal(LogsSetThresholds(totalBytes: 7)) != nil)
+            #expect(manager.health.reply.status == .failing)
+            try await catalog.write { try $0.execute(sql: "ALTER TABLE away RENAME TO threshold") }
+            // Long before the next regular look at the disk.
+            try await eventually("it is well") { manager.health.reply.status != .failing }
+            _ = try await manager.send(LogsSetThresholds(totalBytes: 7))
         }
     }
 
