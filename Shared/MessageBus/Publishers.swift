@@ -31,6 +31,8 @@ package struct Publishers: Sendable {
         routes.known.withLock { $0.note(announced, heardFrom: address) }
     }
 
+    private func places(of announced: String) -> Set<String> { routes.known.withLock { $0.places(of: announced) } }
+
     private func endpoint(for announced: String) -> String { routes.known.withLock { $0.endpoint(for: announced) } }
 
     private func noteSilence(of announced: String, at endpoint: String) -> Bool {
@@ -59,18 +61,24 @@ package struct Publishers: Sendable {
     }
 
     /// Asks for a stream's missing samples until none is missing.
-    /// - Parameter limit: how long a publisher that does not answer, but is heard, is asked for the same; what it has not
-    ///   said by then is given up.
+    /// - Parameter limit: how long a publisher that does not answer, or can't, but is heard, is asked for the same; what it has
+    ///   not said by then is given up.
     package func recover(_ stream: some RecoveringStream, limit: Duration) async throws {
         var deadline = MonotonicClock.now + limit.inNanoseconds
         var lastDeadline = MonotonicClock.now + Self.silenceLimit.inNanoseconds
-        func answered() {
+        var refusals = ReplayRefusals()
+        func settled() {
             deadline = MonotonicClock.now + limit.inNanoseconds
             lastDeadline = MonotonicClock.now + Self.silenceLimit.inNanoseconds
+            refusals = ReplayRefusals()
         }
         var client: RequestClient?
+        var lastRequest: SamplesReplay?
         while let missing = await stream.missing() {
             let request = missing.request
+            if request != lastRequest { refusals = ReplayRefusals() }
+            lastRequest = request
+            var refusal: RequestError?
             let endpoint = endpoint(for: missing.endpoint)
             do {
                 if client?.endpoint != endpoint { client = nil }
@@ -80,25 +88,27 @@ package struct Publishers: Sendable {
                 let (reply, frames) = try await publisher.sendForFrames(
                     request, timeout: min(Self.replayTimeout, left))
                 await stream.take(reply, frames, for: request)
-                answered()
+                settled()
                 continue
-            } catch let error as RequestError where endpoint == missing.endpoint {
-                let isGone = error.data?.reason == RequestError.Reason.unknownEpoch.word
-                await stream.giveUp(request, reason: isGone ? .epochEnded : .notRetained)
-                continue
+            } catch let error as RequestError {
+                refusal = error
             } catch is MessageError {
                 await stream.giveUp(request, reason: .malformed)
                 continue
             } catch is ZeroMQError {
-            } catch is RequestError {
-                // It may be somebody else who answers there.
+            }
+            refusals.note(refusal, at: endpoint, of: missing.endpoint)
+            if let reason = refusals.verdict(asking: places(of: missing.endpoint)) {
+                await stream.giveUp(request, reason: reason)
+                settled()
+                continue
             }
             _ = noteSilence(of: missing.endpoint, at: endpoint)
             if await !stream.isHeard() { deadline = MonotonicClock.now + limit.inNanoseconds }
             if MonotonicClock.now >= min(deadline, lastDeadline) {
                 await stream.giveUp(request, reason: .publisherUnreachable)
                 // What is missing next gets its own time.
-                answered()
+                settled()
             } else {
                 try await Task.sleep(for: Self.retryPause)
             }

@@ -42,6 +42,11 @@ package struct ReplayRoutes: Sendable {
         return route.other
     }
 
+    /// All places where to ask that publisher.
+    package func places(of announced: String) -> Set<String> {
+        Set([announced] + (routes[announced].map { [$0.other] } ?? []))
+    }
+
     /// Notes that nobody answered.
     /// - Parameter endpoint: where it was asked.
     /// - Returns: whether there is another place to ask.

@@ -141,6 +141,20 @@ struct RecoveryTests {
         }
     }
 
+    /// As where the recorder's key is off the publisher's list for a moment.
+    @Test func aRefusalThatSaysNothingOfTheSamplesIsAskedAgain() async throws {
+        try await record(recoveryLimit: "30s") { recorder, publisher in
+            publisher.onReplay { _ in throw RequestError(.notAllowed, "this key is not on the list any more") }
+            let asked = publisher.replaysAsked
+            try publisher.sample(2, isLost: true)
+            try publisher.sample(3)
+            try await eventually("it is asked again") { publisher.replaysAsked >= asked + 3 }
+            publisher.onReplay(nil)
+            try await recorder.hasAll(of: publisher)
+            #expect(try await recorder.stop().report.isWhole)
+        }
+    }
+
     /// As where the network is cut while samples are being asked for: whoever is cut off has them still.
     @Test func aPublisherOfWhichNothingIsHeardIsAskedOn() async throws {
         try await record(recoveryLimit: "6s") { recorder, publisher in
