@@ -170,8 +170,8 @@ let package = Package(
         .testTarget(
             name: "RecorderTests",
             dependencies: [
-                "MessageBus", "Messages", "Recorder", "Recording", "ServiceKit", "TestSupport", "ZeroMQ", lifecycle,
-                logging, system,
+                "MessageBus", "Messages", "Metrics", "Recorder", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
+                lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "LogManagerTests",

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Metrics
 import Synchronization
 import SystemPackage
@@ -121,7 +120,7 @@ struct MetricsServerTests {
         try await Self.serving(pause: .seconds(100)) { port in
             client = try WebClient(port: port)
             try await client?.send(Self.get)
-            try await Task.sleep(for: .milliseconds(50))
+            try await eventually("the connection is taken") { try Self.connections(to: port) == 1 }
         }
         let answer = try await client?.answer()
         #expect(answer != nil, "the connection is there still")
@@ -140,7 +139,16 @@ struct MetricsServerTests {
 
     /// The connections that a server of this process has taken.
     private static func connections(to port: UInt16) throws -> Int {
-        let table = try #require(FileManager.default.contents(atPath: "/proc/net/tcp"))
+        // The kernel gives some lines at a time, and says nowhere how many there are.
+        let file = try FileDescriptor.open("/proc/net/tcp", .readOnly)
+        let table = try file.closeAfter {
+            var table: [UInt8] = []
+            var piece = [UInt8](repeating: 0, count: 4_096)
+            while case let count = try piece.withUnsafeMutableBytes({ try file.read(into: $0) }), count > 0 {
+                table += piece[..<count]
+            }
+            return table
+        }
         let suffix = ":" + String(UInt32(port) + 0x1_0000, radix: 16, uppercase: true).dropFirst()
         return String(decoding: table, as: UTF8.self).split(separator: "\n").count { line in
             let fields = line.split(separator: " ")

@@ -1,6 +1,7 @@
 import Logging
 import MessageBus
 import Messages
+import Metrics
 import Recorder
 import Recording
 import ServiceKit
@@ -18,12 +19,14 @@ final class RecorderUnderTest: Sendable {
     private let endpoint: String
     private let client: RequestClient
     let outcome: @Sendable () -> ExitStatus
+    /// What it counts.
+    let metrics: @Sendable () async -> MetricsPage
     /// What it published, in order.
     let events: Events
     private let group: ServiceGroup
 
     private init(
-        data: FilePath, endpoints: ServiceEndpoints, group: ServiceGroup, outcome: @escaping @Sendable () -> ExitStatus
+        data: FilePath, endpoints: ServiceEndpoints, group: ServiceGroup, running: RunningService
     ) async throws {
         self.data = data
         context = try Context()
@@ -32,7 +35,8 @@ final class RecorderUnderTest: Sendable {
         client = try RequestClient(context: context, thread: thread, endpoint: endpoint)
         events = try await Events(context: context, thread: thread, endpoint: endpoints.publish)
         self.group = group
-        self.outcome = outcome
+        outcome = running.outcome
+        metrics = running.metrics
     }
 
     /// Runs a recorder, and the publishers that it listens to, as long as a closure does.
@@ -74,7 +78,7 @@ final class RecorderUnderTest: Sendable {
             services: [ReplyService(server: server)] + (try running.parts(endpoints)), logger: host.logger)
 
         let recorder = try await RecorderUnderTest(
-            data: data, endpoints: endpoints, group: group, outcome: running.outcome)
+            data: data, endpoints: endpoints, group: group, running: running)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for publisher in publishers { tasks.addTask { try? await publisher.run() } }
             tasks.addTask { try? await recorder.events.collect() }

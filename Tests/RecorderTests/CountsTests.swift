@@ -1,0 +1,46 @@
+import Messages
+import Metrics
+import TestSupport
+import Testing
+
+/// What a recorder counts of a stream with which things go wrong, against what the session's report says.
+@Suite(.timeLimit(.minutes(1)))
+struct CountsTests {
+    @Test func whatWentWrongIsCounted() async throws {
+        try await RecorderUnderTest.record { recorder, publisher in
+            publisher.set { $0.retention = 10 }
+            try publisher.sample(25, isLost: true)
+            try publisher.sample(4)
+            try await Self.expect(19, "lost_samples", of: recorder)
+            try publisher.publish(publisher.next - 2..<publisher.next)
+            try await Self.expect(2, "duplicate_samples", of: recorder)
+            _ = try await recorder.send(RecordingPause(session: "s"))
+            try publisher.sample(3)
+            try await Self.expect(3, "paused_samples", of: recorder)
+            _ = try await recorder.send(RecordingResume(session: "s"))
+
+            let stream = try #require(try await recorder.stop().report.streams.first)
+            #expect((stream.lost, stream.duplicates, stream.paused) == (19, 2, 3))
+            #expect(stream.gaps.count == 1 && stream.recovered >= 6)
+            for (name, count) in [
+                ("received_samples", stream.received), ("recovered_samples", stream.recovered),
+                ("lost_samples", stream.lost), ("paused_samples", stream.paused),
+                ("duplicate_samples", stream.duplicates), ("gaps", stream.gaps.count),
+            ] {
+                let counted = await Self.value(name, of: recorder)
+                #expect(counted == count, "\(name)")
+            }
+        }
+    }
+
+    private static func expect(_ count: Int, _ name: String, of recorder: RecorderUnderTest) async throws {
+        try await eventually("\(count) \(name)") { await value(name, of: recorder) == count }
+    }
+
+    /// What is counted of the one stream.
+    private static func value(_ name: String, of recorder: RecorderUnderTest) async -> Int? {
+        let page = String(decoding: await recorder.metrics().text, as: UTF8.self)
+        let sample = "holdfast_recorder_\(name)_total{device=\"phone\",stream=\"accelerometer\"} "
+        return page.split(separator: "\n").first { $0.hasPrefix(sample) }.flatMap { Int($0.dropFirst(sample.count)) }
+    }
+}
