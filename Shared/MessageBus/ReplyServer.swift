@@ -18,7 +18,7 @@ public final class ReplyServer: Sendable {
 
     /// Listens.
     /// - Parameters:
-    ///   - timeLimit: a handler that takes longer is cancelled, and its asker told so.
+    ///   - timeLimit: a handler that takes longer is cancelled, and its asker told so. Until it ends it counts as under way.
     ///   - role: what a client may do, by its key in Z85; asked at each request. The key is nil where none was asked for.
     public init(
         listeningOn endpoint: String, router: RequestRouter, context: Context, thread: SocketThread,
@@ -59,19 +59,19 @@ public final class ReplyServer: Sendable {
         }
     }
 
+    /// Answers a request, and returns when its handler has ended: one that waits for a disk that hangs may not notice that
+    /// it is cancelled, and its asker does not wait for it.
     private func answer(_ request: Replier.Request) async throws {
-        let frames = await withTaskGroup(of: [[UInt8]]?.self) { group in
+        try await withThrowingTaskGroup(of: [[UInt8]]?.self) { group in
             group.addTask { await self.router.answer(request.frames, as: self.role(request.user)) }
             group.addTask {
                 try? await Task.sleep(for: self.timeLimit)
                 return Task.isCancelled ? nil : self.router.timedOut(request.frames, after: self.timeLimit)
             }
             defer { group.cancelAll() }
-            while let result = await group.next() {
-                if let result { return result }
+            while let result = try await group.next() {
+                if let result { return try await self.replier.reply(to: request, with: result) }
             }
-            return []
         }
-        if !frames.isEmpty { try await replier.reply(to: request, with: frames) }
     }
 }

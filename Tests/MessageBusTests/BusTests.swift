@@ -1,5 +1,6 @@
 import MessageBus
 import Messages
+import Synchronization
 import Testing
 import ZeroMQ
 
@@ -93,6 +94,36 @@ struct BusTests {
         }
     }
 
+    /// As where it waits for a thread that waits for a disk.
+    @Test func theAskerOfAHandlerThatCantBeCancelledIsAnsweredToo() async throws {
+        let hung = Hung()
+        var router = RequestRouter()
+        router.on(StreamsList.self) { _ in StreamsList.Reply(streams: []) }
+        router.on(RecordingList.self) { _ in
+            await withCheckedContinuation { continuation in hung.handlers.withLock { $0.append(continuation) } }
+            return RecordingList.Reply(recordings: [])
+        }
+        let server = try await server(router, timeLimit: .milliseconds(50))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await server.run()
+                hung.isServerOver.store(true, ordering: .relaxed)
+            }
+            let client = try RequestClient(context: context, thread: thread, endpoint: server.endpoint)
+            let error = await #expect(throws: RequestError.self) {
+                try await client.send(RecordingList(), timeout: .seconds(10))
+            }
+            #expect(error?.data?.reason == "timedOut")
+            _ = try await client.send(StreamsList(), timeout: .seconds(10))
+            group.cancelAll()
+            // What it does counts until it is done.
+            let isOver = hung.isServerOver.load(ordering: .relaxed)
+            #expect(!isOver)
+            for handler in hung.handlers.withLock({ $0 }) { handler.resume() }
+            try await group.waitForAll()
+        }
+    }
+
     @Test func aRequestThatGotLostIsRepeatedIfItMayBe() async throws {
         // Loses the first request, as a connection that breaks does.
         let replier = try Replier(context: context, thread: thread)
@@ -117,8 +148,7 @@ struct BusTests {
             try await Task.sleep(for: .seconds(3_600))
             return RecordingList.Reply(recordings: [])
         }
-        let server = try await ReplyServer(
-            listeningOn: "tcp://127.0.0.1:*", router: router, context: context, thread: thread, timeLimit: timeLimit)
+        let server = try await server(router, timeLimit: timeLimit)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.run() }
             let client = try RequestClient(context: context, thread: thread, endpoint: server.endpoint)
@@ -126,6 +156,11 @@ struct BusTests {
             group.cancelAll()
             try await group.waitForAll()
         }
+    }
+
+    private func server(_ router: RequestRouter, timeLimit: Duration) async throws -> ReplyServer {
+        try await ReplyServer(
+            listeningOn: "tcp://127.0.0.1:*", router: router, context: context, thread: thread, timeLimit: timeLimit)
     }
 
     private func publishUntilHeard(by subscriber: Subscriber, _ publish: () throws -> Void) async throws -> MessageBatch
@@ -136,6 +171,12 @@ struct BusTests {
             if !batch.isEmpty { return batch }
         }
     }
+}
+
+/// Handlers that wait for something that takes no notice of cancellation.
+private final class Hung: Sendable {
+    let handlers = Mutex<[CheckedContinuation<Void, Never>]>([])
+    let isServerOver = Atomic(false)
 }
 
 private struct StreamOfAnotherSchema: Event {
