@@ -15,21 +15,25 @@ public final class ReplyServer: Sendable {
     private let router: RequestRouter
     private let timeLimit: Duration
     private let role: @Sendable (_ user: String?) -> Role?
+    private let refused: @Sendable (_ user: String?, _ error: RequestError) -> Void
 
     /// Listens.
     /// - Parameters:
     ///   - timeLimit: a handler that takes longer is cancelled, and its asker told so. Until it ends it counts as under way.
     ///   - role: what a client may do, by its key in Z85; asked at each request. The key is nil where none was asked for.
+    ///   - refused: told of a client that asked for what its role does not allow.
     public init(
         listeningOn endpoint: String, router: RequestRouter, context: Context, thread: SocketThread,
         timeLimit: Duration = .seconds(30), options: SocketOptions = .replying,
-        role: @escaping @Sendable (_ user: String?) -> Role? = { $0 == nil ? .delete : nil }
+        role: @escaping @Sendable (_ user: String?) -> Role? = { $0 == nil ? .delete : nil },
+        refused: @escaping @Sendable (_ user: String?, _ error: RequestError) -> Void = { _, _ in }
     ) async throws {
         replier = try Replier(context: context, thread: thread, options: options)
         self.endpoint = try await replier.bind(to: endpoint)
         self.router = router
         self.timeLimit = timeLimit
         self.role = role
+        self.refused = refused
     }
 
     /// What happened to the socket's connections so far.
@@ -63,7 +67,11 @@ public final class ReplyServer: Sendable {
     /// it is cancelled, and its asker does not wait for it.
     private func answer(_ request: Replier.Request) async throws {
         try await withThrowingTaskGroup(of: [[UInt8]]?.self) { group in
-            group.addTask { await self.router.answer(request.frames, as: self.role(request.user)) }
+            group.addTask {
+                await self.router.answer(request.frames, as: self.role(request.user)) { error in
+                    self.refused(request.user, error)
+                }
+            }
             group.addTask {
                 try? await Task.sleep(for: self.timeLimit)
                 return Task.isCancelled ? nil : self.router.timedOut(request.frames, after: self.timeLimit)

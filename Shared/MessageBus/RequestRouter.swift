@@ -9,7 +9,7 @@ public struct RequestRouter: Sendable {
 
     private typealias Handler =
         @Sendable (
-            _ id: RequestIdentifier, _ request: [UInt8], _ role: Role?
+            _ id: RequestIdentifier, _ request: [UInt8], _ role: Role?, _ refused: (RequestError) -> Void
         ) async throws -> [[UInt8]]
 
     private var handlers: [String: Handler] = [:]
@@ -36,22 +36,30 @@ public struct RequestRouter: Sendable {
     public mutating func onWithFrames<Params: Request>(
         _ type: Params.Type, _ handler: @escaping @Sendable (Params) async throws -> (Params.Reply, [[UInt8]])
     ) {
-        handlers[Params.method] = { id, request, role in
+        handlers[Params.method] = { id, request, role, refused in
             let params: Params
             do {
                 params = try WireCoding.decode(RequestEnvelope<Params>.self, from: request).params
             } catch let error as DecodingError {
                 throw RequestError.invalidParams("\(Params.method): \(error.sentence)")
             }
-            guard let role, role >= params.neededRole else { throw Self.notAllowed(params, as: role) }
+            guard let role, role >= params.neededRole else {
+                let error = Self.notAllowed(params, as: role)
+                refused(error)
+                throw error
+            }
             let (reply, frames) = try await handler(params)
             return [try WireCoding.encode(ReplyEnvelope(id: id, result: reply))] + frames
         }
     }
 
     /// The reply to a request's frames.
-    /// - Parameter role: what the asker may do; nil for nothing.
-    public func answer(_ frames: [[UInt8]], as role: Role? = .delete) async -> [[UInt8]] {
+    /// - Parameters:
+    ///   - role: what the asker may do; nil for nothing.
+    ///   - refused: told where that is not enough.
+    public func answer(
+        _ frames: [[UInt8]], as role: Role? = .delete, refused: (RequestError) -> Void = { _ in }
+    ) async -> [[UInt8]] {
         var id = RequestIdentifier.null
         do {
             let request = try Self.single(frames)
@@ -64,7 +72,7 @@ public struct RequestRouter: Sendable {
                 throw RequestError.unknownMethod(
                     "there is no method '\(header.method.prefix(100))'; there are \(methods.joined(separator: ", "))")
             }
-            return try await handler(id, request, role)
+            return try await handler(id, request, role, refused)
         } catch {
             if let code = (error as? RequestError)?.code, Self.malformedCodes.contains(code) {
                 malformed.countOne()

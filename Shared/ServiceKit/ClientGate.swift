@@ -3,7 +3,7 @@ package import Messages
 import Synchronization
 import ZeroMQ
 
-/// Lets clients in that are on the allow-list, says what each may do, and logs and counts the others.
+/// Lets clients in that are on the allow-list and says what each may do; logs and counts who is refused for the key or the role.
 package final class ClientGate: Sendable {
     private let own: CurveKey
     private let clients: AllowedClients
@@ -33,19 +33,34 @@ package final class ClientGate: Sendable {
     /// Whether a client is served: asked in the middle of each handshake.
     func admits(_ request: AuthenticationRequest) -> Bool {
         if request.client == own || clients.client(with: request.client) != nil { return true }
+        note(
+            "client refused", kind: "\(request.address) \(request.client.text)",
+            [
+                LogKey.client: "\(request.address.isEmpty ? "ipc" : request.address)",
+                LogKey.clientKey: "\(request.client.text)", LogKey.error: "the key is not on the list",
+            ])
+        return false
+    }
+
+    /// Notes that a client asked for what its role does not allow.
+    func noteRefusal(of key: String, _ error: RequestError) {
+        var metadata: Logger.Metadata = [LogKey.clientKey: "\(key)", LogKey.error: "\(error)"]
+        if let name = CurveKey(key).flatMap({ clients.client(with: $0)?.name }) {
+            metadata[LogKey.clientName] = "\(name)"
+        }
+        note("request refused", kind: "\(key) \(error)", metadata)
+    }
+
+    private func note(_ message: Logger.Message, kind: String, _ metadata: Logger.Metadata) {
         let (count, unmentioned) = refusals.withLock { refusals in
-            let unmentioned = refusals.note("\(request.address) \(request.client.text)", at: MonotonicClock.now)
+            let unmentioned = refusals.note(kind, at: MonotonicClock.now)
             return (refusals.count, unmentioned)
         }
         health.measure("refusedClients", Double(count))
-        guard let unmentioned else { return false }
-        var metadata: Logger.Metadata = [
-            LogKey.client: "\(request.address.isEmpty ? "ipc" : request.address)",
-            LogKey.clientKey: "\(request.client.text)", LogKey.error: "the key is not on the list",
-        ]
+        guard let unmentioned else { return }
+        var metadata = metadata
         if unmentioned > 0 { metadata[LogKey.unmentioned] = "\(unmentioned)" }
-        logger.warning("client refused", metadata: metadata)
-        return false
+        logger.warning(message, metadata: metadata)
     }
 
     /// What the client with a key may do now; nil for nothing.

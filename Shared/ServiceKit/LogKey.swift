@@ -22,6 +22,8 @@ package enum LogKey {
     package static let client = "client.address"
     /// A client's public key.
     package static let clientKey = "client.key"
+    /// What the list calls a client.
+    package static let clientName = "client.name"
     /// How many events of the same sort were not logged since the last that was.
     package static let unmentioned = "unmentioned"
     /// A signal's number.

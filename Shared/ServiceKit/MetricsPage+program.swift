@@ -21,7 +21,7 @@ extension Metric {
         "addressesKnown": Metric(
             .gauge, "holdfast_peer_addresses", "Addresses at which the programs are that this one listens to."),
         "addressesConnected": Metric(
-            .gauge, "holdfast_peer_addresses_connected", "Of those, the ones that are connected."),
+            .gauge, "holdfast_peer_addresses_connected", "Addresses that are connected, of those listened to."),
         "connectionsCut": Metric(
             .counter, "holdfast_connections_cut_total",
             "Connections that were cut because they cost more than a peer may."),
@@ -30,7 +30,8 @@ extension Metric {
         "requestsMalformed": Metric(
             .counter, "holdfast_malformed_requests_total", "Requests that could not be read, and were refused."),
         "refusedClients": Metric(
-            .counter, "holdfast_refused_clients_total", "Clients that were refused: their keys are not on the list."),
+            .counter, "holdfast_refused_clients_total",
+            "Clients that were refused for their keys, and requests that were refused for their clients' roles."),
     ]
     private static let startTime = Metric(
         .gauge, "process_start_time_seconds", "When the program started, in seconds since 1970 in UTC.")

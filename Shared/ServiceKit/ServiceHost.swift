@@ -61,12 +61,13 @@ package struct ServiceHost: Sendable {
         let isInProcess = configuration.reply.transport == .inproc
         return try await ReplyServer(
             listeningOn: configuration.reply.description, router: router, context: context, thread: thread,
-            options: options
-        ) { [gate] user in
-            guard let gate else { return .delete }
-            // Nobody comes in without a key but from within the process.
-            guard let user else { return isInProcess ? .delete : nil }
-            return gate.role(of: user)
-        }
+            options: options,
+            role: { [gate] user in
+                guard let gate else { return .delete }
+                // Nobody comes in without a key but from within the process.
+                guard let user else { return isInProcess ? .delete : nil }
+                return gate.role(of: user)
+            },
+            refused: { [gate] user, error in gate?.noteRefusal(of: user ?? "", error) })
     }
 }

@@ -97,6 +97,19 @@ struct RequestRouterTests {
         #expect(try await answer(to: deep).error?.code == -32700)
     }
 
+    @Test func whoAsksForTooMuchIsTold() async throws {
+        let stop = Array(#"{"jsonrpc":"2.0","id":1,"method":"streams.stop","params":{"stream":"a/b"}}"#.utf8)
+        for role in [Role.listen, nil] {
+            var refusals: [RequestError] = []
+            let frames = await router.answer([stop], as: role) { refusals.append($0) }
+            let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+            #expect(reply.error?.data?.reason == "notAllowed")
+            #expect(refusals.map(\.message) == [reply.error?.message])
+        }
+        _ = await router.answer([stop], as: .command) { Issue.record("\($0)") }
+        _ = await router.answer([Array("{}".utf8)], as: nil) { Issue.record("\($0)") }
+    }
+
     @Test func aReplyMayBringFrames() async throws {
         let request = SamplesReplay(device: "a", stream: "b", epoch: "c", from: 5, count: 1)
         let frames = await router.answer([try WireCoding.encode(RequestEnvelope(id: .integer(9), params: request))])

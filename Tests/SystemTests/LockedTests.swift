@@ -13,7 +13,8 @@ struct LockedTests {
     func clientsGetWhatTheirKeysAllow() async throws {
         try await Locked.run(["alice": "listen", "bob": "command", "carol": "delete"]) { locked in
             try await locked.start("sensor-publisher", Self.signal) { publisher in
-                try await locked.start("recorder", ["--subscribe", publisher.ready.publish]) { recorder in
+                let options = ["--subscribe", publisher.ready.publish, "--metrics", "0"]
+                try await locked.start("recorder", options) { recorder in
                     try await locked.start("log-manager", ["--subscribe", recorder.ready.publish]) { keeper in
                         let script = FilePath(#filePath).removingLastComponent().appending("Clients/locked.py")
                         try await ProgramUnderTest.run(
@@ -35,10 +36,27 @@ struct LockedTests {
                                 #expect(lines.count == 1, "\(log)")
                                 #expect(lines.allSatisfy { $0.contains("client.address=127.0.0.1") })
                             }
+                            try await Self.expectRefusals(by: recorder)
                         }
                     }
                 }
             }
+        }
+    }
+
+    /// Who asked for more than a role allows is in the log, and is counted as METRICS.md says.
+    private static func expectRefusals(by recorder: Locked.Running) async throws {
+        let log = recorder.program.standardError
+        let lines = log.split(separator: "\n").filter { line in
+            line.contains("request refused") && line.contains("client.name=alice")
+                && line.contains("recording.start needs the role command")
+        }
+        #expect(lines.count == 1, "\(log)")
+        let page = try #require(try await ServedMetrics.read([recorder.ready.metrics ?? ""]).first)
+        for row in try #require(try DocumentedMetrics.read()["With keys"]) {
+            let family = try #require(page.families.first { $0.name == row.name })
+            #expect(family.help == row.help && family.type == row.type && family.labels == row.labels)
+            #expect(page.sum(row.name) >= 3)
         }
     }
 
