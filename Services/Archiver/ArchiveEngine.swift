@@ -13,7 +13,8 @@ import ZeroMQ
 /// work has a lane, so that archives are made while a receiver is away.
 ///
 /// An actor on a thread of its own, since it waits for the disk; archives are made and uploaded on others. Its work is
-/// in extensions: what is looked for (`+scan`), what is done (`+steps`), what is asked (`+requests`).
+/// in extensions: what is looked for (`+scan`), who does what when (`+work`), what is done (`+steps`), what is asked (`+requests`), what
+/// it counts (`+metrics`).
 actor ArchiveEngine {
     /// The program's name, as the source of its events.
     private static let source = Program.archiver.rawValue

@@ -13,7 +13,7 @@ import ZeroMQ
 /// end) leaves it as an `Order`, which the service carries out. Its work is in extensions: what arrives
 /// (`+samples`), what is asked (`+requests`), how sessions end (`+ending`), what is missing (`+recovery`), what becomes
 /// durable (`+commits`), what was cut off (`+restart`), how far clocks are apart (`+clocks`), how logs are to be written
-/// (`+configuration`).
+/// (`+configuration`), what it counts (`+metrics`).
 actor RecordingEngine {
     /// Work that waits for others, carried out outside of the engine.
     enum Order: Sendable {

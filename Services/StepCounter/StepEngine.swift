@@ -13,7 +13,7 @@ import ZeroMQ
 /// An actor on a thread of its own, where the detectors run. Nothing there waits: the history is written by a
 /// `HistoryKeeper` and read by a `StepHistoryReader`, and publishers are asked by the service. Its work is in extensions:
 /// what arrives (`+samples`), what is missing (`+recovery`), what is found (`+findings`), what becomes durable
-/// (`+commits`), what is asked (`+requests`), how it is (`+watch`).
+/// (`+commits`), what is asked (`+requests`), how it is (`+watch`), what it counts (`+metrics`).
 actor StepEngine {
     /// The program's name, as the source of its events.
     static let source = Program.stepCounter.rawValue
