@@ -103,7 +103,7 @@ struct BusTests {
             await withCheckedContinuation { continuation in hung.handlers.withLock { $0.append(continuation) } }
             return RecordingList.Reply(recordings: [])
         }
-        let server = try await server(router, timeLimit: .milliseconds(50))
+        let server = try await server(router, timeLimit: .seconds(1))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await server.run()
@@ -111,10 +111,10 @@ struct BusTests {
             }
             let client = try RequestClient(context: context, thread: thread, endpoint: server.endpoint)
             let error = await #expect(throws: RequestError.self) {
-                try await client.send(RecordingList(), timeout: .seconds(10))
+                try await client.send(RecordingList(), timeout: .seconds(30))
             }
             #expect(error?.data?.reason == "timedOut")
-            _ = try await client.send(StreamsList(), timeout: .seconds(10))
+            _ = try await client.send(StreamsList(), timeout: .seconds(30))
             group.cancelAll()
             // What it does counts until it is done.
             let isOver = hung.isServerOver.load(ordering: .relaxed)
