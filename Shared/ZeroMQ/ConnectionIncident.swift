@@ -12,6 +12,8 @@ public struct ConnectionIncident: Hashable, Sendable {
         case tooManyConnections
         /// The peer sent bytes without end that made no message.
         case unfinishedMessage
+        /// The peer sends large messages faster than they are read.
+        case backlog
         /// The peer asked for more topics than fit in memory.
         case tooManySubscriptions
         /// The peer asked and did not read the answers.
@@ -21,7 +23,7 @@ public struct ConnectionIncident: Hashable, Sendable {
         public var isCut: Bool {
             switch self {
             case .handshakeFailed, .wrongMechanism, .refused: false
-            case .tooManyConnections, .unfinishedMessage, .tooManySubscriptions, .unreadReplies: true
+            case .tooManyConnections, .unfinishedMessage, .backlog, .tooManySubscriptions, .unreadReplies: true
             }
         }
     }

@@ -22,6 +22,9 @@ public struct ConnectionLimits: Hashable, Sendable {
     public var memoryGrowth = 12 << 20
     /// The same for who asks: while one long answer comes others do, which the program takes in.
     static let askersMemoryGrowth = 48 << 20
+    /// Bytes of one publisher's events that may wait for their reader, of all publishers twice as much: a high-water mark
+    /// counts messages, however long they are. As much as a thousand messages of 48 KiB, and more than the longest one.
+    public var waitingBytes = 48 << 20
     /// Bytes of replies that a peer may leave unread.
     public var unreadBytes = 32 << 20
 
@@ -29,10 +32,10 @@ public struct ConnectionLimits: Hashable, Sendable {
     public init() {}
 
     /// The limits of a publisher: subscribers send subscriptions, of which each byte that no other begins with takes 36
-    /// in memory. Ten thousand topics of 40 bytes, encrypted, are 750 KB.
+    /// in memory, and time. Three thousand topics of 40 bytes, encrypted, are 250 KB.
     public static var publishing: ConnectionLimits {
         var limits = ConnectionLimits()
-        limits.unfinishedBytes = 1 << 20
+        limits.unfinishedBytes = 3 << 17
         limits.totalUnfinishedBytes = 3 << 19
         return limits
     }

@@ -29,6 +29,10 @@ struct ConnectionTable: Sendable {
     private struct Connection: Sendable {
         let number: Int
         let isIncoming: Bool
+        /// Whom we connected to; empty for a peer that connected to us.
+        let endpoint: String
+        /// Bytes that its predecessor to the same endpoint left to be read: libzmq hands them over before its own.
+        var left = 0
         /// Bytes received when looked at last.
         var received = 0
         /// Those of them that are accounted for.
@@ -37,6 +41,7 @@ struct ConnectionTable: Sendable {
         var isCut = false
 
         var unfinished: Int { received - accounted }
+        var waiting: Int { left + unfinished }
     }
 
     /// Unfinished bytes that nobody asks about: frames that are just under way.
@@ -49,12 +54,16 @@ struct ConnectionTable: Sendable {
     private var connections: [Int32: Connection] = [:]
     private var lastNumber = 0
     private var lastOpened: Int32 = -1
-    /// The process's memory when there was nothing suspicious last.
-    private var calmMemory = Int.max
+    /// What was read when there was something to judge last.
+    private var lastReadings: [Int32: ConnectionHandle.Reading] = [:]
+    /// The process's memory when there was nothing suspicious last; nil where nothing has come since.
+    private var calmMemory: Int?
     /// Whether more is unfinished than what is just under way.
     private(set) var isSuspicious = false
     /// What connections that have ended left to be read.
     private var abandoned = 0
+    /// The same of connections that we made, each of which is made again.
+    private var left: [String: Int] = [:]
     /// Nanoseconds that no whole byte was forgotten for yet.
     private var forgettingTime = 0
 
@@ -63,20 +72,30 @@ struct ConnectionTable: Sendable {
         self.limits = limits
     }
 
+    /// Bytes that connections have left which ended, and that only their owner's `settle` takes in.
+    var unsettled: Int { pattern == .publish ? abandoned : 0 }
+
+    /// Notes that they were taken in.
+    mutating func settle(_ bytes: Int) { abandoned = max(0, abandoned - bytes) }
+
     /// Whether there is nothing to look at.
     var isEmpty: Bool { connections.isEmpty && abandoned == 0 }
 
     /// Notes a connection that was made.
-    mutating func open(_ descriptor: Int32, isIncoming: Bool) {
+    /// - Parameter endpoint: whom we connected to.
+    mutating func open(_ descriptor: Int32, isIncoming: Bool, endpoint: String = "") {
         lastNumber += 1
         lastOpened = descriptor
-        connections[descriptor] = Connection(number: lastNumber, isIncoming: isIncoming)
+        connections[descriptor] = Connection(
+            number: lastNumber, isIncoming: isIncoming, endpoint: isIncoming ? "" : endpoint,
+            left: isIncoming ? 0 : left.removeValue(forKey: endpoint) ?? 0)
     }
 
     /// Notes that a connection has ended.
     mutating func close(_ descriptor: Int32) {
-        let connection = connections.removeValue(forKey: descriptor)
-        if pattern == .reply { abandoned += connection?.unfinished ?? 0 }
+        guard let connection = connections.removeValue(forKey: descriptor) else { return }
+        if pattern == .reply || pattern == .publish { abandoned += connection.unfinished }
+        if pattern == .subscribe, !connection.isIncoming { left[connection.endpoint] = connection.waiting }
     }
 
     /// The connection to cut where there are too many, or where others left more to be read than fits: the oldest of
@@ -84,7 +103,7 @@ struct ConnectionTable: Sendable {
     /// before.
     /// - Parameter received: how many bytes a connection has sent.
     mutating func surplus(received: (Int32) -> Int?) -> Int32? {
-        let isFull = abandoned > limits.totalUnfinishedBytes
+        let isFull = abandoned > (pattern == .publish ? Self.unsuspicious : limits.totalUnfinishedBytes)
         guard isFull || connections.count > limits.maximumConnections else { return nil }
         let incoming = connections.filter { $0.value.isIncoming && !$0.value.isCut }
         guard incoming.count > limits.maximumConnections || isFull && incoming[lastOpened] != nil else { return nil }
@@ -104,6 +123,17 @@ struct ConnectionTable: Sendable {
         return newest
     }
 
+    /// Whether a judgement could find anything: something came or went, or waits to be taken or read. Where none could,
+    /// whatever memory grows until the next is no peer's doing.
+    mutating func hasNews(in readings: [Int32: ConnectionHandle.Reading]) -> Bool {
+        let isQuiet =
+            readings == lastReadings && abandoned == 0 && readings.values.allSatisfy(\.isAllSent)
+            && connections.values.reduce(0) { $0 + $1.unfinished } <= Self.unsuspicious
+        lastReadings = readings
+        if isQuiet { calmMemory = nil }
+        return !isQuiet
+    }
+
     /// The connections to cut for what they have sent, or not read.
     /// - Parameters:
     ///   - readings: what the kernel has counted. A connection without one is not judged.
@@ -114,8 +144,12 @@ struct ConnectionTable: Sendable {
         _ readings: [Int32: ConnectionHandle.Reading], use: ConnectionUse, memory: Int, nanoseconds: Int
     ) -> [Int32: ConnectionIncident.Reason] {
         let forgotten = forgotten(after: nanoseconds)
-        if use.isDrained { abandoned = 0 }
+        if use.isDrained {
+            abandoned = 0
+            left = [:]
+        }
         var unfinished: [Int32: Int] = [:]
+        var waiting: [Int32: Int] = [:]
         var unread: [Int32: Int] = [:]
         for (descriptor, reading) in readings {
             guard var connection = connections[descriptor], !connection.isCut else { continue }
@@ -123,9 +157,12 @@ struct ConnectionTable: Sendable {
             let before = connection.unfinished
             connection.received = max(connection.received, reading.received)
             connection.accounted += forgotten
+            if use.isDrained { connection.left = 0 }
             if let taken = exchange?.takenBytes, taken > 0 {
                 let isAllTaken = use.isDrained || pattern == .request
-                connection.accounted = isAllTaken ? connection.received : connection.accounted + taken
+                let old = min(connection.left, taken)
+                connection.left -= old
+                connection.accounted = isAllTaken ? connection.received : connection.accounted + taken - old
             }
             connection.accounted = min(connection.accounted, connection.received)
             // What libzmq still has of replies it gives to the kernel as soon as that has room.
@@ -134,6 +171,7 @@ struct ConnectionTable: Sendable {
             connections[descriptor] = connection
             unfinished[descriptor] = judged(connection, before: before, took: exchange != nil, use: use)
             unread[descriptor] = connection.sent - reading.acknowledged
+            if pattern == .subscribe { waiting[descriptor] = connection.waiting }
         }
         var cuts: [Int32: ConnectionIncident.Reason] = [:]
         let reason = pattern == .publish ? ConnectionIncident.Reason.tooManySubscriptions : .unfinishedMessage
@@ -141,6 +179,8 @@ struct ConnectionTable: Sendable {
             of: &unfinished, each: limits.unfinishedBytes, all: limits.totalUnfinishedBytes, reason, into: &cuts)
         cutGreediest(of: &unread, each: limits.unreadBytes, all: 2 * limits.unreadBytes, .unreadReplies, into: &cuts)
         cutForMemory(&unfinished, memory: memory, reason, into: &cuts)
+        if waiting.values.contains(where: { $0 > limits.waitingBytes / 4 }) { isSuspicious = true }
+        cutGreediest(of: &waiting, each: limits.waitingBytes, all: 2 * limits.waitingBytes, .backlog, into: &cuts)
         for descriptor in cuts.keys { connections[descriptor]?.isCut = true }
         return cuts
     }
@@ -173,11 +213,9 @@ struct ConnectionTable: Sendable {
     ) {
         let sum = unfinished.values.reduce(0, +)
         isSuspicious = sum > Self.unsuspicious
-        guard isSuspicious else {
-            calmMemory = memory
-            return
-        }
-        guard pattern != .publish, memory - calmMemory > limits.memoryGrowth + sum,
+        let before = calmMemory ?? memory
+        calmMemory = isSuspicious ? before : memory
+        guard isSuspicious, pattern != .publish, memory - before > limits.memoryGrowth + sum,
             let greediest = unfinished.max(by: { $0.value < $1.value })?.key
         else { return }
         cuts[greediest] = reason

@@ -22,6 +22,7 @@ actor ConnectionWatch {
     /// Why a handshake has failed whose connection is about to end: libzmq names the connection only then.
     private var failure: ConnectionIncident.Reason?
     private var lookedAt = MonotonicClock.now
+    private var judgedAt = MonotonicClock.now
     private var alertUntil: Int64 = 0
     /// When to give back memory.
     private var release: Int64?
@@ -93,7 +94,7 @@ actor ConnectionWatch {
             handles[event.value] = ConnectionHandle(
                 descriptor: event.value, endpoint: event.endpoint, isIncoming: isIncoming)
             cuts.remove(event.value)
-            table.open(event.value, isIncoming: isIncoming)
+            table.open(event.value, isIncoming: isIncoming, endpoint: event.endpoint)
             alert()
             while let surplus = table.surplus(received: { handles[$0]?.reading?.received }) {
                 cut(surplus, .tooManyConnections)
@@ -124,13 +125,16 @@ actor ConnectionWatch {
             table.close(descriptor)
         }
         let readings = handles.compactMapValues(\.reading)
+        lookedAt = now
+        // Each judgement asks the owner and the kernel, which costs more than all else while nothing happens.
+        guard table.hasNews(in: readings) || release != nil else { return }
         let use = await owner?.takeUse() ?? ConnectionUse()
         let verdict = table.judge(
-            readings, use: use, memory: ProcessMemory.resident, nanoseconds: Int(now - lookedAt))
-        lookedAt = now
+            readings, use: use, memory: ProcessMemory.resident, nanoseconds: Int(now - judgedAt))
+        judgedAt = now
         if table.isSuspicious { alert() }
         for (descriptor, reason) in verdict { cut(descriptor, reason) }
-        if release != nil, now - settledAt >= Self.period, let owner { settle(owner, at: now) }
+        if release != nil || table.unsettled > 0, now - settledAt >= Self.period, let owner { settle(owner, at: now) }
         if let release, release <= now {
             // What was freed stays with the process as long as something lies above it.
             malloc_trim(0)
@@ -138,15 +142,17 @@ actor ConnectionWatch {
         }
     }
 
-    /// A socket that nobody reads, and on which little is published, keeps what came over connections that are cut. That
+    /// A socket that nobody reads, and on which little is published, keeps what came over connections that have ended. That
     /// is taken in on another thread: here it would keep us from cutting those that go on to send.
     private func settle(_ owner: any ConnectionUser, at now: Int64) {
         guard !isSettling else { return }
         isSettling = true
         settledAt = now
         // Nobody awaits it: it ends with the flood, which is cut meanwhile.
+        let bytes = table.unsettled
         Task {
             await Self.settle(owner)
+            table.settle(bytes)
             isSettling = false
         }
     }
@@ -155,10 +161,7 @@ actor ConnectionWatch {
     private static func settle(_ owner: any ConnectionUser) async { await owner.settle() }
 
     private func alert() {
-        let now = MonotonicClock.now
-        // Where nothing was looked at for long, the time since does not count.
-        if alertUntil < now { lookedAt = max(lookedAt, now - Self.period) }
-        alertUntil = now + Self.alertTime
+        alertUntil = MonotonicClock.now + Self.alertTime
     }
 
     private func cut(_ descriptor: Int32, _ reason: ConnectionIncident.Reason) {

@@ -50,6 +50,7 @@ struct Socket: ~Copyable {
         try socket.set(ZMQ_LINGER, options.linger.inMilliseconds)
         try socket.set(ZMQ_SNDHWM, Int32(clamping: max(1, options.sendHighWaterMark)))
         try socket.set(ZMQ_RCVHWM, Int32(clamping: max(1, options.receiveHighWaterMark)))
+        if let size = options.receiveBuffer { try socket.set(ZMQ_RCVBUF, Int32(clamping: size)) }
         try socket.set(ZMQ_HANDSHAKE_IVL, options.handshakeLimit.inMilliseconds)
         try socket.set(ZMQ_MAXMSGSIZE, Int64(max(options.maximumFrameSize, options.security.longestCommand)))
         try socket.set(ZMQ_RECONNECT_IVL, options.reconnectInterval.inMilliseconds)

@@ -12,6 +12,9 @@ public struct SocketOptions: Hashable, Sendable {
     public var handshakeLimit: Duration = .seconds(1)
     /// A frame larger than this ends its connection (ZMQ_MAXMSGSIZE). It bounds what a stranger can make us allocate.
     public var maximumFrameSize = 32 << 20
+    /// How much the kernel takes in of a peer ahead of us, in bytes (ZMQ_RCVBUF); nil for what it thinks fit, which is
+    /// megabytes. What a flood has filled it with is still worked through when the flood is over.
+    public var receiveBuffer: Int?
     /// The wait before a lost connection is tried again; doubles up to ten times as much.
     public var reconnectInterval: Duration = .milliseconds(100)
     /// How long an attempt to connect may take. The kernel waits longer after each packet that is lost, up to a minute:
@@ -35,6 +38,7 @@ public struct SocketOptions: Hashable, Sendable {
     public static var publishing: SocketOptions {
         var options = SocketOptions()
         options.maximumFrameSize = 256
+        options.receiveBuffer = 16 << 10
         options.limits = .publishing
         return options
     }
@@ -45,6 +49,7 @@ public struct SocketOptions: Hashable, Sendable {
         options.maximumFrameSize = 17 << 16
         // What a peer asks at once beyond this waits in its own memory.
         options.receiveHighWaterMark = 16
+        options.receiveBuffer = 128 << 10
         options.limits = .replying
         return options
     }

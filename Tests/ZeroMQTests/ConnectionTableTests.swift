@@ -25,24 +25,52 @@ struct ConnectionTableTests {
     @Test func aReaderThatIsBehindCutsNobody() {
         var table = table(.subscribe)
         table.open(5, isIncoming: false)
-        // A gigabyte of whole messages waits, of which a few are taken at a time.
+        // Forty megabytes of whole messages wait, of which a few are taken at a time.
         for step in 1...1_000 {
             let cut = table.judge(
-                [5: reading(step * Self.mebibyte)], use: use([5: 1_000]), memory: step * Self.mebibyte,
+                [5: reading(step * 41_000)], use: use([5: 1_000]), memory: step * Self.mebibyte,
                 nanoseconds: Self.look)
             #expect(cut.isEmpty)
         }
         // Nor where it hangs and takes none.
-        for step in 1_001...2_000 {
+        let last = [Int32(5): reading(41_000_000)]
+        for step in 1...1_000 {
             let cut = table.judge(
-                [5: reading(step * Self.mebibyte)], use: ConnectionUse(), memory: step * Self.mebibyte,
-                nanoseconds: Self.look)
+                last, use: ConnectionUse(), memory: step * Self.mebibyte, nanoseconds: Self.look)
             #expect(cut.isEmpty)
         }
         // In the end all is taken.
-        let last = [Int32(5): reading(2_000 * Self.mebibyte)]
         #expect(table.judge(last, use: drained(use([5: 1])), memory: 0, nanoseconds: Self.look).isEmpty)
         #expect(table.judge(last, use: drained(), memory: 0, nanoseconds: Self.look).isEmpty)
+    }
+
+    @Test func moreThanFitsInMemoryDoesNotWait() {
+        let endpoint = "tcp://127.0.0.1:5550"
+        var table = table(.subscribe)
+        table.open(4, isIncoming: false, endpoint: "tcp://127.0.0.1:5551")
+        table.open(5, isIncoming: false, endpoint: endpoint)
+        var received = 0
+        var cut: [Int32: ConnectionIncident.Reason] = [:]
+        while cut.isEmpty, received < 1 << 30 {
+            received += Self.mebibyte
+            cut = table.judge(
+                [4: reading(received / 10), 5: reading(received)], use: use([4: 1_000, 5: 1_000]), memory: 0,
+                nanoseconds: Self.look)
+        }
+        #expect(cut == [5: .backlog])
+        #expect(received == ConnectionLimits().waitingBytes + Self.mebibyte)
+        // What it left counts for the connection that follows, until it is taken.
+        table.close(5)
+        table.open(6, isIncoming: false, endpoint: endpoint)
+        #expect(
+            table.judge([6: reading(Self.mebibyte)], use: use([6: 1_000]), memory: 0, nanoseconds: Self.look)
+                == [6: .backlog])
+        table.close(6)
+        table.open(6, isIncoming: false, endpoint: endpoint)
+        let drained = drained(use([6: Self.mebibyte]))
+        #expect(table.judge([6: reading(Self.mebibyte)], use: drained, memory: 0, nanoseconds: Self.look).isEmpty)
+        #expect(
+            table.judge([6: reading(9 * Self.mebibyte)], use: use([6: 1]), memory: 0, nanoseconds: Self.look).isEmpty)
     }
 
     @Test func anEndlessMessageBesideAReaderThatIsBehindIsCut() {
@@ -52,7 +80,7 @@ struct ConnectionTableTests {
         var cuts: [ConnectionIncident.Reason?] = []
         for step in 1...100 {
             var taken = ConnectionUse()
-            for _ in 0..<100 { taken.take(bytes: 1_000, from: 5) }
+            for _ in 0..<100 { taken.take(bytes: Self.mebibyte / 10, from: 5) }
             let cut = table.judge(
                 [5: reading(step * 10 * Self.mebibyte), 6: reading(step * Self.mebibyte)], use: taken, memory: 0,
                 nanoseconds: Self.look)
@@ -105,6 +133,42 @@ struct ConnectionTableTests {
         // …and empty ones much more.
         let empty = table.judge([5: reading(21 << 20)], use: drained(), memory: 90 << 20, nanoseconds: Self.look)
         #expect(empty == [5: .unfinishedMessage])
+    }
+
+    @Test func thereIsNothingToJudgeWhereNothingCameOrWaits() {
+        var table = table(.reply, .replying)
+        table.open(5, isIncoming: true)
+        var quiet = [Int32(5): reading(1_000)]
+        var hadNews = [table.hasNews(in: quiet), table.hasNews(in: quiet)]
+        #expect(hadNews == [true, false])
+        // A reply that the peer has not read yet.
+        quiet[5]?.isAllSent = false
+        hadNews = [table.hasNews(in: quiet), table.hasNews(in: quiet)]
+        #expect(hadNews == [true, true])
+        // A request under way.
+        let long = [Int32(5): reading(500_000)]
+        #expect(table.judge(long, use: drained(), memory: 0, nanoseconds: Self.look).isEmpty)
+        hadNews = [table.hasNews(in: long), table.hasNews(in: long)]
+        #expect(hadNews == [true, true])
+        // Its owner has taken it.
+        #expect(table.judge(long, use: drained(use([5: 500_000])), memory: 0, nanoseconds: Self.look).isEmpty)
+        let isQuiet = !table.hasNews(in: long)
+        #expect(isQuiet)
+    }
+
+    @Test func whatTheProgramGrewWhileNothingCameIsHeldAgainstNobody() {
+        var table = table(.reply, .replying)
+        table.open(5, isIncoming: true)
+        let quiet = [Int32(5): reading(1_000)]
+        #expect(table.judge(quiet, use: drained(), memory: 30 << 20, nanoseconds: Self.look).isEmpty)
+        let hadNews = [table.hasNews(in: quiet), table.hasNews(in: quiet)]
+        #expect(hadNews == [true, false])
+        let long = [Int32(5): reading(500_000)]
+        #expect(table.judge(long, use: drained(), memory: 90 << 20, nanoseconds: Self.look).isEmpty)
+        // What it grows from then on is.
+        let longer = [Int32(5): reading(600_000)]
+        let cut = table.judge(longer, use: drained(), memory: 99 << 20, nanoseconds: Self.look)
+        #expect(cut == [5: .unfinishedMessage])
     }
 
     @Test func requestsThatNobodyTakesFastEnoughAreCut() {
@@ -198,6 +262,21 @@ struct ConnectionTableTests {
         _ = table.judge([:], use: drained(), memory: 0, nanoseconds: Self.look)
         table.open(5, isIncoming: true)
         #expect(table.surplus { _ in 0 } == nil)
+    }
+
+    @Test func subscriptionsOfThoseWhoHaveGoneKeepOthersOutUntilTheyAreTakenIn() {
+        var table = table(.publish, .publishing)
+        table.open(1, isIncoming: true)
+        let cut = table.judge([1: reading(300_000)], use: ConnectionUse(), memory: 0, nanoseconds: Self.look)
+        #expect(cut.isEmpty)
+        table.close(1)
+        #expect((290_000...300_000).contains(table.unsettled))
+        table.open(2, isIncoming: true)
+        #expect(table.surplus { _ in 1_000 } == 2)
+        table.settle(table.unsettled)
+        #expect(table.unsettled == 0)
+        table.open(3, isIncoming: true)
+        #expect(table.surplus { _ in 1_000 } == nil)
     }
 
     private func table(_ pattern: ConnectionTable.Pattern, _ limits: ConnectionLimits = .init()) -> ConnectionTable {
