@@ -24,7 +24,10 @@ struct AddCommand: ParsableCommand {
         transform: Role.init(typed:))
     var role: Role
 
-    @Option(help: ArgumentHelp("The client's public key, where it has one already.", valueName: "z85"))
+    // One of 85 keys begins with a hyphen.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The client's public key, where it has one already.", valueName: "z85"))
     var publicKey: String?
 
     func validate() throws {

@@ -172,6 +172,8 @@ struct LockedTests {
                 #expect(result.end == .exited(Int32(code)), "\(arguments): \(result)")
             }
             try await locked.keys("add", keys, "bob", "--role", "listen", "--public-key", String(key))
+            let hyphen = "-" + String(repeating: "0", count: 39)
+            try await locked.keys("add", keys, "carol", "--role", "listen", "--public-key", hyphen)
             let twice = try await locked.run("holdfast-keys", ["list", keys])
             #expect(twice.end == .exited(78))
             #expect(twice.error.contains("alice.key and bob.key have the same key"))
