@@ -12,6 +12,9 @@ extension RecordingEngine {
     /// How long sessions may wait for their publishers when the program ends: less than `ServiceRunner.drainLimit`, so
     /// that their files are finished within it.
     private static let lastWait = TimeSpan.seconds(3)
+    /// How long samples may come in after a stop: as long as publishers keep them by default. A hostile one could give one
+    /// at a time of as many as it says that there are.
+    private static let settlingLimit = TimeSpan.seconds(600)
     /// Sessions whose report could not be stored are kept in memory, at most so many.
     private static let maximumUnstored = 64
 
@@ -100,7 +103,10 @@ extension RecordingEngine {
         }
         // As long as something comes: a recorder that hung may have much to catch up with.
         var settled = -1
-        while settled < streams.reduce(0, { $0 + $1.received + $1.lost }), !streams.allSatisfy(\.intake.isComplete) {
+        let limit = MonotonicClock.now + Self.settlingLimit.nanoseconds
+        while settled < streams.reduce(0, { $0 + $1.received + $1.lost }), !streams.allSatisfy(\.intake.isComplete),
+            MonotonicClock.now < limit
+        {
             settled = streams.reduce(0) { $0 + $1.received + $1.lost }
             await wait(for: session, atMost: settings.recoveryLimit) {
                 for stream in streams where stream.intake.expectEnd() { recover(stream, of: session) }
