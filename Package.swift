@@ -199,7 +199,9 @@ let package = Package(
             path: "Tests/StepAccuracy", exclude: ["README.md"], swiftSettings: strict),
         .testTarget(
             name: "SystemTests",
-            dependencies: ["Messages", "MessageBus", "StepDetection", "TestSupport", "ZeroMQ", subprocess, system],
+            dependencies: [
+                "Messages", "MessageBus", "ServiceKit", "StepDetection", "TestSupport", "ZeroMQ", subprocess, system,
+            ],
             exclude: ["Clients"],
             swiftSettings: strict),
     ]

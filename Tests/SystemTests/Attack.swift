@@ -4,6 +4,9 @@ import TestSupport
 /// Something that a hostile or broken peer does to a socket: what `Clients/attack.py` calls it.
 struct Attack: Hashable, Sendable, CustomStringConvertible {
     /// What the attacker's socket says that it is.
+    /// How long one goes on.
+    static let seconds = 0.4
+
     let kind: String
     let name: String
 
@@ -27,6 +30,12 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
         ["more", "long-more", "pings", "requests", "garbage-requests", "large-requests", "silent", "held"]
         .map { [Attack($0, as: "DEALER")] } + [(broken + ["identity"]).map { Attack($0, as: "REQ") }]
 
+    /// What those do to a socket with keys who have none.
+    static let onLockedDoors = [
+        [Attack("more", as: "SUB")], [Attack("silent", as: "SUB")], [Attack("half", as: "SUB")],
+        broken.map { Attack($0, as: "SUB") },
+    ]
+
     /// What a publisher does to who listens to it.
     static let onSubscribers = [
         "more", "long-more", "pings", "garbage", "large-garbage", "30-MB", "silent", "random", "zmtp1", "wrong-type",
@@ -37,7 +46,16 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
     static let onRequesters = ["more", "replies", "large-replies", "pings", "silent", "random", "4-GiB"]
         .map { Attack($0, as: "ROUTER") }
 
-    private static var script: FilePath { FilePath(#filePath).removingLastComponent().appending("Clients/attack.py") }
+    /// What a publisher does to who asks it for samples: what `Clients/replay.py` calls it.
+    static let onAskers = [
+        "mute", "refuse", "close", "garbage", "huge", "endless", "empty", "other-epoch", "numbers", "nothing", "drip",
+        "trickle",
+    ].map { Attack($0, as: "replay") }
+
+    private var script: String {
+        let clients = FilePath(#filePath).removingLastComponent().appending("Clients")
+        return clients.appending(kind == "replay" ? "replay.py" : "attack.py").string
+    }
 
     /// Does it to an endpoint that listens.
     /// - Returns: what the attacker says that it did.
@@ -45,7 +63,7 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
         guard let python = Tool.path(of: "python3"), let port = endpoint.split(separator: ":").last else {
             throw TestFailure("there is no python3, or no port in \(endpoint)")
         }
-        return try await Tool.output(of: python, [Self.script.string, "connect", "\(port)", "\(seconds)", kind, name])
+        return try await Tool.output(of: python, [script, "connect", "\(port)", "\(seconds)", kind, name])
     }
 
     /// Listens with a hostile socket as long as a closure runs.
@@ -58,7 +76,7 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
     ) async throws {
         guard let python = Tool.path(of: "python3") else { throw TestFailure("there is no python3") }
         try await ProgramUnderTest.run(
-            executable: python, arguments: [script.string, "listen", "\(seconds)", attack.kind, attack.name]
+            executable: python, arguments: [attack.script, "listen", "\(seconds)", attack.kind, attack.name]
         ) { attacker in
             let port = try await attacker.line("the port") { Int($0) != nil }
             try await body("tcp://127.0.0.1:\(port)") {

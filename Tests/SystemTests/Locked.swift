@@ -1,6 +1,8 @@
+import ServiceKit
 import SystemPackage
 import TestSupport
 import Testing
+import ZeroMQ
 
 /// Programs behind locked doors: the real ones, with keys that holdfast-keys made, on ports and in a directory of their own.
 struct Locked: Sendable {
@@ -23,6 +25,12 @@ struct Locked: Sendable {
             }
             try await body(locked)
         }
+    }
+
+    /// What a program's own key shows to itself: that it may do everything.
+    func security(of program: String) throws -> SocketSecurity {
+        let pair = try KeyDirectory(keys).pair(of: program)
+        return .client(pair, server: pair.publicKey)
     }
 
     /// Runs holdfast-keys.

@@ -30,8 +30,8 @@ def message(*frames):
     return b"".join(frame(f, MORE) for f in frames[:-1]) + frame(frames[-1])
 
 
-def greeting():
-    return b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
+def greeting(mechanism=b"NULL"):
+    return b"\xff" + bytes(8) + b"\x7f\x03\x00" + mechanism.ljust(20, b"\0") + bytes(32)
 
 
 def ready(kind, identity=b""):
@@ -70,8 +70,8 @@ STREAMS = {
         event(b"samples/x/y", JSON) + event(b"stream/x/y", JSON) + event(b"stream/x/y", b"{")
         + event(b"segment/x/y", JSON) + event(b"recording/x", JSON) + message(b"stream/") + event(b"stream/\xff", b"\xff")),
     "large-garbage": lambda: filled(
-        event(b"stream/x/y", b'{"a":[' + b"1," * 2_000 + b"1]}")
-        + event(b"recording/x/y", b'{"a":[' + b"1," * 2_000 + b"1]}"), 4 * CHUNK),
+        event(b"stream/x/y", b'{"a":[' + b"1," * 500_000 + b"1]}")
+        + event(b"recording/x/y", b'{"a":[' + b"1," * 500_000 + b"1]}"), 4 * CHUNK),
     "garbage-requests": lambda: filled(
         message(b"", b"{") + message(b"", b"[1,2]") + message(b"", b"\xff", b"\xfe") + message(b"x") + message(b"")),
     "large-requests": lambda: filled(message(b"", b'"' + b"x" * 1_000_000 + b'"'), 2 * CHUNK),
@@ -97,7 +97,7 @@ class Attack:
     def __init__(self, kind, name):
         self.kind, self.name = kind, name
         self.sent = self.connections = 0
-        self.shakes = name not in RAW and name != "silent"
+        self.shakes = name not in RAW and name not in ("silent", "half")
         self.opening = greeting() + ready(kind, b"twin" if name == "identity" else b"") if self.shakes else b""
         self.first = b""
         self.endless = None
@@ -110,12 +110,15 @@ class Attack:
             self.opening = RAW[name]()
         elif name == "unread":
             self.first = message(b"\x01")
+        elif name == "half":
+            # A handshake of CURVE that does not go on.
+            self.opening = greeting(b"CURVE")
         elif name == "wrong-type":
             self.opening = greeting() + ready("STREAM")
         elif name not in ("silent", "held", "identity"):
             sys.exit(f"there is no attack '{name}'")
         # How many connections are kept at once.
-        self.width = {"silent": 300, "held": 600, "identity": 2, "unread": 4}.get(name, 3)
+        self.width = {"silent": 300, "half": 300, "held": 600, "identity": 2, "unread": 4}.get(name, 3)
         self.reads = name not in ("unread", "requests")
         # Of each connection that still shakes hands: how many bytes came. Whatever comes before the other's READY
         # command would end it.
@@ -243,4 +246,5 @@ def main():
     print(f"sent {sum(a.sent for a in attacks)} bytes over {sum(a.connections for a in attacks)} connections")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+extension Victim {
+    /// Where nobody answers.
+    static let nobody = "tcp://127.0.0.1:9"
+
+    /// What a program is started with besides its ports.
+    static let programs: [String: [String]] = [
+        "sensor-publisher": ["--signal", "sine", "--rate", "100", "--batch", "1", "--device", "phone"],
+        "recorder": ["--subscribe", nobody], "step-counter": ["--subscribe", nobody],
+        "log-manager": ["--subscribe", nobody], "archiver": ["--subscribe", nobody, "--log-manager", nobody],
+    ]
+
+    /// Runs a program to be attacked, beside one that is not, until the body ends.
+    /// - Parameter code: what it exits with.
+    static func run(
+        _ name: String, _ options: [String], exiting code: Int32 = 0, _ body: @Sendable (Victim) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { directory in
+            try await ProgramUnderTest.run(
+                name, arguments: ["--data", directory.string] + ProgramUnderTest.anyPorts + options, in: directory
+            ) { program in
+                try await withBystander { bystander in
+                    try await body(
+                        Victim(
+                            program, beside: bystander, context: Context(), thread: SocketThread(name: "honest")))
+                }
+                try program.send(.terminate)
+                let end = try await program.end()
+                #expect(end == .exited(code))
+            }
+        }
+    }
+
+    /// A program that nobody attacks: where it answers.
+    static func withBystander(_ body: (String) async throws -> Void) async throws {
+        try await ProgramUnderTest.run(
+            "sensor-publisher", arguments: ProgramUnderTest.anyPorts + ["--signal", "sine", "--rate", "1"]
+        ) { program in
+            try await body(program.ready().reply)
+        }
+    }
+}
