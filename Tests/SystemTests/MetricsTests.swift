@@ -7,7 +7,7 @@ import Testing
 import ZeroMQ
 
 /// What those see who watch the programs: metrics and logs of all five, over one session.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct MetricsTests {
     private static let programs = ["sensor-publisher", "recorder", "log-manager", "step-counter", "archiver"]
 

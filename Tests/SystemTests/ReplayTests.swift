@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What goes in comes out: every sample once, in order, to the printed digit.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplayTests {
     /// The labelled walks beside the checkout, where they are.
     private static let walks: [FilePath] = {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What `make run` does once everything is built.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct RunTests {
     @Test func aWalkIsRecordedAndNothingIsLeftRunning() async throws {
         try await run(duration: "2s") { run, directory in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `recorder record --series`: a session that goes on, whoever is killed while it is under way.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SeriesTests {
     @Test func aSessionOfASeriesIsGoneOnWithAfterKills() async throws {
         try await Cutoff.run { cutoff in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The commands for a session's directory: what they say to a shell.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionCommandTests {
     @Test func aSessionIsVerifiedShownAndRecovered() async throws {
         try await Rig.run(

@@ -5,7 +5,7 @@ import Testing
 import ZeroMQ
 
 /// What a subscriber gets, and what it learns of what it did not get.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TopicTests {
     private static let twoDevices = """
         {"sensor-publisher": {"streams": [
