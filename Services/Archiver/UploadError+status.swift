@@ -32,7 +32,11 @@ extension UploadError {
             case 507:
                 (.full, "Make room there; the upload is tried again.", again)
             case 500...:
-                (.receiverFailed, "Look at the receiver's log; the upload is tried again.", again)
+                // nginx answers 500 where its disk is full.
+                (
+                    .receiverFailed, "Look at the receiver's log, and whether it has room; the upload is tried again.",
+                    again
+                )
             default:
                 (.refused, "Check upload-to and what the server expects; then ask for the upload again.", .never)
             }
