@@ -39,14 +39,25 @@ struct ArchiveFolder: Sendable {
     // MARK: Looking
 
     /// Every session that is here, or of which there is an archive, by name.
-    func sessions() throws(RecordingError) -> [SessionIdentifier] {
-        var names = Set(try SessionDirectory.sessions(in: data))
+    /// - Parameters:
+    ///   - first: the name that they come after.
+    ///   - limit: how many at most. No more directories of sessions are looked into than that takes.
+    func sessions(after first: String = "", limit: Int = .max) throws(RecordingError) -> [SessionIdentifier] {
+        var noted: Set<String> = []
         for file in try directory.names() {
             for suffix in [Self.recordSuffix, Self.receiptSuffix] where file.hasSuffix(suffix) {
-                if let session = try? SessionIdentifier(String(file.dropLast(suffix.count))) { names.insert(session) }
+                noted.insert(String(file.dropLast(suffix.count)))
             }
         }
-        return names.sorted()
+        let recordings = Directory(data.appending(SessionDirectory.recordingsName))
+        var sessions: [SessionIdentifier] = []
+        for name in noted.union(try recordings.names()).filter({ $0 > first }).sorted() where sessions.count < limit {
+            guard let session = try? SessionIdentifier(name),
+                noted.contains(name) || (try? SessionDirectory.open(session, in: data)) != nil
+            else { continue }
+            sessions.append(session)
+        }
+        return sessions
     }
 
     /// How many archives there are, and their bytes.
@@ -131,12 +142,18 @@ struct ArchiveFolder: Sendable {
 
     /// Notes what was made; on disk when it returns.
     func write(_ record: ArchiveRecord) throws(RecordingError) {
-        try directory.replace(record.session.text + Self.recordSuffix, with: StoredJSON.document(record))
+        var shell = record
+        shell.files = []
+        try directory.replace(
+            record.session.text + Self.recordSuffix, with: StoredDocument(shell, list: "files", record.files))
     }
 
     /// Notes what the receiver confirmed; on disk when it returns.
     func write(_ receipt: ArchiveReceipt) throws(RecordingError) {
-        try directory.replace(receipt.session.text + Self.receiptSuffix, with: StoredJSON.document(receipt))
+        var shell = receipt
+        shell.files = []
+        try directory.replace(
+            receipt.session.text + Self.receiptSuffix, with: StoredDocument(shell, list: "files", receipt.files))
     }
 
     /// Removes what was noted before there was a receipt.

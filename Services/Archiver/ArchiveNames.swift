@@ -27,12 +27,18 @@ struct ArchiveNames {
         )
         var name = fitting
         var attempt = 0
-        while !taken.insert(name.lowercased()).inserted || reserved.contains(name.lowercased()) {
+        while !taken.insert(Self.folded(name)).inserted || reserved.contains(name.lowercased()) {
             let (stem, ending) = Self.parts(of: fitting)
             name = "\(stem)-\(Self.digits(of: attempt == 0 ? file : "\(file)#\(attempt)"))\(ending)"
             attempt += 1
         }
         return name
+    }
+
+    /// What names have in common that differ in their case alone. Most are that themselves, and share their memory.
+    private static func folded(_ name: String) -> String {
+        let lowercased = name.lowercased()
+        return lowercased == name ? name : lowercased
     }
 
     private static func parts(of name: String) -> (stem: Substring, ending: Substring) {

@@ -12,6 +12,8 @@ struct ArchivePlan {
         var name: String
         var contentType: String
         var identifier: String?
+        /// The log that it is of.
+        var log: LogName?
         var stepPath: String?
         var timestamp: WallTime
         var samples: Int?
@@ -42,11 +44,12 @@ struct ArchivePlan {
         for (index, part) in parts.parts.enumerated() {
             for file in part.files where owner[file.file.name] == nil { owner[file.file.name] = index }
         }
+        let isThere = owner.isEmpty ? [] : Set(contents.files.map(\.name))
         var plans: [ArchivePlan] = []
         for (index, part) in parts.parts.enumerated() {
-            let files = contents.names.filter { owner[$0, default: 0] == index }
+            let files = contents.files.lazy.filter { owner[$0.name, default: 0] == index }
             let missing =
-                part.files.map(\.file.name).filter { owner[$0] == index && !contents.names.contains($0) }
+                part.files.map(\.file.name).filter { owner[$0] == index && !isThere.contains($0) }
                 + (index == 0 ? contents.missing + contents.others : [])
             plans.append(
                 try ArchivePlan(
@@ -58,7 +61,8 @@ struct ArchivePlan {
     }
 
     private init(
-        _ part: ArchiveParts.Part, files: [String], missing: [String], removed: [String], _ contents: SessionContents,
+        _ part: ArchiveParts.Part, files: some Sequence<SessionContents.File>, missing: [String], removed: [String],
+        _ contents: SessionContents,
         _ choices: ArchiveChoices, _ excluded: [String: String]
     ) throws(ArchiveError) {
         section = part.section
@@ -73,19 +77,20 @@ struct ArchivePlan {
         let described = Dictionary(part.files.map { ($0.file.name, $0) }) { first, _ in first }
         var items: [Item] = []
         for file in files {
-            if let reason = excluded[file] {
-                leftOut.append(ArchiveMetadata.LeftOut(filename: file, reason: reason))
+            if let reason = excluded[file.name] {
+                leftOut.append(ArchiveMetadata.LeftOut(filename: file.name, reason: reason))
                 continue
             }
-            let log = contents.logFiles[file]
-            let result = described[file]
+            let log = file.log
+            let result = described[file.name]
             items.append(
                 Item(
-                    file: file, name: try names.name(for: file),
-                    contentType: result?.file.contentType ?? ContentType.of(file),
-                    identifier: result?.identifier ?? log?.log.text, stepPath: result?.stepPath ?? log?.stepPath,
+                    file: file.name, name: try names.name(for: file.name),
+                    contentType: result?.file.contentType ?? ContentType.of(file.name),
+                    identifier: result?.identifier ?? log?.log.text, log: log?.log,
+                    stepPath: result?.stepPath ?? log?.stepPath,
                     timestamp: result?.file.startDate ?? log?.date ?? contents.record.startDate,
-                    samples: log?.file.samples, gaps: log?.gaps, sha256: contents.checksums[file]))
+                    samples: log?.samples, gaps: log?.gaps, sha256: file.sha256))
         }
         self.items = items
         self.leftOut = leftOut.sorted { $0.filename < $1.filename }

@@ -1,4 +1,3 @@
-import Crypto
 import Messages
 import Recording
 import ServiceKit
@@ -26,10 +25,11 @@ struct ArchiveWriter {
             taskRunUUID: result.taskRunUUID, startDate: record.startDate, endDate: record.endDate ?? record.startDate,
             schemaIdentifier: plan.results?.schemaIdentifier, schemaRevision: plan.results?.schemaRevision,
             session: record.session.text, status: record.status.name, files: [], leftOut: nil)
-        taskResult = result.json
+        metadata.files.reserveCapacity(plan.items.count + 4)
+        taskResult = result
     }
 
-    private let taskResult: JSONValue
+    private let taskResult: TaskResultDocument
 
     /// Writes everything. The sink is left open.
     /// - Returns: the manifest.
@@ -42,11 +42,13 @@ struct ArchiveWriter {
         }
         metadata.leftOut = leftOut.isEmpty ? nil : leftOut.sorted { $0.filename < $1.filename }
         if choices.inserts.contains(.answers), let results = plan.results { try addAnswers(results) }
-        if choices.inserts.contains(.taskResult) { try add(GeneratedFile.taskResult.fileName, taskResult) }
+        if choices.inserts.contains(.taskResult) { try add(GeneratedFile.taskResult.fileName, taskResult.pieces) }
         if choices.hasBridgeInfo { try add(BridgeInfo.fileName, BridgeInfo(metadata)) }
         if choices.inserts.contains(.metadata) {
-            let bytes = StoredJSON.document(metadata)
-            try zip.add(GeneratedFile.metadata.fileName, date: metadata.endDate, from: MemorySource(bytes))
+            var shell = metadata
+            shell.files = []
+            let document = StoredDocument(shell, list: "files", metadata.files)
+            try zip.add(GeneratedFile.metadata.fileName, date: metadata.endDate, from: GeneratedSource(document))
         }
         try zip.finish()
         return metadata
@@ -75,7 +77,7 @@ struct ArchiveWriter {
         metadata.files.append(
             ArchiveMetadata.File(
                 filename: item.name, timestamp: item.timestamp, contentType: item.contentType,
-                identifier: item.identifier, stepPath: item.stepPath, bytes: file.count, sha256: sha256,
+                identifier: item.identifier, stepPath: item.stepPath, bytes: file.count, sha256: item.sha256 ?? sha256,
                 samples: item.samples, gaps: item.gaps, originalName: item.name == item.file ? nil : item.file))
         return nil
     }
@@ -95,11 +97,16 @@ struct ArchiveWriter {
 
     /// Adds a file that is made for the archive.
     private mutating func add(_ name: String, _ value: some Encodable) throws(ArchiveError) {
-        let bytes = StoredJSON.document(value)
-        try zip.add(name, date: metadata.endDate, from: MemorySource(bytes))
+        try add(name, CollectionOfOne(StoredJSON.document(value)))
+    }
+
+    /// Adds a file that is made for the archive, in pieces.
+    private mutating func add(_ name: String, _ document: some Sequence<[UInt8]>) throws(ArchiveError) {
+        let source = GeneratedSource(document)
+        try zip.add(name, date: metadata.endDate, from: source)
         metadata.files.append(
             ArchiveMetadata.File(
-                filename: name, timestamp: metadata.endDate, contentType: ContentType.json, bytes: bytes.count,
-                sha256: SHA256.hash(data: bytes).hexDigits))
+                filename: name, timestamp: metadata.endDate, contentType: ContentType.json, bytes: source.count,
+                sha256: source.sha256))
     }
 }

@@ -1,3 +1,4 @@
+import CISAL
 import Messages
 package import Recording
 
@@ -38,7 +39,11 @@ package struct SessionArchiver: Sendable {
         } catch {
             throw ArchiveError(error)
         }
+        // Large blocks go back to the system when they are free, as they do at first: else those of a session with very
+        // many files stay, and others are needed beside them (mallopt(3), "dynamic mmap threshold").
+        mallopt(M_MMAP_THRESHOLD, 1 << 20)
         let contents = try SessionContents(session)
+        malloc_trim(0)
         var excluded: [String: String] = [:]
         while true {
             do throws(ArchiveError) {

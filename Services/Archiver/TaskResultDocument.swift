@@ -7,7 +7,10 @@ struct TaskResultDocument {
     /// The task's or the section's name; never empty.
     let identifier: String
     let taskRunUUID: String
-    let json: JSONValue
+    /// All of it, or, where log files are added, what they are added to.
+    private let shell: JSONValue
+    /// The asynchronous results, log files behind those that were given; `nil` where there are no log files.
+    private let results: AnySequence<JSONValue>?
 
     init(_ plan: ArchivePlan, _ contents: SessionContents) {
         let record = contents.record
@@ -28,9 +31,23 @@ struct TaskResultDocument {
             if fields["nodePath"] == nil { fields["nodePath"] = .array(steps.map { .string($0.identifier) }) }
             var given: [JSONValue] = []
             if case .array(let results) = fields["asyncResults"] { given = results }
-            fields["asyncResults"] = .array(given + Self.files(of: plan, contents, until: end))
+            fields["asyncResults"] = .array([])
+            let asyncResults = given
+            let files = Self.files(of: plan, record, until: end)
+            results = AnySequence {
+                var (first, rest) = (asyncResults.makeIterator(), files.makeIterator())
+                return AnyIterator { first.next() ?? rest.next() }
+            }
+        } else {
+            results = nil
         }
-        json = .object(fields)
+        shell = .object(fields)
+    }
+
+    /// Its bytes, in pieces.
+    var pieces: AnySequence<[UInt8]> {
+        guard let results else { return AnySequence(CollectionOfOne(StoredJSON.document(shell))) }
+        return AnySequence(StoredDocument(shell, list: "asyncResults", results))
     }
 
     /// A UUID for a run that nobody named: the session's name where it is one, else always the same for the same session
@@ -67,19 +84,19 @@ struct TaskResultDocument {
         }
     }
 
-    /// The log files, as results.
+    /// The log files, as results; there may be very many.
     private static func files(
-        of plan: ArchivePlan, _ contents: SessionContents, until end: WallTime
-    ) -> [JSONValue] {
-        let uptimes = Dictionary(contents.record.logs.map { ($0.name, $0.firstUptime) }) { first, _ in first }
-        return plan.items.compactMap { item in
-            guard let log = contents.logFiles[item.file] else { return nil }
+        of plan: ArchivePlan, _ record: SessionRecord, until end: WallTime
+    ) -> some Sequence<JSONValue> {
+        let uptimes = Dictionary(record.logs.map { ($0.name, $0.firstUptime) }) { first, _ in first }
+        return plan.items.lazy.compactMap { item in
+            guard let log = item.log else { return nil }
             var fields: [String: JSONValue] = [
-                "identifier": .string(log.log.text), "type": .string("file"),
+                "identifier": .string(log.text), "type": .string("file"),
                 "startDate": .string(item.timestamp.utcText), "endDate": .string(end.utcText),
                 "relativePath": .string(item.name), "contentType": .string(item.contentType),
             ]
-            if let uptime = uptimes[log.log] ?? nil { fields["startUptime"] = .number(uptime) }
+            if let uptime = uptimes[log] ?? nil { fields["startUptime"] = .number(uptime) }
             return .object(fields)
         }
     }

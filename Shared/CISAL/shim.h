@@ -3,6 +3,7 @@
 
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 // Swift can't see all of `struct isal_zstream`, which has large arrays in it; these do what has to do with its fields.

@@ -21,6 +21,13 @@ public enum WireCoding {
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-        return try decoder.decode(type, from: Data(bytes))
+        // Bytes that lie in one piece are lent, for there may be many.
+        let value = try bytes.withContiguousStorageIfAvailable { bytes in
+            guard let address = UnsafeMutableRawPointer(mutating: bytes.baseAddress) else {
+                return try decoder.decode(type, from: Data())
+            }
+            return try decoder.decode(type, from: Data(bytesNoCopy: address, count: bytes.count, deallocator: .none))
+        }
+        return try value ?? decoder.decode(type, from: Data(bytes))
     }
 }

@@ -62,17 +62,26 @@ package struct Directory: Hashable, Sendable {
 
     /// The bytes of a file.
     package func read(_ name: String) throws(RecordingError) -> [UInt8] {
+        let file = try OpenFile(path.appending(name), .readOnly, action: "read")
         var bytes: [UInt8] = []
-        try OpenFile(path.appending(name), .readOnly, action: "read").forEachPiece { bytes += $0 }
+        bytes.reserveCapacity(Int(clamping: try file.byteCount()))
+        try file.forEachPiece { bytes += $0 }
         return bytes
     }
 
     /// Puts a file in the place of the one of this name, if there is one: at every moment, also after a power cut,
     /// either the old or the new one is there, whole.
     package func replace(_ name: String, with bytes: [UInt8], calls: FileCalls = .system) throws(RecordingError) {
+        try replace(name, with: CollectionOfOne(bytes), calls: calls)
+    }
+
+    /// The same with bytes that come in pieces.
+    package func replace(
+        _ name: String, with pieces: some Sequence<[UInt8]>, calls: FileCalls = .system
+    ) throws(RecordingError) {
         let temporary = Self.temporaryName(for: name)
         do {
-            _ = try writeTemporary(for: name, bytes, calls: calls)
+            _ = try writeTemporary(for: name, pieces, calls: calls)
             try rename(temporary, to: name, calls: calls)
             try sync(calls: calls)
         } catch {
@@ -85,13 +94,17 @@ package struct Directory: Hashable, Sendable {
     package static func temporaryName(for name: String) -> String { ".\(name).new" }
 
     /// Writes and syncs what is to get the name later.
-    func writeTemporary(for name: String, _ bytes: [UInt8], calls: FileCalls) throws(RecordingError) -> GrowingFile {
+    func writeTemporary(
+        for name: String, _ pieces: some Sequence<[UInt8]>, calls: FileCalls
+    ) throws(RecordingError) -> GrowingFile {
         let temporary = path.appending(Self.temporaryName(for: name))
         if contains(Self.temporaryName(for: name)) {
             // Left by a program that was killed here.
             try Directory.removeFile(temporary)
         }
-        let file = try GrowingFile(creating: temporary, opening: bytes, terminator: [], calls: calls)
+        var rest = pieces.makeIterator()
+        var file = try GrowingFile(creating: temporary, opening: rest.next() ?? [], terminator: [], calls: calls)
+        while let piece = rest.next() { try file.append(piece) }
         try file.handle.syncAll()
         return file
     }

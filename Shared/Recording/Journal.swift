@@ -110,7 +110,8 @@ package final class Journal: Sendable {
         guard let entries = needed else { return }
         let temporary = Directory.temporaryName(for: Self.fileName)
         do {
-            var file = try directory.writeTemporary(for: Self.fileName, Self.lines(entries), calls: calls)
+            var file = try directory.writeTemporary(
+                for: Self.fileName, CollectionOfOne(Self.lines(entries)), calls: calls)
             for _ in 0..<Self.maximumRounds {
                 guard let added = try exchange(for: file) else { return }
                 // Some of it may have been said to be durable, so it must be here too before the old file is gone.

@@ -18,7 +18,7 @@ struct ExtractionTests {
     ) throws {
         let sink = MemorySink()
         let writer = ZipWriter(to: sink)
-        for file in files { try writer.add(file.name, date: Self.date, from: MemorySource(file.bytes)) }
+        for file in files { try writer.add(file.name, date: Self.date, from: GeneratedSource(file.bytes)) }
         let metadata = ArchiveMetadata(
             deviceInfo: "phone", appVersion: "1", rsdFrameworkVersion: "1", taskIdentifier: "t", taskRunUUID: "u",
             startDate: Self.date, endDate: Self.date, session: "s", status: "finished",
@@ -27,7 +27,7 @@ struct ExtractionTests {
                     filename: $0.name, timestamp: Self.date, contentType: "text/plain", bytes: $0.bytes.count,
                     sha256: SHA256Digits.of($0.bytes))
             })
-        try writer.add("metadata.json", date: Self.date, from: MemorySource(StoredJSON.document(metadata)))
+        try writer.add("metadata.json", date: Self.date, from: GeneratedSource(StoredJSON.document(metadata)))
         try writer.finish()
         try Data(sink.bytes).write(to: URL(filePath: path.string))
     }

@@ -28,7 +28,7 @@ struct ZipWriterTests {
     private static func zip(_ files: [(name: String, bytes: [UInt8])]) throws -> [UInt8] {
         let sink = MemorySink()
         let writer = ZipWriter(to: sink)
-        for file in files { try writer.add(file.name, date: date, from: MemorySource(file.bytes)) }
+        for file in files { try writer.add(file.name, date: date, from: GeneratedSource(file.bytes)) }
         try writer.finish()
         return sink.bytes
     }

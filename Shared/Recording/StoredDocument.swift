@@ -1,0 +1,60 @@
+/// A JSON document of which one list may be long, encoded piece by piece: together the pieces are what
+/// `StoredJSON.document` gives of the whole, and nobody holds more than one of them.
+package struct StoredDocument<Elements: Sequence>: Sequence where Elements.Element: Encodable {
+    /// Elements that are encoded at once.
+    private static var batchSize: Int { 256 }
+
+    private let head: [UInt8]
+    private let elements: Elements
+    private let tail: [UInt8]
+
+    /// - Parameters:
+    ///   - shell: the document, its list empty.
+    ///   - key: the list's, at the top of the document.
+    package init(_ shell: some Encodable, list key: String, _ elements: Elements) {
+        let bytes = StoredJSON.document(shell)
+        // Only what is at the top begins a line with two spaces, and no text has a line's end in it.
+        guard let opening = bytes.firstRange(of: Array("\n  \"\(key)\" : [\n".utf8)) else {
+            preconditionFailure("the document has a list \(key)")
+        }
+        head = Array(bytes[..<opening.upperBound])
+        tail = Array(bytes[opening.upperBound...])
+        self.elements = elements
+    }
+
+    package func makeIterator() -> Iterator {
+        Iterator(head: head, elements: elements.makeIterator(), tail: tail)
+    }
+
+    /// The document's pieces.
+    package struct Iterator: IteratorProtocol {
+        private var head: [UInt8]?
+        private var elements: Elements.Iterator
+        private var tail: [UInt8]?
+        private var isFirst = true
+
+        fileprivate init(head: [UInt8], elements: Elements.Iterator, tail: [UInt8]) {
+            self.head = head
+            self.elements = elements
+            self.tail = tail
+        }
+
+        package mutating func next() -> [UInt8]? {
+            if let piece = head.take() { return piece }
+            var batch: [Elements.Element] = []
+            while batch.count < batchSize, let element = elements.next() { batch.append(element) }
+            if batch.isEmpty { return tail.take() }
+            defer { isFirst = false }
+            // Without its brackets, in which it would be one step further to the left.
+            let lines = StoredJSON.document(batch).dropFirst(2).dropLast(3)
+            var piece: [UInt8] = isFirst ? [] : Array(",\n".utf8)
+            piece.reserveCapacity(lines.count + lines.count / 4)
+            for line in lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+                if line.startIndex != lines.startIndex { piece.append(UInt8(ascii: "\n")) }
+                if !line.isEmpty { piece += [UInt8(ascii: " "), UInt8(ascii: " ")] }
+                piece += line
+            }
+            return piece
+        }
+    }
+}
