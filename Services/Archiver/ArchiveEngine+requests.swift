@@ -47,7 +47,7 @@ extension ArchiveEngine {
         guard (1...ArchiveList.maximumLimit).contains(limit) else {
             throw RequestError(.invalidParameter, "limit is \(limit): write 1 to \(ArchiveList.maximumLimit)")
         }
-        let sessions = try folder.sessions().drop { session in request.after.map { session.text <= $0 } ?? false }
+        let sessions = try folder.sessions(after: request.after ?? "", limit: limit + 1)
         return ArchiveList.Reply(
             archives: sessions.prefix(limit).map { session in
                 do throws(RecordingError) {
