@@ -106,7 +106,7 @@ struct LagProducts: Sendable {
                         energies.loadUnaligned(fromByteOffset: start, as: SIMD8<Double>.self)
                         - energies.loadUnaligned(fromByteOffset: start + length, as: SIMD8<Double>.self)
                     // The small number stands for a noise that is never felt.
-                    correlation[row] = sum / (Float(now) * SIMD8<Float>(before) + 1e-9).squareRoot()
+                    correlation[row] = sum * (Float(now) * SIMD8<Float>(before) + 1e-9).inverseSquareRoot()
                 }
             }
         }

@@ -60,9 +60,10 @@ struct UniformGrid: Hashable, Sendable {
         let bend = previousStep > 0 ? (slope - previousSlope) / Float(step + previousStep) : SIMD4()
         if newTime >= end {
             let (start, startValue) = (time, value)
+            let perCell = Float(1 / cell)
             while end <= newTime {
                 let (from, to) = (Float(time - start), Float(end - start))
-                let mean = (area + integral(startValue, slope, bend, Float(step), from, to)) / Float(cell)
+                let mean = (area + integral(startValue, slope, bend, Float(step), from, to)) * perCell
                 time = end
                 area = SIMD4()
                 count += 1
@@ -87,7 +88,7 @@ struct UniformGrid: Hashable, Sendable {
         _ value: SIMD4<Float>, _ slope: SIMD4<Float>, _ bend: SIMD4<Float>, _ step: Float, _ from: Float, _ to: Float
     ) -> SIMD4<Float> {
         let half = 0.5 * (to * to - from * from)
-        let third = (to * to * to - from * from * from) / 3
+        let third = (to * to * to - from * from * from) * (1 / 3)
         return value * (to - from) + slope * half + bend * (third - step * half)
     }
 
