@@ -191,8 +191,11 @@ let package = Package(
                 "Archiver", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
                 argumentParser, lifecycle, logging, sha2, subprocess, system,
             ], exclude: ["Receivers"], swiftSettings: strict),
+        // Takes malloc's place in the program of the tests.
+        .target(name: "AllocationCount", path: "Tests/AllocationCount"),
         .testTarget(
-            name: "StepDetectionTests", dependencies: ["StepDetection", "TestSupport", "TextInput"],
+            name: "StepDetectionTests",
+            dependencies: ["AllocationCount", "StepDetection", "TestSupport", "TextInput"],
             swiftSettings: strict),
         .executableTarget(
             name: "StepAccuracy", dependencies: ["StepDetection", "TextInput", argumentParser],

@@ -76,8 +76,8 @@ struct StepPeaks: Sendable {
         _ evidence: WalkingEvidence, deviation: Double, now: Double, _ event: (WalkingEvent) -> Void
     ) -> Bool {
         let edge = Self.margin * evidence.cadence
-        var newBand = 3
-        for lane in (0..<3).reversed() where Self.cutoffs[lane] > edge { newBand = lane }
+        var newBand = 0
+        while newBand < 3, Self.cutoffs[newBand] <= edge { newBand += 1 }
         if newBand != band { trough = .greatestFiniteMagnitude }
         band = newBand
         if !isCounting {
