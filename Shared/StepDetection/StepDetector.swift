@@ -5,8 +5,8 @@
 /// the samples. Steps come out with their times; a bout's first ones together, once walking is certain.
 ///
 /// Stages, each described where it lives:
-/// 1. `UniformGrid`: means of 40 ms, from the time stamps. 25 Hz are enough: walking has nothing to tell above 6 Hz, and a
-///    watch's 12.5 Hz and a phone's 400 Hz come out alike.
+/// 1. `SampleClock` takes the jitter from the time stamps, `UniformGrid` makes means of 40 ms of the samples. 25 Hz are
+///    enough: walking has nothing to tell above 6 Hz, and a watch's 12.5 Hz and a phone's 400 Hz come out alike.
 /// 2. The magnitude and the axes are band-passed, 0.5 to 6 Hz (`Butterworth`, second order each). No magnitude is ever compared
 ///    with 1 g, so that a sensor's bias does not matter.
 /// 3. Every 0.24 s `GaitRhythm` finds the cadence, and how regular the last seconds are from stride to stride.
@@ -29,6 +29,7 @@ package struct StepDetector: Sendable {
     package let settings: StepDetectorSettings
 
     private let perG: Double
+    private var clock = SampleClock()
     private var grid = UniformGrid(cell: 1 / GaitRhythm.rate, longestGap: longestGap)
     private var highPass = Filter(.highPass(0.5, rate: GaitRhythm.rate))
     private var lowPass = Filter(.lowPass(6, rate: GaitRhythm.rate))
@@ -71,7 +72,7 @@ package struct StepDetector: Sendable {
     package mutating func add(time: Double, x: Double, y: Double, z: Double, _ event: (WalkingEvent) -> Void) {
         let (x, y, z) = (x / perG, y / perG, z / perG)
         let value = SIMD4<Float>(SIMD4((x * x + y * y + z * z).squareRoot(), x, y, z))
-        guard value.x < Self.most else { return }
+        guard value.x < Self.most, let time = clock.add(time) else { return }
         // Taken out, as the cells that it completes change the rest.
         var grid = self.grid
         let outcome = grid.add(value, at: time) { end, mean in append(mean, end: end, event) }
@@ -121,7 +122,7 @@ package struct StepDetector: Sendable {
 
 extension StepDetector {
     /// Tells states of this layout from later ones.
-    private static let stateVersion = 2.0
+    private static let stateVersion = 3.0
 
     /// All that the detector knows, at most 7.5 kB: a detector made from it goes on as if nothing had happened.
     ///
@@ -129,6 +130,7 @@ extension StepDetector {
     package var state: [UInt8] {
         var state = DetectorStateWriter()
         state.append(Self.stateVersion)
+        clock.write(to: &state)
         grid.write(to: &state)
         highPass.write(to: &state)
         lowPass.write(to: &state)
@@ -149,6 +151,7 @@ extension StepDetector {
         self.init(settings)
         var state = DetectorStateReader(bytes)
         guard state.next() == Self.stateVersion else { return nil }
+        clock.read(from: &state)
         grid = UniformGrid(cell: grid.cell, longestGap: grid.longestGap, state: &state)
         highPass.read(from: &state)
         lowPass.read(from: &state)

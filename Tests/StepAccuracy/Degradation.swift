@@ -5,7 +5,7 @@ struct Degradation: Sendable {
     let name: String
     /// Samples a second, by straight lines between the recording's; nil keeps its own.
     var rate: Double?
-    /// How far a time may be wrong, as a share of a sample's.
+    /// How far a time stamp may be wrong, as a share of a sample's time.
     var jitter = 0.0
     /// The share of the samples that is missing.
     var missing = 0.0
@@ -35,10 +35,16 @@ struct Degradation: Sendable {
         return all
     }()
 
-    func callAsFunction(_ samples: [SIMD4<Double>], perG: Double) -> [SIMD4<Double>] {
-        var result = resampled(samples)
+    /// How often each recording is counted: where estimates fall in it, and which samples are missing, is chance, and one
+    /// draw of 20 wrists tells little.
+    static let draws = 4
+
+    /// - Parameter draw: each begins a quarter of the time between two estimates later, and has its own jitter.
+    func callAsFunction(_ samples: [SIMD4<Double>], perG: Double, draw: Int = 0) -> [SIMD4<Double>] {
+        let start = (samples.first?.x ?? 0) + 0.06 * Double(draw)
+        var result = resampled(draw == 0 ? samples : Array(samples.drop { $0.x < start }))
         // A fixed sequence: the table is the same each time (Marsaglia, "Xorshift RNGs", 2003).
-        var seed: UInt64 = 88_172_645_463_325_252
+        var seed: UInt64 = 88_172_645_463_325_252 &+ UInt64(draw) &* 0x9E37_79B9_7F4A_7C15
         func random() -> Double {
             seed ^= seed << 13
             seed ^= seed >> 7
@@ -47,15 +53,7 @@ struct Degradation: Sendable {
         }
         if jitter > 0 || missing > 0, result.count > 1 {
             let step = rate.map { 1 / $0 } ?? (result[result.count - 1].x - result[0].x) / Double(result.count - 1)
-            // The signal is read at the wrong time: the stamp stays, the value is of a moment before or after.
-            let truth = result
-            var index = 0
-            for place in result.indices {
-                let time = truth[place].x + (2 * random() - 1) * jitter * step
-                while index + 2 < truth.count, truth[index + 1].x < time { index += 1 }
-                while index > 0, truth[index].x > time { index -= 1 }
-                result[place] = Self.between(truth[index], truth[index + 1], at: time)
-            }
+            for place in result.indices { result[place].x += (2 * random() - 1) * jitter * step }
             result = result.filter { _ in random() >= missing }
         }
         for place in result.indices {
