@@ -130,6 +130,10 @@ struct SensorPublisherServiceTests {
             let earlier = try #require(ended.first).rows.map { $0[0] }
             #expect(described.nextSequence == earlier.count)
             #expect(earlier.allSatisfy { $0 <= described.clock.uptime })
+            try await eventually("a sample after it") {
+                guard let stream = try await publisher.stream("phone/accelerometer") else { return false }
+                return stream.nextSequence > described.nextSequence
+            }
             _ = try await publisher.ask(StreamsStop(stream: phone))
             let later = try await listener.batches { $0.state == .stopped }.batches.flatMap(\.rows).map { $0[0] }
             #expect(later.allSatisfy { $0 > described.clock.uptime })
