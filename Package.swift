@@ -37,6 +37,7 @@ let package = Package(
         .executable(name: "crash-lab", targets: ["CrashLab"]),
         .executable(name: "step-accuracy", targets: ["StepAccuracy"]),
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
+        .library(name: "ClockLayer", type: .dynamic, targets: ["ClockLayer"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         .library(name: "Messages", targets: ["Messages"]),
         .library(name: "MessageBus", targets: ["MessageBus"]),
@@ -136,6 +137,8 @@ let package = Package(
             path: "Services/Keys", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
+        // The same for tests, into programs whose date is to be wrong.
+        .target(name: "ClockLayer", path: "Tests/ClockLayer"),
         .executableTarget(
             name: "CrashLab",
             dependencies: ["Messages", "MessageBus", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, system],

@@ -9,6 +9,8 @@ extension RecordingEngine {
     /// The first time after which clocks are compared again; later ones come with the session's age, so that a long
     /// session has no more comparisons than can be looked at.
     private static let comparisonInterval = TimeSpan.seconds(30)
+    /// Seconds; less is for the report alone.
+    private static let largestOffset = 1.0
 
     /// Compares the clocks of the publishers of every session, now and then, until the task is cancelled.
     func compareClocksRegularly() async throws {
@@ -17,7 +19,25 @@ extension RecordingEngine {
             for session in Array(sessions.values) where session.status == .running {
                 await compareClocks(of: session)
             }
+            tellOfWrongClocks()
         }
+    }
+
+    /// Has health tell of a clock that is so wrong that its samples seem to be of another time than their session.
+    private func tellOfWrongClocks() {
+        let sources = sessions.values.filter { $0.status == .running }.map(sources)
+        wrongClocks = wrongClocks.filter { clock in sources.contains { $0.contains(clock.key) } }
+        guard let (endpoint, seconds) = wrongClocks.min(by: { $0.key < $1.key }) else { return health.clear("clock") }
+        let direction = seconds > 0 ? "ahead of" : "behind"
+        health.report(
+            .degraded,
+            "the clock of \(endpoint) is \(Int(abs(seconds).rounded())) s \(direction) this machine's, and its samples are placed "
+                + "by it: set the clock, and start its publisher anew", for: "clock")
+    }
+
+    /// Where the publishers of a session's streams answer.
+    private func sources(of session: Session) -> Set<String> {
+        session.order.reduce(into: []) { $0.formUnion(session.streams[$1]?.publishers ?? []) }
     }
 
     /// Compares the clocks of a session's publishers, those that it is time for.
@@ -26,12 +46,15 @@ extension RecordingEngine {
         let now = MonotonicClock.now
         let age = WallTime.now.nanosecondsSince1970 - session.record.startDate.nanosecondsSince1970
         let interval = max(Self.comparisonInterval.nanoseconds, age / 50)
-        let endpoints = session.order.reduce(into: Set()) { $0.formUnion(session.streams[$1]?.publishers ?? []) }
-        let due = endpoints.filter { endpoint in
+        let due = sources(of: session).filter { endpoint in
             guard !isLast, let last = session.comparedAt[endpoint] else { return true }
             return now - last >= interval
         }
         for endpoint in due { session.comparedAt[endpoint] = now }
-        for comparison in await publishers.clocks(at: due) where session.isRecording { session.note(comparison) }
+        for comparison in await publishers.clocks(at: due) where session.isRecording {
+            session.note(comparison)
+            let isWrong = abs(comparison.offset) > Self.largestOffset + comparison.roundTrip
+            wrongClocks[comparison.endpoint] = isWrong ? comparison.offset : nil
+        }
     }
 }

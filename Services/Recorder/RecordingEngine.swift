@@ -86,6 +86,8 @@ actor RecordingEngine {
     var isAsking = false
     /// Streams that a session wants and whose logs wait for log-manager's answer, and when they were described.
     var waiting: [StreamName: (description: StreamDescription, time: Int64)] = [:]
+    /// Seconds that publishers' clocks are ahead of ours, of those that are wrong.
+    var wrongClocks: [String: Double] = [:]
     var routes: [Route] = []
     var lastRoute = 0
     /// Batches and descriptions that could not be read.

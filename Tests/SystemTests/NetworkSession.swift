@@ -41,6 +41,13 @@ struct NetworkSession: Sendable {
         try await eventually("health to be well") { try await health().reasons.isEmpty }
     }
 
+    /// Waits until the recorder's health has a reason.
+    func complains(of reason: String) async throws {
+        try await eventually("health to tell of \(reason)") {
+            try await health().reasons.contains { $0.contains(reason) }
+        }
+    }
+
     /// Waits until the recorder says that a publisher is away.
     func misses(_ address: String, within limit: Duration = .seconds(30)) async throws {
         try await eventually("health to tell that \(address) is away", within: limit) {

@@ -1,0 +1,1 @@
+/// A library to preload into a program: see ClockLayer.c. It has nothing to call.
