@@ -116,7 +116,14 @@ struct Socket: ~Copyable {
     /// Listens, and returns where: the endpoint with its real port where `*` or `0` was asked.
     func bind(to endpoint: String) throws(ZeroMQError) -> String {
         try allowIPv6(of: endpoint)
-        if zmq_bind(handle, endpoint) != 0 { throw .last(during: "zmq_bind \(endpoint)") }
+        // A monitor that is told of the failure may put EAGAIN in its place, at most once a millisecond.
+        var tries = 3
+        while zmq_bind(handle, endpoint) != 0 {
+            tries -= 1
+            if tries == 0 || zmq_errno() != ZeroMQError.Code.wouldBlock.rawValue {
+                throw .last(during: "zmq_bind \(endpoint)")
+            }
+        }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1_024) { text in
             var size = text.count
             guard zmq_getsockopt(handle, ZMQ_LAST_ENDPOINT, text.baseAddress, &size) == 0,
