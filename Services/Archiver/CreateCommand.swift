@@ -30,7 +30,9 @@ struct CreateCommand: ParsableCommand {
             }
             let path = to.map { FilePath($0) } ?? FilePath(directory).appending("../../archives").lexicallyNormalized()
             let archiver = SessionArchiver(choices: choices.choices, recipients: try choices.recipients())
+            let claim = try self.claim(session.session, in: Directory(path))
             let made = try archiver.archive(session, to: Directory(path))
+            withExtendedLifetime(claim) {}
             for archive in made {
                 let metadata = archive.metadata
                 let plain = metadata.files.reduce(0) { $0 + $1.bytes }
@@ -44,6 +46,20 @@ struct CreateCommand: ParsableCommand {
             }
             return made.contains { $0.metadata.hasLoss } ? .doneWithLoss : .done
         }
+    }
+
+    /// Takes the session, so that no running archiver writes the same file meanwhile.
+    private func claim(_ session: SessionIdentifier, in archives: Directory) throws(ArchiveError) -> Claim {
+        do throws(RecordingError) {
+            try archives.create()
+            if let claim = try Claim.take(session.text, in: archives) { return claim }
+        } catch {
+            throw ArchiveError(error)
+        }
+        throw ArchiveError(
+            .alreadyExists,
+            "An archiver is at work on session \(session) in \(archives.path). Ask it with archive.create, or make the "
+                + "archive in another directory with --to.")
     }
 }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Recording
 import SystemPackage
 import TestSupport
 import Testing
@@ -32,6 +33,14 @@ struct CommandTests {
             #expect(FileManager.default.fileExists(atPath: data.appending("s1/metadata.json").string))
             (end, output) = try await run(["extract", "archives/s1.zip"], in: data)
             #expect(end == .exited(74), "\(output)")
+            // An archiver that is at work there would write the same file.
+            do {
+                let claim = try #require(try Claim.take("s1", in: session.archives))
+                (end, output) = try await run(["create", "recordings/s1"], in: data)
+                withExtendedLifetime(claim) {}
+            }
+            #expect(end == .exited(74), "\(output)")
+            #expect(output.contains("at work"))
             try session.add("link", [])
             try FileManager.default.removeItem(atPath: session.path("link").string)
             try FileManager.default.createSymbolicLink(
