@@ -25,7 +25,7 @@ keys: setup
 # What computes comes first and the real programs last: each would keep the others from their processor.
 COMPUTING = RecordingTests|MessagesTests|CrashLabTests|StepDetectionTests|TextInputTests
 # These take the processors for themselves: hundreds of devices, archives, thousands of files, full disks, floods of samples.
-CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|ManyFilesTests|AcceptanceTests|GapTests)
+CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|SeveralArchiversTests|ManyFilesTests|AcceptanceTests|GapTests)
 # Attacks.
 HOSTILE = ^SystemTests\.Hostile
 # Few at a time: all tests of a group at once would keep each other from the processors until their time is over.
