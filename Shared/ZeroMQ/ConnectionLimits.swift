@@ -35,8 +35,8 @@ public struct ConnectionLimits: Hashable, Sendable {
     /// in memory, and time. Three thousand topics of 40 bytes, encrypted, are 250 KB.
     public static var publishing: ConnectionLimits {
         var limits = ConnectionLimits()
-        limits.unfinishedBytes = 1 << 18
-        limits.totalUnfinishedBytes = 3 << 18
+        limits.unfinishedBytes = 3 << 17
+        limits.totalUnfinishedBytes = 3 << 19
         return limits
     }
 
