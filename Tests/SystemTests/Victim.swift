@@ -8,14 +8,15 @@ import ZeroMQ
 
 /// A program that is attacked, and an honest peer that speaks with it meanwhile.
 struct Victim: Sendable {
-    /// How much more memory an attack may take. Where a thread waits long for its turn, nobody can be cut in time: then it
-    /// is three times as much, a third of what an attack takes that nobody cuts.
-    static let memoryLimit = 100 << 20
+    /// How much more memory an attack may take: on a machine that does nothing else it takes 77 MiB at most, and where a
+    /// thread waits for its turn, nobody can be cut in time. Where it waits long, it is three times as much, half of what
+    /// an attack takes that nobody cuts.
+    static let memoryLimit = 160 << 20
     private static let longStall = Duration.milliseconds(10)
     /// The pause between two honest requests.
     private static let pause = Duration.milliseconds(10)
     /// How soon everything must be as before, and where a thread waits long for its turn.
-    private static let recovery = (usual: Duration.seconds(2), stalled: Duration.seconds(15))
+    private static let recovery = (usual: Duration.seconds(5), stalled: Duration.seconds(15))
     /// How long an honest request may take while the program is attacked, on a busy machine.
     private static let limitDuring = Duration.seconds(20)
 
@@ -53,8 +54,8 @@ struct Victim: Sendable {
         try await client.send(ServiceHealth(), timeout: Self.limitDuring).measures ?? [:]
     }
 
-    /// Attacks it, and checks that it lives, takes little memory, and serves an honest peer: meanwhile, and within two
-    /// seconds as before.
+    /// Attacks it, and checks that it lives, takes little memory, and serves an honest peer: meanwhile, and soon
+    /// afterwards as before.
     /// - Parameters:
     ///   - newcomers: whether one who connects meanwhile must be served too.
     ///   - memoryLimit: how much more memory it may take.
