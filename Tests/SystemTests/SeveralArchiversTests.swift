@@ -169,9 +169,9 @@ struct SeveralArchiversTests {
     /// One archive, one object and one receipt for each session, and no copy for nothing.
     private static func expectEachOnce(in place: Place, killed: Set<Int32>) async throws {
         func names(_ path: FilePath) throws -> [String] {
-            try FileManager.default.contentsOfDirectory(atPath: path.string).sorted()
+            // What a killed one left unfinished is hidden, and goes when its session is looked at again.
+            try FileManager.default.contentsOfDirectory(atPath: path.string).filter { !$0.hasPrefix(".") }.sorted()
         }
-        // A killed one's claims and copies are gone too.
         #expect(try names(place.receiver) == sessions.map { "\($0).zip" })
         #expect(
             try names(place.data.appending("archives")) == sessions.flatMap { ["\($0).receipt.json", "\($0).zip"] })
