@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import SystemPackage
 import TestSupport
 
@@ -7,8 +6,8 @@ import TestSupport
 struct Nginx: Sendable {
     @TaskLocal static var current: Nginx?
 
-    let port: Int
-    let securePort: Int
+    let port: UInt16
+    let securePort: UInt16
     /// The authority that certified it, in PEM.
     let authority: FilePath
     /// Where files are, by path.
@@ -37,8 +36,8 @@ struct Nginx: Sendable {
             // A free port may be taken by somebody else before nginx has it.
             for attempt in 1...5 {
                 let nginx = Nginx(
-                    port: try freePort(), securePort: try freePort(), authority: directory.appending("authority.pem"),
-                    root: root)
+                    port: try FreePort.next(), securePort: try FreePort.next(),
+                    authority: directory.appending("authority.pem"), root: root)
                 let configuration = directory.appending("nginx.conf").string
                 try Data(nginx.configuration(directory).utf8).write(to: URL(filePath: configuration))
                 let isStarted = try await ProgramUnderTest.run(
@@ -75,22 +74,6 @@ struct Nginx: Sendable {
                 "-CA", authority + ".pem", "-CAkey", authority + ".key", "-keyout", server + ".key", "-out",
                 server + ".pem", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
             ])
-    }
-
-    static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, length) == 0 ? getsockname(descriptor, pointer, &length) : -1
-            }
-        }
-        guard result == 0 else { throw TestFailure("there is no free port") }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 
     private func configuration(_ directory: FilePath) -> String {

@@ -20,7 +20,7 @@ struct SmallServer: Sendable {
             try FileManager.default.createDirectory(atPath: disk.string, withIntermediateDirectories: true)
             // A free port may be taken by somebody else before nginx has it.
             for attempt in 1...5 {
-                let port = try Nginx.freePort()
+                let port = try FreePort.next()
                 let configuration = directory.appending("nginx.conf").string
                 try Data(text(port: port, disk, directory).utf8).write(to: URL(filePath: configuration))
                 let script =
@@ -66,7 +66,7 @@ struct SmallServer: Sendable {
     private var filler: FilePath { files.removingLastComponent().appending("filler") }
 
     /// One process: as root in a namespace of users nginx could not become the user of its workers.
-    private static func text(port: Int, _ disk: FilePath, _ directory: FilePath) -> String {
+    private static func text(port: UInt16, _ disk: FilePath, _ directory: FilePath) -> String {
         """
         daemon off;
         master_process off;

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import MessageBus
 import SystemPackage
 import TestSupport
@@ -89,21 +88,10 @@ struct Laboratory: Sendable {
 
     /// A port that nobody listens on, and none that the kernel gives to outgoing connections: one that tries to reach a
     /// program that is gone might meet itself.
-    func freePort() throws -> Int {
+    func freePort() throws -> UInt16 {
         for _ in 0..<1_000 {
-            let port = Int.random(in: 15_000..<30_000)
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            defer { close(descriptor) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = in_port_t(port).bigEndian
-            address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-            let result = withUnsafePointer(to: &address) { address in
-                address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            if result == 0 { return port }
+            let port = UInt16.random(in: 15_000..<30_000)
+            if FreePort.isFree(port) { return port }
         }
         throw Violation("there is no free port")
     }

@@ -48,7 +48,7 @@ final class Rig {
         let recorderReply: String
 
         init(_ lab: Laboratory) throws {
-            var ports: Set<Int> = []
+            var ports: Set<UInt16> = []
             while ports.count < 4 { ports.insert(try lab.freePort()) }
             let endpoints = ports.map { "tcp://127.0.0.1:\($0)" }
             publisherPublish = endpoints[0]
