@@ -35,25 +35,31 @@ package final class ProgramUnderTest: Sendable {
     ///   - program: its name, `recorder`.
     ///   - environment: variables on top of this process's own; its `HOLDFAST_…` are not handed on.
     ///   - input: what it reads from standard input, before the end of input.
+    ///   - disk: a disk that it has to itself.
     /// - Throws: `TestFailure` where it is not built or can't be started, and what the body throws.
     package static func run<Result: Sendable>(
         _ program: String, arguments: [String] = [], environment: [String: String] = [:],
-        in directory: FilePath? = nil, input: [UInt8] = [],
+        in directory: FilePath? = nil, input: [UInt8] = [], on disk: SmallDisk? = nil,
         _ body: (ProgramUnderTest) async throws -> Result
     ) async throws -> Result {
         try await run(
             executable: ProductsDirectory.executable(program), arguments: arguments, environment: environment,
-            in: directory, input: input, body)
+            in: directory, input: input, on: disk, body)
     }
 
     /// Runs any program.
     /// - Throws: `TestFailure` where it can't be started, and what the body throws.
     package static func run<Result: Sendable>(
         executable: FilePath, arguments: [String] = [], environment: [String: String] = [:],
-        in directory: FilePath? = nil, input: [UInt8] = [],
+        in directory: FilePath? = nil, input: [UInt8] = [], on disk: SmallDisk? = nil,
         _ body: (ProgramUnderTest) async throws -> Result
     ) async throws -> Result {
-        let configuration = configuration(executable, arguments, environment, directory)
+        let configuration =
+            if let disk {
+                configuration("/usr/bin/env", disk.arguments(running: executable, arguments), environment, directory)
+            } else {
+                configuration(executable, arguments, environment, directory)
+            }
         let program = ProgramUnderTest()
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await program.execute(configuration, input: input) }

@@ -20,7 +20,7 @@ struct FreeDiskTests {
         }
     }
 
-    @Test(.enabled(if: FullDisk.isPossible, "a small disk needs a mount namespace"))
+    @Test(.enabled(if: SmallDisk.isPossible, "a small disk needs a mount namespace"))
     func aSessionStopsInGoodOrderAtTheFloor() async throws {
         try await FullDisk.run(megabytes: 24, rate: 10_000, options: ["--minimum-free", "12MB"]) { disk in
             _ = try await disk.recordings.send(

@@ -17,9 +17,12 @@ struct LogKeeper: Sendable {
 
     /// Runs it as long as a closure does.
     static func run(
-        in data: FilePath, _ options: [String] = [], _ body: (LogKeeper) async throws -> Void
+        in data: FilePath, _ options: [String] = [], on disk: SmallDisk? = nil,
+        _ body: (LogKeeper) async throws -> Void
     ) async throws {
-        try await ProgramUnderTest.run("log-manager", arguments: arguments(data, options), in: data) { program in
+        try await ProgramUnderTest.run(
+            "log-manager", arguments: arguments(data, options), in: data, on: disk
+        ) { program in
             let ready = try await program.ready()
             let context = try Context()
             let thread = try SocketThread(name: "test")

@@ -183,46 +183,21 @@ struct LogKeeperAttackTests {
     }
 
     /// Needs no room but what was kept for it.
-    @Test(.enabled(if: FullDisk.isPossible, "a small disk needs a mount namespace"))
+    @Test(.enabled(if: SmallDisk.isPossible, "a small disk needs a mount namespace"))
     func filesAreRemovedFromAFullDisk() async throws {
         try await withTemporaryDirectory { directory in
-            let (data, source) = (directory.appending("disk"), directory.appending("source"))
+            let source = directory.appending("source")
             let paths = try LogKeeper.finish("a", files: 200, in: source)
-            try FileManager.default.createDirectory(atPath: data.string, withIntermediateDirectories: true)
-            let script = #"""
-                mount -t tmpfs -o size=8m none "$1" && cp -a "$2"/recordings "$1" && shift 2 && exec "$0" "$@"
-                """#
-            let arguments = [
-                "unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c", script,
-                try ProductsDirectory.executable("log-manager").string, data.string, source.string,
-            ]
-            try await ProgramUnderTest.run(
-                executable: "/usr/bin/env", arguments: arguments + LogKeeper.arguments(data), in: directory
-            ) { program in
-                let ready = try await program.ready()
-                guard let process = program.processIdentifier else { throw TestFailure("log-manager has ended") }
-                let disk = FilePath("/proc/\(process)/root").appending(data.removingRoot().components)
-                try Self.fill(disk)
-                let client = try RequestClient(
-                    context: Context(), thread: SocketThread(name: "test"), endpoint: ready.reply)
-                let reply = try await client.send(LogsRemoveOldAndUploaded(bytes: 30), timeout: .seconds(60))
+            let disk = try SmallDisk(megabytes: 8, at: directory.appending("disk"), contents: source)
+            try await LogKeeper.run(in: disk.path, on: disk) { keeper in
+                let data = try disk.path(in: keeper.program)
+                try SmallDisk.fill(data.appending("fill"))
+                let reply = try await keeper.send(LogsRemoveOldAndUploaded(bytes: 30))
                 #expect(reply.removed == Array(paths.prefix(190)) && reply.totalBytes == 30)
-                let removed = try Self.bytes(disk.appending("recordings/a/removed.ndjson"))
+                let removed = try Self.bytes(data.appending("recordings/a/removed.ndjson"))
                 #expect(removed.count { $0 == UInt8(ascii: "\n") } == 190)
-                try program.send(.terminate)
-                #expect(try await program.end() == .exited(0))
+                #expect(try await keeper.terminate() == .exited(0))
             }
-        }
-    }
-
-    /// Takes every byte of a disk.
-    private static func fill(_ disk: FilePath) throws {
-        let file = open(disk.appending("fill").string, O_WRONLY | O_CREAT | O_APPEND, 0o644)
-        guard file >= 0 else { throw Errno(rawValue: errno) }
-        defer { close(file) }
-        for size in [1 << 16, 1 << 12, 1] {
-            let bytes = [UInt8](repeating: 0x20, count: size)
-            while Glibc.write(file, bytes, size) > 0 {}
         }
     }
 }

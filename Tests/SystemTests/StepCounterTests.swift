@@ -120,14 +120,15 @@ struct StepCounterTests {
         }
     }
 
-    @Test(.enabled(if: FullDisk.isPossible, "this machine gives its users no mount namespace"))
+    @Test(.enabled(if: SmallDisk.isPossible, "this machine gives its users no mount namespace"))
     func aFullDiskStopsTheHistoryAndNotTheCounting() async throws {
         try await StepRig.run(replaying: Self.seconds, options: ["--start-stopped"]) { rig in
             let offline = try StepCount(ofFile: rig.directory.appending("walk.csv").string)
-            try await rig.counter(onDiskOf: 4) { counter, disk in
+            let disk = try SmallDisk(megabytes: 4, at: rig.directory.appending("disk"))
+            try await rig.counter(on: disk) { counter in
                 let subscription = try await counter.ask(StepsStartUpdates(device: "phone", updateOn: 1)).subscription
-                let filler = disk.appending("filler")
-                try fill(filler)
+                let filler = try disk.path(in: counter.program).appending("filler")
+                try SmallDisk.fill(filler)
                 _ = try await rig.streams.send(
                     StreamsStart(stream: StreamName(device: "phone", stream: "accelerometer")), timeout: .seconds(60))
                 try await eventually("health to tell") {
@@ -143,48 +144,6 @@ struct StepCounterTests {
                     try await counter.ask(ServiceHealth()).reasons.allSatisfy { !$0.contains("memory") }
                 }
             }
-        }
-    }
-
-    /// Fills the disk that a file is to be on.
-    private func fill(_ path: FilePath) throws {
-        let file = try FileDescriptor.open(path, .writeOnly, options: .create, permissions: .ownerReadWrite)
-        try file.closeAfter {
-            for size in [65_536, 512] {
-                let bytes = [UInt8](repeating: 0, count: size)
-                do {
-                    while true { _ = try file.writeAll(bytes) }
-                } catch Errno.noSpace {}
-            }
-        }
-    }
-}
-
-extension StepRig {
-    /// Runs a step-counter whose data directory is a small disk of its own, a tmpfs(5) in a mount namespace that nobody else
-    /// sees.
-    func counter(
-        onDiskOf megabytes: Int, _ body: (Counter, _ disk: FilePath) async throws -> Void
-    ) async throws {
-        let data = directory.appending("disk")
-        try FileManager.default.createDirectory(atPath: data.string, withIntermediateDirectories: true)
-        let script = #"mount -t tmpfs -o size="$1"m none "$2" && shift && exec "$0" --data "$@""#
-        let arguments = [
-            "unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c", script,
-            try ProductsDirectory.executable("step-counter").string, "\(megabytes)", data.string, "--subscribe",
-            publisherReady.publish,
-        ]
-        try await ProgramUnderTest.run(
-            executable: "/usr/bin/env", arguments: arguments + ProgramUnderTest.anyPorts, in: directory
-        ) { program in
-            let ready = try await program.ready()
-            guard let process = program.processIdentifier else { throw TestFailure("step-counter has ended") }
-            let root = FilePath("/proc/\(process)/root")
-            try await body(
-                Counter(
-                    program: program, ready: ready,
-                    client: RequestClient(context: context, thread: thread, endpoint: ready.reply)),
-                root.appending(data.removingRoot().components))
         }
     }
 }

@@ -55,13 +55,15 @@ struct StepRig: Sendable {
     }
 
     /// Runs a step-counter.
+    /// - Parameter disk: its data directory; the rig's where nothing is said.
     func counter<Result: Sendable>(
-        _ arguments: [String] = [], _ body: (Counter) async throws -> Result
+        on disk: SmallDisk? = nil, _ body: (Counter) async throws -> Result
     ) async throws -> Result {
         try await ProgramUnderTest.run(
             "step-counter",
             arguments: ProgramUnderTest.anyPorts
-                + ["--data", directory.string, "--subscribe", publisherReady.publish] + arguments, in: directory
+                + ["--data", (disk?.path ?? directory).string, "--subscribe", publisherReady.publish],
+            in: directory, on: disk
         ) { program in
             let ready = try await program.ready()
             return try await body(
