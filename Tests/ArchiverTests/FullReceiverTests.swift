@@ -10,7 +10,7 @@ import Testing
 /// Receivers whose disk is full, really: everything stays here until there is room, and goes on by itself then.
 @Suite(
     .enabled(if: ReceiverPrograms.areThere, ReceiverPrograms.areMissing),
-    .enabled(if: SmallServer.isPossible, "full receivers are NOT tested here: that needs a mount namespace"),
+    .enabled(if: SmallDisk.isPossible, "full receivers are NOT tested here: that needs a mount namespace"),
     .timeLimit(.minutes(2)))
 struct FullReceiverTests {
     /// Every file of a directory and its bytes.

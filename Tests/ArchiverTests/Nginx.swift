@@ -33,27 +33,13 @@ struct Nginx: Sendable {
                 try FileManager.default.createDirectory(
                     atPath: root.appending(name).string, withIntermediateDirectories: true)
             }
-            // A free port may be taken by somebody else before nginx has it.
-            for attempt in 1...5 {
+            try await serve(in: directory) {
                 let nginx = Nginx(
                     port: try FreePort.next(), securePort: try FreePort.next(),
                     authority: directory.appending("authority.pem"), root: root)
-                let configuration = directory.appending("nginx.conf").string
-                try Data(nginx.configuration(directory).utf8).write(to: URL(filePath: configuration))
-                let isStarted = try await ProgramUnderTest.run(
-                    executable: ReceiverPrograms.nginx,
-                    arguments: ["-p", directory.string, "-c", configuration, "-e", "stderr"]
-                ) { program in
-                    do {
-                        try await program.complaint(containing: "start worker process")
-                    } catch {
-                        if attempt == 5 { throw error }
-                        return false
-                    }
-                    try await body(nginx)
-                    return true
-                }
-                if isStarted { return }
+                return (nginx, nginx.settings(directory))
+            } body: { nginx, _ in
+                try await body(nginx)
             }
         }
     }
@@ -76,44 +62,27 @@ struct Nginx: Sendable {
             ])
     }
 
-    private func configuration(_ directory: FilePath) -> String {
+    private func settings(_ directory: FilePath) -> String {
         """
-        daemon off;
-        user root;
-        pid \(directory)/pid;
-        error_log stderr notice;
-        worker_processes 1;
-        events { worker_connections 64; }
-        http {
-            access_log \(directory)/access.log;
-            client_body_temp_path \(directory)/body;
-            proxy_temp_path \(directory)/proxy;
-            fastcgi_temp_path \(directory)/fastcgi;
-            uwsgi_temp_path \(directory)/uwsgi;
-            scgi_temp_path \(directory)/scgi;
-            client_max_body_size 0;
-            server {
-                listen 127.0.0.1:\(port);
-                listen 127.0.0.1:\(securePort) ssl;
-                ssl_certificate \(directory)/server.pem;
-                ssl_certificate_key \(directory)/server.key;
-                root \(root);
-                location /archives/ { dav_methods PUT; create_full_put_path on; }
-                location /private/ {
-                    if ($http_authorization != "Bearer sesame") { return 401; }
-                    dav_methods PUT;
-                }
-                location /write-only/ { dav_methods PUT; limit_except PUT { deny all; } }
-                location /small/ { dav_methods PUT; client_max_body_size 1k; }
-                location /read-only/ {}
-                location /forbidden/ { return 403; }
-                location /broken/ { return 500; }
-                location /full/ { return 507; }
-                location /busy/ { add_header Retry-After 7 always; return 503; }
-                location /elsewhere/ { return 307 https://elsewhere.example/?signature=stolen; }
-                location /closing/ { return 444; }
-            }
+        listen 127.0.0.1:\(port);
+        listen 127.0.0.1:\(securePort) ssl;
+        ssl_certificate \(directory)/server.pem;
+        ssl_certificate_key \(directory)/server.key;
+        root \(root);
+        location /archives/ { dav_methods PUT; create_full_put_path on; }
+        location /private/ {
+            if ($http_authorization != "Bearer sesame") { return 401; }
+            dav_methods PUT;
         }
+        location /write-only/ { dav_methods PUT; limit_except PUT { deny all; } }
+        location /small/ { dav_methods PUT; client_max_body_size 1k; }
+        location /read-only/ {}
+        location /forbidden/ { return 403; }
+        location /broken/ { return 500; }
+        location /full/ { return 507; }
+        location /busy/ { add_header Retry-After 7 always; return 503; }
+        location /elsewhere/ { return 307 https://elsewhere.example/?signature=stolen; }
+        location /closing/ { return 444; }
         """
     }
 }
