@@ -142,18 +142,14 @@ struct ArchiveFolder: Sendable {
 
     /// Notes what was made; on disk when it returns.
     func write(_ record: ArchiveRecord) throws(RecordingError) {
-        var shell = record
-        shell.files = []
         try directory.replace(
-            record.session.text + Self.recordSuffix, with: StoredDocument(shell, list: "files", record.files))
+            record.session.text + Self.recordSuffix, with: StoredDocument(record, list: "files", \.files))
     }
 
     /// Notes what the receiver confirmed; on disk when it returns.
     func write(_ receipt: ArchiveReceipt) throws(RecordingError) {
-        var shell = receipt
-        shell.files = []
         try directory.replace(
-            receipt.session.text + Self.receiptSuffix, with: StoredDocument(shell, list: "files", receipt.files))
+            receipt.session.text + Self.receiptSuffix, with: StoredDocument(receipt, list: "files", \.files))
     }
 
     /// Removes what was noted before there was a receipt.

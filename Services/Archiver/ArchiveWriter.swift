@@ -45,9 +45,7 @@ struct ArchiveWriter {
         if choices.inserts.contains(.taskResult) { try add(GeneratedFile.taskResult.fileName, taskResult.pieces) }
         if choices.hasBridgeInfo { try add(BridgeInfo.fileName, BridgeInfo(metadata)) }
         if choices.inserts.contains(.metadata) {
-            var shell = metadata
-            shell.files = []
-            let document = StoredDocument(shell, list: "files", metadata.files)
+            let document = StoredDocument(metadata, list: "files", \.files)
             try zip.add(GeneratedFile.metadata.fileName, date: metadata.endDate, from: GeneratedSource(document))
         }
         try zip.finish()

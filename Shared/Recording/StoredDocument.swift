@@ -22,6 +22,18 @@ package struct StoredDocument<Elements: Sequence>: Sequence where Elements.Eleme
         self.elements = elements
     }
 
+    /// - Parameters:
+    ///   - document: all of it.
+    ///   - key: the long list's, at the top of the document.
+    ///   - list: that list.
+    package init<Document: Encodable>(
+        _ document: Document, list key: String, _ list: WritableKeyPath<Document, Elements>
+    ) where Elements: RangeReplaceableCollection {
+        var shell = document
+        shell[keyPath: list] = Elements()
+        self.init(shell, list: key, document[keyPath: list])
+    }
+
     package func makeIterator() -> Iterator {
         Iterator(head: head, elements: elements.makeIterator(), tail: tail)
     }

@@ -17,10 +17,9 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 255, 256, 257, 1_000]) func piecesAreWhatTheWholeIs(count: Int) {
-        let shell = Document()
-        var whole = shell
+        var whole = Document()
         whole.files = (0..<count).map { Document.Element(name: "\($0)\n🚶 \"/\\") }
-        let pieces = StoredDocument(shell, list: "files", whole.files)
+        let pieces = StoredDocument(whole, list: "files", \.files)
         #expect(Array(pieces.joined()) == StoredJSON.document(whole))
         // They are made anew each time.
         #expect(Array(pieces.joined()) == StoredJSON.document(whole))
