@@ -25,7 +25,7 @@ extension RecordingEngine {
 
     /// Has health tell of a clock that is so wrong that its samples seem to be of another time than their session.
     private func tellOfWrongClocks() {
-        let sources = sessions.values.filter { $0.status == .running }.map(sources)
+        let sources = sessions.values.filter { $0.status == .running }.map(\.publishers)
         wrongClocks = wrongClocks.filter { clock in sources.contains { $0.contains(clock.key) } }
         guard let (endpoint, seconds) = wrongClocks.min(by: { $0.key < $1.key }) else { return health.clear("clock") }
         let direction = seconds > 0 ? "ahead of" : "behind"
@@ -35,18 +35,13 @@ extension RecordingEngine {
                 + "by it: set the clock, and start its publisher anew", for: "clock")
     }
 
-    /// Where the publishers of a session's streams answer.
-    private func sources(of session: Session) -> Set<String> {
-        session.order.reduce(into: []) { $0.formUnion(session.streams[$1]?.publishers ?? []) }
-    }
-
     /// Compares the clocks of a session's publishers, those that it is time for.
     /// - Parameter isLast: all of them.
     func compareClocks(of session: Session, isLast: Bool = false) async {
         let now = MonotonicClock.now
         let age = WallTime.now.nanosecondsSince1970 - session.record.startDate.nanosecondsSince1970
         let interval = max(Self.comparisonInterval.nanoseconds, age / 50)
-        let due = sources(of: session).filter { endpoint in
+        let due = session.publishers.filter { endpoint in
             guard !isLast, let last = session.comparedAt[endpoint] else { return true }
             return now - last >= interval
         }

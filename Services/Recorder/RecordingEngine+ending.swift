@@ -87,10 +87,9 @@ extension RecordingEngine {
 
     /// Waits until every sample taken before the stop has arrived, or was given up.
     private func settle(_ session: Session) async {
-        let asked = session.order.reduce(into: Set()) { $0.formUnion(session.streams[$1]?.publishers ?? []) }
         // Of a program that ends nobody waits long.
         let timeout = lastCall == nil ? Self.listTimeout : .seconds(1)
-        for description in await publishers.streams(at: asked, timeout: timeout)
+        for description in await publishers.streams(at: session.publishers, timeout: timeout)
         where session.status == .waitingToStop && session.wants(description.name) {
             if session.streams[description.name]?.isLater(description) == true { continue }
             guard let stream = stream(for: description, from: nil, in: session) else { continue }

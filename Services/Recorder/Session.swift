@@ -90,6 +90,9 @@ final class Session {
 
     var directory: SessionDirectory { files.directory }
 
+    /// Where the publishers of its streams answer.
+    var publishers: Set<String> { order.reduce(into: []) { $0.formUnion(streams[$1]?.publishers ?? []) } }
+
     /// Whether samples are taken.
     var isRecording: Bool { status >= .starting && status < .processingResults }
 
