@@ -28,11 +28,9 @@ extension RecordingEngine {
         let sources = sessions.values.filter { $0.status == .running }.map(\.publishers)
         wrongClocks = wrongClocks.filter { clock in sources.contains { $0.contains(clock.key) } }
         guard let (endpoint, seconds) = wrongClocks.min(by: { $0.key < $1.key }) else { return health.clear("clock") }
-        let direction = seconds > 0 ? "ahead of" : "behind"
-        health.report(
-            .degraded,
-            "the clock of \(endpoint) is \(Int(abs(seconds).rounded())) s \(direction) this machine's, and its samples are placed "
-                + "by it: set the clock, and start its publisher anew", for: "clock")
+        health.reportClock(
+            of: endpoint, ahead: seconds,
+            ", and its samples are placed by it: set the clock, and start its publisher anew")
     }
 
     /// Compares the clocks of a session's publishers, those that it is time for.

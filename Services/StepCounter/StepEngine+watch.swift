@@ -69,11 +69,8 @@ extension StepEngine {
             health.clear("twice")
         }
         if let wrong {
-            let direction = wrong.seconds > 0 ? "ahead of" : "behind"
-            health.report(
-                .degraded,
-                "the clock of \(wrong.name.device) is \(Int(abs(wrong.seconds).rounded())) s \(direction) this machine's: its steps "
-                    + "have its dates; set the clock", for: "clock")
+            health.reportClock(
+                of: wrong.name.device, ahead: wrong.seconds, ": its steps have its dates; set the clock")
         } else {
             health.clear("clock")
         }
