@@ -49,7 +49,7 @@ struct ArchiveFolder: Sendable {
                 noted.insert(String(file.dropLast(suffix.count)))
             }
         }
-        let recordings = Directory(data.appending(SessionDirectory.recordingsName))
+        let recordings = SessionDirectory.recordings(in: data)
         var sessions: [SessionIdentifier] = []
         for name in noted.union(try recordings.names()).filter({ $0 > first }).sorted() where sessions.count < limit {
             guard let session = try? SessionIdentifier(name),

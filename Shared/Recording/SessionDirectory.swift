@@ -23,7 +23,7 @@ package struct SessionDirectory: Hashable, Sendable {
     }
 
     /// Where the sessions of a data directory are.
-    static func recordings(in data: FilePath) -> Directory {
+    package static func recordings(in data: FilePath) -> Directory {
         Directory(data.appending(recordingsName))
     }
 
