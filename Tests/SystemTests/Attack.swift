@@ -3,10 +3,10 @@ import TestSupport
 
 /// Something that a hostile or broken peer does to a socket: what `Clients/attack.py` calls it.
 struct Attack: Hashable, Sendable, CustomStringConvertible {
-    /// What the attacker's socket says that it is.
     /// How long one goes on.
     static let seconds = 0.4
 
+    /// What the attacker's socket says that it is.
     let kind: String
     let name: String
 
