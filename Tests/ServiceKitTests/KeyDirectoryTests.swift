@@ -134,11 +134,7 @@ import ZeroMQ
     // MARK: The list as it changes
 
     @Test func aListThatChangedCountsWithoutARestart() async throws {
-        try await Self.withKeys { keys in
-            _ = try keys.make("alice", role: .listen)
-            let alice = try keys.publicKey(of: "alice")
-            let problems = Problems()
-            let clients = try AllowedClients(in: keys) { problems.set($0) }
+        try await Self.withAlice { keys, clients, alice, problems in
             #expect(clients.client(with: alice)?.role == .listen)
 
             _ = try keys.make("bob", role: .command)
@@ -169,11 +165,7 @@ import ZeroMQ
     }
 
     @Test func aListThatCantBeReadAnyMoreStaysAsItWas() async throws {
-        try await Self.withKeys { keys in
-            _ = try keys.make("alice", role: .listen)
-            let alice = try keys.publicKey(of: "alice")
-            let problems = Problems()
-            let clients = try AllowedClients(in: keys) { problems.set($0) }
+        try await Self.withAlice { keys, clients, alice, problems in
             chmod(keys.path.string, 0o777)
             try await eventually("it is reported") {
                 _ = clients.client(with: alice)
@@ -188,11 +180,7 @@ import ZeroMQ
     }
 
     @Test func aDirectoryThatIsGoneLeavesNobodyOnTheList() async throws {
-        try await Self.withKeys { keys in
-            _ = try keys.make("alice", role: .listen)
-            let alice = try keys.publicKey(of: "alice")
-            let problems = Problems()
-            let clients = try AllowedClients(in: keys) { problems.set($0) }
+        try await Self.withAlice { keys, clients, alice, problems in
             let away = keys.path.removingLastComponent().appending("away")
             rename(keys.path.string, away.string)
             try await eventually("alice is off the list") { clients.client(with: alice) == nil }
@@ -226,11 +214,17 @@ import ZeroMQ
         }
     }
 
-    private static func withKeys(_ body: (KeyDirectory) async throws -> Void) async throws {
+    /// Lends a list with alice on it, who may listen, her key, and what is reported of the list.
+    private static func withAlice(
+        _ body: (KeyDirectory, AllowedClients, CurveKey, Problems) async throws -> Void
+    ) async throws {
         try await withTemporaryDirectory { directory in
             let keys = KeyDirectory(directory.appending("keys"))
             try keys.create()
-            try await body(keys)
+            _ = try keys.make("alice", role: .listen)
+            let problems = Problems()
+            let clients = try AllowedClients(in: keys) { problems.set($0) }
+            try await body(keys, clients, try keys.publicKey(of: "alice"), problems)
         }
     }
 
