@@ -57,11 +57,6 @@ struct ArchivingTests {
         }
     }
 
-    private static func sha256(_ path: FilePath) async throws -> String {
-        let text = try await Tool.output(of: try #require(Tool.path(of: "sha256sum")), [path.string])
-        return String(text.prefix(64))
-    }
-
     @Test func sessionsReachTheReceiverWhateverIsKilled() async throws {
         try await Rig.run(publishing: ["--signal", "sine", "--device", "phone", "--stream", "gyro", "--rate", "500"]) {
             rig in
@@ -95,7 +90,7 @@ struct ArchivingTests {
                     for status in try await archiver.list() {
                         // Once, under its name, and what the receipt says.
                         let object = receiver.appending("\(status.session).zip")
-                        #expect(try await Self.sha256(object) == status.sha256)
+                        #expect(try await Tool.sha256(object) == status.sha256)
                     }
                     try archiver.program.send(.terminate)
                     #expect(try await archiver.program.end() == .exited(0))
@@ -119,8 +114,8 @@ struct ArchivingTests {
                 return (end, program.standardOutput)
             }
             #expect(end == .exited(0), "\(text)")
-            let python = try #require(Tool.path(of: "python3"))
-            let listing = try await Tool.output(of: python, ["-m", "zipfile", "-l", archive.string])
+            let listing = try await Tool.output(
+                of: Tool.require("python3"), ["-m", "zipfile", "-l", archive.string])
             for file in files where file.hasPrefix("recordings/\(session)/") {
                 #expect(listing.contains(FilePath(file).lastComponent?.string ?? file))
             }

@@ -60,10 +60,9 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
     /// Does it to an endpoint that listens.
     /// - Returns: what the attacker says that it did.
     func run(on endpoint: String, seconds: Double) async throws -> String {
-        guard let python = Tool.path(of: "python3"), let port = endpoint.split(separator: ":").last else {
-            throw TestFailure("there is no python3, or no port in \(endpoint)")
-        }
-        return try await Tool.output(of: python, [script, "connect", "\(port)", "\(seconds)", kind, name])
+        guard let port = endpoint.split(separator: ":").last else { throw TestFailure("no port in \(endpoint)") }
+        return try await Tool.output(
+            of: Tool.require("python3"), [script, "connect", "\(port)", "\(seconds)", kind, name])
     }
 
     /// Listens with a hostile socket as long as a closure runs.
@@ -74,9 +73,9 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
         _ attack: Attack, seconds: Double,
         _ body: (String, @escaping @Sendable () async throws -> String) async throws -> Void
     ) async throws {
-        guard let python = Tool.path(of: "python3") else { throw TestFailure("there is no python3") }
         try await ProgramUnderTest.run(
-            executable: python, arguments: [attack.script, "listen", "\(seconds)", attack.kind, attack.name]
+            executable: Tool.require("python3"),
+            arguments: [attack.script, "listen", "\(seconds)", attack.kind, attack.name]
         ) { attacker in
             let port = try await attacker.line("the port") { Int($0) != nil }
             try await body("tcp://127.0.0.1:\(port)") {

@@ -44,8 +44,8 @@ struct ForeignClientTests {
             let result = try await rig.stop("files")
             let file = try rig.onlyFile(of: result)
             if format == "json" {
-                let python = try #require(Tool.path(of: "python3"))
-                _ = try await Tool.output(of: python, ["-m", "json.tool", file.string, "/dev/null"])
+                _ = try await Tool.output(
+                    of: Tool.require("python3"), ["-m", "json.tool", file.string, "/dev/null"])
                 if let jq = Tool.path(of: "jq") {
                     let count = try await Tool.output(of: jq, ["[.[] | select(.sensorType)] | length", file.string])
                     #expect(count == "\(result.logs[0].samples)\n")

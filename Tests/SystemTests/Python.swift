@@ -23,12 +23,11 @@ enum Python {
 
     /// Makes the environment beside the built programs, or finds the one of an earlier run.
     private static func make() async throws -> FilePath {
-        guard let python = Tool.path(of: "python3") else { throw TestFailure("there is no python3") }
         let directory = try ProductsDirectory.executable("recorder").removingLastComponent().appending("python-clients")
         let mark = directory.appending("complete-\(packages.joined(separator: "-"))").string
         if FileManager.default.fileExists(atPath: mark) { return directory }
         try? FileManager.default.removeItem(atPath: directory.string)
-        _ = try await Tool.output(of: python, ["-m", "venv", directory.string])
+        _ = try await Tool.output(of: Tool.require("python3"), ["-m", "venv", directory.string])
         _ = try await Tool.output(
             of: directory.appending("bin/python"), ["-m", "pip", "install", "--quiet"] + packages)
         _ = FileManager.default.createFile(atPath: mark, contents: nil)

@@ -11,6 +11,12 @@ enum Tool {
             .first { FileManager.default.isExecutableFile(atPath: $0.string) }
     }
 
+    /// A program on the PATH that a test can't do without.
+    static func require(_ name: String) throws -> FilePath {
+        guard let path = path(of: name) else { throw TestFailure("there is no \(name)") }
+        return path
+    }
+
     /// What a program prints, once it has exited with 0.
     static func output(of program: FilePath, _ arguments: [String]) async throws -> String {
         try await ProgramUnderTest.run(executable: program, arguments: arguments) { program in
@@ -20,5 +26,10 @@ enum Tool {
             }
             return program.standardOutput
         }
+    }
+
+    /// A file's SHA-256 as sha256sum(1) takes it, in lower-case hexadecimal digits.
+    static func sha256(_ path: FilePath) async throws -> String {
+        String(try await output(of: require("sha256sum"), [path.string]).prefix(64))
     }
 }
