@@ -39,8 +39,8 @@ final class Archivist {
         self.keepsRecordings = keepsRecordings
         self.victim = victim
         files = try CustodyFile.all(in: custodian.data)
-        let ports = [try lab.freePort(), try lab.freePort()].map { "tcp://127.0.0.1:\($0)" }
-        self.ports = (ports[0], ports[1])
+        let endpoints = try lab.freeEndpoints(2)
+        ports = (endpoints[0], endpoints[1])
         try FileManager.default.createDirectory(atPath: receiver.string, withIntermediateDirectories: true)
     }
 

@@ -23,8 +23,8 @@ final class Companion {
     /// A program that is not started yet. `run` must go on as long as it is used.
     init(_ name: String, in lab: Laboratory, _ arguments: [String]) throws {
         self.name = name
-        let ports = [try lab.freePort(), try lab.freePort()].map { "tcp://127.0.0.1:\($0)" }
-        (publish, reply) = (ports[0], ports[1])
+        let endpoints = try lab.freeEndpoints(2)
+        (publish, reply) = (endpoints[0], endpoints[1])
         victim = Victim(lab.programs.appending(name))
         self.arguments =
             ["--publish", publish, "--reply", reply, "--log-level", "warning"] + (lab.keys?.options ?? []) + arguments

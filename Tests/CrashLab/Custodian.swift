@@ -33,9 +33,9 @@ final class Custodian {
     ) async throws {
         try copySessions(from: template, to: data)
         let victim = Victim(lab.programs.appending("log-manager"))
-        let ports = (0..<3).compactMap { _ in try? lab.freePort() }.map { "tcp://127.0.0.1:\($0)" }
-        guard Set(ports).count == 3 else { throw Violation("there are no free ports") }
-        let custodian = try Custodian(lab, data: data, victim: victim, endpoints: (ports[0], ports[1], ports[2]))
+        let endpoints = try lab.freeEndpoints(3)
+        let custodian = try Custodian(
+            lab, data: data, victim: victim, endpoints: (endpoints[0], endpoints[1], endpoints[2]))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await victim.run() }
             defer { tasks.cancelAll() }

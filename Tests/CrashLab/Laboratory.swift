@@ -95,4 +95,11 @@ struct Laboratory: Sendable {
         }
         throw Violation("there is no free port")
     }
+
+    /// Endpoints at such ports, no two the same.
+    func freeEndpoints(_ count: Int) throws -> [String] {
+        var ports: Set<UInt16> = []
+        while ports.count < count { ports.insert(try freePort()) }
+        return ports.map { "tcp://127.0.0.1:\($0)" }
+    }
 }

@@ -48,9 +48,7 @@ final class Rig {
         let recorderReply: String
 
         init(_ lab: Laboratory) throws {
-            var ports: Set<UInt16> = []
-            while ports.count < 4 { ports.insert(try lab.freePort()) }
-            let endpoints = ports.map { "tcp://127.0.0.1:\($0)" }
+            let endpoints = try lab.freeEndpoints(4)
             publisherPublish = endpoints[0]
             publisherReply = endpoints[1]
             recorderPublish = endpoints[2]
