@@ -79,7 +79,8 @@ struct ConnectionHandle: Hashable, Sendable {
         inode != nil && Self.inode(of: descriptor) == inode
     }
 
-    private static func inode(of descriptor: Int32) -> UInt? {
+    /// The number of a socket; nil where the descriptor is none.
+    static func inode(of descriptor: Int32) -> UInt? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
         return UInt(status.st_ino)

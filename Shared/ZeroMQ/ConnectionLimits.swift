@@ -10,9 +10,9 @@ public struct ConnectionLimits: Hashable, Sendable {
     public var maximumConnections = 256
     /// Bytes that a peer may send without a message having come out that they belong to. More than the largest message
     /// of an honest one, which is as long unfinished as it is under way.
-    public var unfinishedBytes = 40 << 20
+    public var unfinishedBytes = 34 << 20
     /// The same for all peers of the socket together: the one that has most is cut.
-    public var totalUnfinishedBytes = 48 << 20
+    public var totalUnfinishedBytes = 40 << 20
     /// How fast `unfinishedBytes` are forgotten, per second: heartbeats belong to no message. Ten a second, encrypted,
     /// are 450 bytes.
     public var forgottenPerSecond = 512

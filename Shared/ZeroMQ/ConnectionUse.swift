@@ -37,11 +37,14 @@ struct ConnectionUse: Sendable {
 protocol ConnectionUser: AnyObject, Sendable {
     /// Hands over the counts, and starts new ones.
     func takeUse() async -> ConnectionUse
-    /// Has libzmq let go of what connections left that were cut. It may take as long as a flood goes on.
+    /// Has libzmq let go of what connections left that were cut. It may take as long as a flood goes on, so it is done on
+    /// no thread that cuts others.
+    @concurrent
     func settle() async
 }
 
 extension ConnectionUser {
     /// Sockets that are read are settled whenever they are.
+    @concurrent
     func settle() async {}
 }

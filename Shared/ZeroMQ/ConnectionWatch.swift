@@ -10,7 +10,8 @@ actor ConnectionWatch {
     private static let alertPeriod: Int64 = 5_000_000
     /// How long one alert lasts.
     private static let alertTime: Int64 = 1_000_000_000
-    /// How soon memory is given back after a connection was cut: once libzmq has let go of it, and not more often.
+    /// How soon after a connection was cut memory is given back, and newcomers are let in again: once libzmq has let go of it,
+    /// and not more often.
     private static let releaseTime: Int64 = 500_000_000
 
     private let thread: SocketThread
@@ -19,12 +20,13 @@ actor ConnectionWatch {
     private let incidents: ConnectionIncidents
     private var table: ConnectionTable
     private var handles: [Int32: ConnectionHandle] = [:]
+    private var listeners: [Int32: ListeningHandle] = [:]
     /// Why a handshake has failed whose connection is about to end: libzmq names the connection only then.
     private var failure: ConnectionIncident.Reason?
     private var lookedAt = MonotonicClock.now
     private var judgedAt = MonotonicClock.now
     private var alertUntil: Int64 = 0
-    /// When to give back memory.
+    /// When to give back memory, and to let newcomers in again.
     private var release: Int64?
     private var isSettling = false
     private var settledAt: Int64 = 0
@@ -89,6 +91,9 @@ actor ConnectionWatch {
 
     private func take(_ event: Event) {
         switch event.number {
+        case ZMQ_EVENT_LISTENING:
+            listeners[event.value] = ListeningHandle(descriptor: event.value, endpoint: event.endpoint)
+        case ZMQ_EVENT_CLOSED: listeners[event.value] = nil
         case ZMQ_EVENT_ACCEPTED, ZMQ_EVENT_CONNECTED:
             let isIncoming = event.number == ZMQ_EVENT_ACCEPTED
             handles[event.value] = ConnectionHandle(
@@ -139,6 +144,7 @@ actor ConnectionWatch {
             // What was freed stays with the process as long as something lies above it.
             malloc_trim(0)
             self.release = nil
+            for listener in listeners.values { listener.open() }
         }
     }
 
@@ -151,14 +157,11 @@ actor ConnectionWatch {
         // Nobody awaits it: it ends with the flood, which is cut meanwhile.
         let bytes = table.unsettled
         Task {
-            await Self.settle(owner)
+            await owner.settle()
             table.settle(bytes)
             isSettling = false
         }
     }
-
-    @concurrent
-    private static func settle(_ owner: any ConnectionUser) async { await owner.settle() }
 
     private func alert() {
         alertUntil = MonotonicClock.now + Self.alertTime
@@ -169,6 +172,11 @@ actor ConnectionWatch {
         handle.cut()
         cuts.insert(descriptor)
         release = release ?? MonotonicClock.now + Self.releaseTime
+        if reason == .tooManySubscriptions {
+            // libzmq looks for each connection that ends in all subscriptions of all others: were they made again at once,
+            // it would do nothing else.
+            for listener in listeners.values { listener.shut() }
+        }
         incidents.record(ConnectionIncident(socket: pattern.name, reason: reason, peer: handle.peer))
     }
 }

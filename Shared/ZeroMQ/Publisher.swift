@@ -50,7 +50,9 @@ public final class Publisher: ConnectionUser {
 
     func takeUse() -> ConnectionUse { ConnectionUse() }
 
-    func settle() {
+    // Declared as the protocol does: a function that is not async would run where its caller does.
+    @concurrent
+    func settle() async {
         socket.withLock { socket in
             var use = ConnectionUse()
             _ = socket.take(&use)

@@ -38,7 +38,8 @@ public struct SocketOptions: Hashable, Sendable {
     public static var publishing: SocketOptions {
         var options = SocketOptions()
         options.maximumFrameSize = 256
-        options.receiveBuffer = 16 << 10
+        // The least that the kernel allows: subscriptions that come faster than they can be let go of would fill the memory.
+        options.receiveBuffer = 1 << 10
         options.limits = .publishing
         return options
     }
