@@ -47,6 +47,8 @@ package struct Peers: Sendable {
                 throw ZeroMQError(.invalidArgument, during: "connecting to \(endpoint)")
             }
             var options = SocketOptions()
+            // Four times what a publisher of ours answers with.
+            options.maximumFrameSize = 16 << 20
             do throws(ServiceError) {
                 options.security = try security.connecting(to: .sensorPublisher, at: [place])
             } catch {

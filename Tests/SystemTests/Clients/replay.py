@@ -1,11 +1,12 @@
 """A hostile publisher: samples of its stream are missing, and it answers as it likes whoever asks for them. Needs nothing
 but the standard library.
 
-replay.py listen SECONDS replay ATTACK   prints the port of its PUB socket. Its stream is evil-ATTACK/accelerometer. Once
-                                         it is interrupted, samples are missing five times a second until the time is
-                                         over; before that it answers that it has none.
-Prints how often it was asked.
+replay.py listen SECONDS replay ATTACK   prints the port of its PUB socket. Its stream is evil-ATTACK/accelerometer. Each
+                                         time that it is interrupted, samples are missing five times a second until
+                                         the time is over; before that it answers that it has none.
+Prints how often it was asked so far, with the number of the time before it.
 """
+import itertools
 import json
 import signal
 import socket
@@ -17,7 +18,8 @@ import uuid
 
 from attack import COMMAND, LONG, MORE, frame, greeting, message, ready
 
-BIG = 30 << 20
+# What whoever asks just takes.
+BIG = 15 << 20
 FIELDS = ["uptime", "x", "y", "z"]
 
 
@@ -188,14 +190,15 @@ def main():
     for listener, take in ((publisher.publish, publisher.publish_to), (publisher.reply, publisher.answer)):
         threading.Thread(target=publisher.serve, args=(listener, take), daemon=True).start()
     print(publisher.publish.getsockname()[1], flush=True)
-    while signal.sigtimedwait([signal.SIGINT], 0.2) is None:
-        publisher.tick(0)
-    publisher.has_begun = True
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        publisher.tick(1000)
-        time.sleep(0.2)
-    print("asked %d times" % publisher.asked)
+    for time_number in itertools.count(1):
+        while signal.sigtimedwait([signal.SIGINT], 0.2) is None:
+            publisher.tick(0)
+        publisher.has_begun = True
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            publisher.tick(1000)
+            time.sleep(0.2)
+        print("%d: asked %d times" % (time_number, publisher.asked), flush=True)
 
 
 main()
