@@ -1,3 +1,4 @@
+import Synchronization
 import SystemPackage
 import TestSupport
 
@@ -68,7 +69,7 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
     /// Listens with a hostile socket as long as a closure runs.
     /// - Parameters:
     ///   - seconds: how long it attacks.
-    ///   - body: is given where it listens, and what lets it begin and waits for its end.
+    ///   - body: is given where it listens, and what lets it begin and waits for its end, any number of times.
     static func listening(
         _ attack: Attack, seconds: Double,
         _ body: (String, @escaping @Sendable () async throws -> String) async throws -> Void
@@ -78,10 +79,14 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
             arguments: [attack.script, "listen", "\(seconds)", attack.kind, attack.name]
         ) { attacker in
             let port = try await attacker.line("the port") { Int($0) != nil }
+            let times = Mutex(0)
             try await body("tcp://127.0.0.1:\(port)") {
+                let time = times.withLock { times in
+                    times += 1
+                    return times
+                }
                 try attacker.send(.interrupt)
-                guard try await attacker.end() == .exited(0) else { throw TestFailure(attacker.standardError) }
-                return attacker.standardOutput
+                return try await attacker.line("what it did") { $0.hasPrefix("\(time): ") }
             }
         }
     }

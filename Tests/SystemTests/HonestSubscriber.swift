@@ -9,8 +9,10 @@ import ZeroMQ
 final class HonestSubscriber: Sendable {
     private let subscriber: Subscriber
     private let endpoint: String
-    /// The sample of the only stream that is expected next, and how many did not come in their turn.
-    private let heard = Mutex<(next: Int?, outOfTurn: Int, count: Int)>((nil, 0, 0))
+    /// How long it may have to wait for the next sample.
+    private static let longestSilence = Duration.seconds(5)
+    /// The sample of the only stream that is expected next, how many did not come in their turn, and how long none came.
+    private let heard = Mutex<(next: Int?, outOfTurn: Int, silence: Duration)>((nil, 0, .zero))
 
     /// Connects.
     init(to victim: Victim) async throws {
@@ -27,8 +29,10 @@ final class HonestSubscriber: Sendable {
     }
 
     /// Checks that it was never cut off.
-    func checkIsThere() async throws {
-        #expect(subscriber.connectionEvents.disconnected == 0)
+    /// - Parameter attack: what has gone before.
+    func checkIsThere(after attack: String) {
+        let events = subscriber.connectionEvents
+        #expect(events.disconnected == 0, "\(attack): \(events)")
     }
 
     /// Listens while a closure runs.
@@ -41,20 +45,24 @@ final class HonestSubscriber: Sendable {
         }
         let heard = heard.withLock { $0 }
         if isHeard {
-            #expect(heard.count > 0)
+            #expect(heard.next != nil)
             #expect(heard.outOfTurn == 0)
+            #expect(heard.silence < Self.longestSilence)
         }
     }
 
     private func listen() async throws {
+        var last = ContinuousClock.now
         try await subscriber.forEachBatch { batch in
+            let now = ContinuousClock.now
+            heard.withLock { $0.silence = max($0.silence, now - last) }
+            last = now
             try batch.withUnsafeMessages { messages in
                 for message in 0..<messages.count {
                     let body = try SampleBody(try EventFrames(message, of: messages).body)
                     heard.withLock { heard in
                         if let next = heard.next, next != body.sequence { heard.outOfTurn += 1 }
                         heard.next = body.sequence + body.count
-                        heard.count += body.count
                     }
                 }
             }

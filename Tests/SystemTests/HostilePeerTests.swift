@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import ServiceKit
+import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
@@ -18,12 +19,11 @@ struct HostilePeerTests {
             try await listener.whileListening(isHeard: name == "sensor-publisher") {
                 for attacks in Attack.onPublishers {
                     try await victim.endure(
-                        "\(name) PUB \(attacks)", newcomers: !attacks.contains { $0.name == "held" },
-                        memoryLimit: Self.subscriptionLimit(of: name, attacks)
+                        "\(name) PUB \(attacks)", newcomers: !attacks.contains { $0.name == "held" }
                     ) {
                         try await Self.run(attacks, on: victim.ready.publish)
                     }
-                    try await listener.checkIsThere()
+                    listener.checkIsThere(after: "\(attacks)")
                 }
                 for attacks in Attack.onRepliers {
                     try await victim.endure(
@@ -31,12 +31,12 @@ struct HostilePeerTests {
                     ) {
                         try await Self.run(attacks, on: victim.ready.reply)
                     }
-                    try await listener.checkIsThere()
+                    listener.checkIsThere(after: "\(attacks)")
                 }
             }
             // Whoever listens anew is served.
             let late = try await HonestSubscriber(to: victim)
-            try await late.checkIsThere()
+            late.checkIsThere(after: "all")
             for name in ["connectionsCut", "handshakesFailed", "requestsMalformed"] {
                 let measures = try await victim.measures()
                 #expect(measures[name] ?? 0 > 0)
@@ -47,9 +47,15 @@ struct HostilePeerTests {
         }
     }
 
-    /// step-counter's PUB socket has no mark for what it receives, and took 103 to 135 MiB under subscriptions.
-    private static func subscriptionLimit(of name: String, _ attacks: [Attack]) -> Int {
-        name == "step-counter" && attacks.contains { $0.name == "subscriptions" } ? 250 << 20 : Victim.memoryLimit
+    /// What was cut is let go of as fast as it comes. One of them publishes all the time, the other has no mark.
+    @Test(arguments: ["sensor-publisher", "step-counter"])
+    func aLongFloodOfSubscriptionsTakesNoMore(program name: String) async throws {
+        try await Victim.run(name, Victim.programs[name] ?? []) { victim in
+            let attack = Attack("subscriptions", as: "SUB")
+            try await victim.endure("\(name) PUB \(attack)") {
+                _ = try await attack.run(on: victim.ready.publish, seconds: 10 * Attack.seconds)
+            }
+        }
     }
 
     /// Before a peer has shown its key. The log says who tried.
@@ -73,7 +79,8 @@ struct HostilePeerTests {
                         }
                     }
                     try await running.program.complaint(containing: "reason=wrongMechanism")
-                    #expect(running.program.standardError.contains("bus.peer=127.0.0.1"))
+                    // One that was gone before it could be looked at is unknown; the next report tells of others.
+                    try await running.program.complaint(containing: "bus.peer=127.0.0.1")
                 }
             }
         }
@@ -88,18 +95,21 @@ struct HostilePeerTests {
                 rig in
                 let victim = try await Victim(
                     rig.recorder, beside: rig.publisherReady.reply, context: rig.context, thread: rig.thread)
+                let sessions = Mutex<[String]>([])
                 try await victim.endure("recorder REQ") {
                     async let report = begin()
                     // Each asks how its log is to be written, over a connection of its own.
-                    for number in 0..<20 {
-                        try await rig.start(RecordingStart(session: "s\(number)", streams: ["phone/"]))
+                    for _ in 0..<20 {
+                        let session = "s\(sessions.withLock(\.count))"
+                        sessions.withLock { $0.append(session) }
+                        try await rig.start(RecordingStart(session: session, streams: ["phone/"]))
                         try await Task.sleep(for: .milliseconds(100))
                     }
                     let done = try await report
                     #expect(!done.contains("over 0 connections"))
                 }
-                for number in 0..<20 {
-                    let result = try await rig.stop("s\(number)")
+                for session in sessions.withLock({ $0 }) {
+                    let result = try await rig.stop(session)
                     #expect(result.report.isWhole)
                 }
             }

@@ -8,15 +8,14 @@ import ZeroMQ
 
 /// A program that is attacked, and an honest peer that speaks with it meanwhile.
 struct Victim: Sendable {
-    /// How much more memory an attack may take: on a machine that does nothing else it takes 77 MiB at most, and where a
-    /// thread waits for its turn, nobody can be cut in time. Where it waits long, it is three times as much, half of what
-    /// an attack takes that nobody cuts.
-    static let memoryLimit = 160 << 20
-    private static let longStall = Duration.milliseconds(10)
+    /// What an attack may cost: how much more memory, and how long until everything is as before. A machine that lets
+    /// nobody have his turn for long lets nobody be cut in time, so the least of a few attacks counts.
+    private static let limit = Cost(memory: 100 << 20, recovery: .seconds(2))
+    private static let attempts = 3
+    /// What no attack may cost on any machine.
+    private static let hardLimit = Cost(memory: 300 << 20, recovery: .seconds(20))
     /// The pause between two honest requests.
     private static let pause = Duration.milliseconds(10)
-    /// How soon everything must be as before, and where a thread waits long for its turn.
-    private static let recovery = (usual: Duration.seconds(5), stalled: Duration.seconds(15))
     /// How long an honest request may take while the program is attacked, on a busy machine.
     private static let limitDuring = Duration.seconds(20)
 
@@ -58,22 +57,33 @@ struct Victim: Sendable {
     /// afterwards as before.
     /// - Parameters:
     ///   - newcomers: whether one who connects meanwhile must be served too.
-    ///   - memoryLimit: how much more memory it may take.
     ///   - attack: goes on as long as it likes.
     func endure(
-        _ what: String, newcomers: Bool = true, memoryLimit: Int = Victim.memoryLimit,
-        _ attack: @escaping @Sendable () async throws -> Void
+        _ what: String, newcomers: Bool = true, _ attack: @escaping @Sendable () async throws -> Void
     ) async throws {
         let before = try await latency(of: client)
-        try resetPeak()
         let memory = try memory("VmRSS")
-        // How long a thread had to wait for its turn.
-        let stall = try await withThrowingTaskGroup(of: Duration?.self) { tasks in
+        var costs: [Cost] = []
+        while costs.count < Self.attempts, !costs.contains(where: { $0 < Self.limit }) {
+            try resetPeak()
+            try await serve(what, newcomers: newcomers, during: attack)
+            let recovery = try await recovery(from: what, to: before)
+            costs.append(Cost(memory: try self.memory("VmHWM") - memory, recovery: recovery))
+        }
+        #expect(costs.allSatisfy { $0 < Self.hardLimit }, "\(what): \(costs)")
+        #expect(costs.contains { $0 < Self.limit }, "\(what): \(costs)")
+        #expect(program.processIdentifier != nil, "\(what)")
+    }
+
+    /// Attacks it, and has honest peers answered meanwhile.
+    private func serve(
+        _ what: String, newcomers: Bool, during attack: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Bool.self) { tasks in
             tasks.addTask {
                 try await attack()
-                return nil
+                return true
             }
-            var stall = Duration.zero
             while true {
                 tasks.addTask {
                     do {
@@ -86,36 +96,22 @@ struct Victim: Sendable {
                     } catch is ZeroMQError {
                         throw TestFailure("\(what): an honest newcomer was not answered")
                     }
-                    let start = ContinuousClock.now
                     try await Task.sleep(for: Self.pause)
-                    return ContinuousClock.now - start - Self.pause
+                    return false
                 }
-                guard let late = try await tasks.next(), let late else { return stall }
-                stall = max(stall, late)
+                if try await tasks.next() != false { return }
             }
         }
-        async let usual = firstAnswer(at: bystander.endpoint, options: SocketOptions())
-        let answer = try await firstAnswer(at: ready.reply, options: options)
-        // A busy machine lets nobody answer in time.
-        let isStalled = stall >= Self.longStall
-        let limit = try await max(isStalled ? Self.recovery.stalled : Self.recovery.usual, usual * 10)
-        #expect(answer < limit, "\(what): a newcomer is answered in \(answer) afterwards")
-        try await eventually("\(what): answers as fast as before, in \(before)", within: limit - answer) {
+    }
+
+    /// How long it takes until a newcomer is answered, and everybody as fast as before.
+    private func recovery(from what: String, to before: Duration) async throws -> Duration {
+        let start = ContinuousClock.now
+        _ = try await newClient().send(ServiceClock(), timeout: Self.limitDuring)
+        try await eventually("\(what): answers as fast as before, in \(before)", within: Self.hardLimit.recovery) {
             async let usual = latency(of: bystander)
             return try await latency(of: client) < max(before, usual) * 10 + .milliseconds(50)
         }
-        let more = try self.memory("VmHWM") - memory
-        #expect(
-            more < (isStalled ? 3 : 1) * memoryLimit,
-            "\(what) took \(more >> 20) MiB, and the machine stood still for \(stall)")
-        #expect(program.processIdentifier != nil, "\(what)")
-    }
-
-    /// How long one who connects waits for an answer.
-    private func firstAnswer(at endpoint: String, options: SocketOptions) async throws -> Duration {
-        let start = ContinuousClock.now
-        let client = try RequestClient(context: context, thread: thread, endpoint: endpoint, options: options)
-        _ = try await client.send(ServiceClock(), timeout: Self.limitDuring)
         return .now - start
     }
 
@@ -145,5 +141,18 @@ struct Victim: Sendable {
     /// Has the kernel begin anew to note the most memory that the process takes.
     private func resetPeak() throws {
         try Data("5".utf8).write(to: URL(filePath: "/proc/\(process)/clear_refs"))
+    }
+
+    /// What an attack costs.
+    private struct Cost: CustomStringConvertible {
+        /// Bytes.
+        let memory: Int
+        let recovery: Duration
+
+        var description: String { "\(memory >> 20) MiB, as before after \(recovery)" }
+
+        static func < (cost: Cost, limit: Cost) -> Bool {
+            cost.memory < limit.memory && cost.recovery < limit.recovery
+        }
     }
 }

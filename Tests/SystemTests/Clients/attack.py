@@ -2,11 +2,13 @@
 
 attack.py connect PORT SECONDS TYPE ATTACK   attacks a socket that listens, as a peer of the socket type TYPE
 attack.py listen  SECONDS TYPE ATTACK        waits for sockets that connect, and attacks them; prints its port first,
-                                             and begins when it is interrupted; of several attacks, with commas
-                                             between, the connections get one after the other
+                                             and begins each time that it is interrupted; of several attacks, with
+                                             commas between, the connections get one after the other
 
-Connections that are cut are made again until the time is over. Prints how much was sent over how many connections.
+Connections that are cut are made again until the time is over. Prints how much was sent over how many connections, of
+who listens with the number of the time before it.
 """
+import itertools
 import os
 import select
 import signal
@@ -223,27 +225,37 @@ def main():
                 return None
 
         attacks[0].run([], time.monotonic() + seconds, renew)
-    else:
-        seconds, kind, name = float(sys.argv[2]), sys.argv[3], sys.argv[4]
-        listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        print(listener.getsockname()[1], flush=True)
+        print(summary(attacks))
+        return
+    seconds, kind, name = float(sys.argv[2]), sys.argv[3], sys.argv[4]
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    print(listener.getsockname()[1], flush=True)
+    for time_number in itertools.count(1):
         signal.sigwait([signal.SIGINT])
-        until = time.monotonic() + seconds
-        names = name.split(",")
-        attacks = []
-        while time.monotonic() < until:
-            listener.settimeout(max(0.01, until - time.monotonic()))
-            try:
-                connection = listener.accept()[0]
-            except OSError:
-                break
-            attacks.append(Attack(kind, names[len(attacks) % len(names)]))
-            attacks[-1].width = 1
-            # The next one gets its turn.
-            end = min(until, time.monotonic() + 0.6)
-            threading.Thread(target=attacks[-1].last, args=(connection, end)).start()
-    print(f"sent {sum(a.sent for a in attacks)} bytes over {sum(a.connections for a in attacks)} connections")
+        attacks = attack_askers(listener, kind, name.split(","), time.monotonic() + seconds)
+        print(f"{time_number}: {summary(attacks)}", flush=True)
+
+
+def attack_askers(listener, kind, names, until):
+    """Attacks whoever connects, until the time is over."""
+    attacks = []
+    while time.monotonic() < until:
+        listener.settimeout(max(0.01, until - time.monotonic()))
+        try:
+            connection = listener.accept()[0]
+        except OSError:
+            break
+        attacks.append(Attack(kind, names[len(attacks) % len(names)]))
+        attacks[-1].width = 1
+        # The next one gets its turn.
+        end = min(until, time.monotonic() + 0.6)
+        threading.Thread(target=attacks[-1].last, args=(connection, end), daemon=True).start()
+    return attacks
+
+
+def summary(attacks):
+    return f"sent {sum(a.sent for a in attacks)} bytes over {sum(a.connections for a in attacks)} connections"
 
 
 if __name__ == "__main__":
