@@ -28,20 +28,25 @@ extension ArchiveEngine {
     /// Looks at all sessions now and then, until the task is cancelled: they end while no archiver runs, or without a word.
     func scanRegularly() async throws {
         while true {
-            do throws(RecordingError) {
-                try folder.removeLeftovers(at: .now)
-                let sessions = try folder.sessions()
-                health.clear("scan")
-                for session in sessions where !settled.contains(session) && !queue.contains(session) {
-                    look(at: session)
-                    // Requests have their turn in between.
-                    await Task.yield()
-                }
-            } catch {
-                logger.error("sessions could not be looked for", metadata: [LogKey.error: "\(error)"])
-                health.report(.failing, "sessions could not be looked for: \(error)", for: "scan")
-            }
+            await scan()
             try await thread.sleep(until: MonotonicClock.now + settings.rescanInterval.nanoseconds)
+        }
+    }
+
+    /// Looks at all sessions.
+    func scan() async {
+        do throws(RecordingError) {
+            try folder.removeLeftovers(at: .now)
+            let sessions = try folder.sessions()
+            health.clear("scan")
+            for session in sessions where !settled.contains(session) && !queue.contains(session) {
+                look(at: session)
+                // Requests have their turn in between.
+                await Task.yield()
+            }
+        } catch {
+            logger.error("sessions could not be looked for", metadata: [LogKey.error: "\(error)"])
+            health.report(.failing, "sessions could not be looked for: \(error)", for: "scan")
         }
     }
 

@@ -17,7 +17,8 @@ struct ArchiverService: Service {
     /// What is under way when it is told to stop is cut off: it goes on, or begins anew, at the next start.
     func run() async throws {
         try await runTogether(
-            { try await listener.forEachBatch { await engine.take($0) } }, { try await engine.scanRegularly() },
+            { try await listener.forEachBatch { await engine.take($0) } },
+            { try await listener.afterComings { await engine.scan() } }, { try await engine.scanRegularly() },
             { try await engine.work() })
     }
 }

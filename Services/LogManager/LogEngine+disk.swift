@@ -9,7 +9,7 @@ import ZeroMQ
 extension LogEngine {
     /// How often the room on the disk is looked at.
     private static let diskInterval = TimeSpan.seconds(1)
-    /// How soon after a failure of the catalog all is compared again.
+    /// How soon all is compared again after a failure of the catalog, or where a recorder has come.
     private static let retryInterval = TimeSpan.seconds(5)
     /// How many files are compared at once: between pieces others have their turn.
     private static let pieceSize = 256
@@ -69,16 +69,19 @@ extension LogEngine {
         }
     }
 
+    /// Has the disk compared with the catalog soon: a recorder has come, which may have finished files unheard.
+    func noteComing() { hasRecorderCome = true }
+
     /// Compares the disk with the catalog regularly, until the task is cancelled: files come and go without a word. Sooner
-    /// after a failure, which may have kept a file out of it.
+    /// where a recorder has come, and after a failure, which may have kept a file out of it.
     func rescanRegularly() async throws {
         var next = MonotonicClock.now + settings.rescanInterval.nanoseconds
         while true {
             try await thread.sleep(until: min(next, MonotonicClock.now + Self.retryInterval.nanoseconds))
             let isRetry = hasCatalogFailed
-            guard isRetry || MonotonicClock.now >= next else { continue }
+            guard isRetry || hasRecorderCome || MonotonicClock.now >= next else { continue }
             next = MonotonicClock.now + settings.rescanInterval.nanoseconds
-            hasCatalogFailed = false
+            (hasCatalogFailed, hasRecorderCome) = (false, false)
             do {
                 try await rescan()
                 // Where there was nothing to write, this shows that it can be written.

@@ -37,6 +37,8 @@ actor LogEngine {
     var malformed: MalformedMessages
     /// Whether the catalog could not be kept since all was compared last.
     var hasCatalogFailed = false
+    /// Whether a recorder has come since all was compared last.
+    var hasRecorderCome = false
     /// How many events each log had so far.
     private var sequences: [String: Int] = [:]
     /// Whether a removal is under way; the next one waits.

@@ -1,10 +1,12 @@
 import FoundationEssentials
+import MessageBus
 import Messages
 import Recording
 import ServiceKit
 import SystemPackage
 import TestSupport
 import Testing
+import ZeroMQ
 
 @testable import Archiver
 
@@ -41,6 +43,24 @@ struct ArchiverServiceTests {
         try WireCoding.decode(
             ArchiveReceipt.self,
             from: Data(contentsOf: URL(filePath: data.appending("archives/\(session).receipt.json").string)))
+    }
+
+    @Test func aSessionThatEndedUnheardIsFoundWhenTheRecorderIsBack() async throws {
+        try await withDirectories { data, out in
+            let endpoint = try FreePort.endpoint()
+            _ = try finished(in: data)
+            // By itself it looks for sessions at its start, and five minutes later.
+            let options = ["upload-to": "file://\(out)", "subscribe": endpoint, "rescan-interval": "5m"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                try await archiver.wait(for: "s1", .marked)
+                _ = try finished("s2", in: data)
+                let (recorder, _) = try EventPublisher.listening(
+                    on: endpoint, context: Context(), thread: SocketThread(name: "recorder"))
+                try await archiver.wait(for: "s2", .marked)
+                withExtendedLifetime(recorder) {}
+            }
+        }
     }
 
     /// The archive is uploaded, the local encrypted one is gone, the receiver's copy is what the receipt says, and nothing
