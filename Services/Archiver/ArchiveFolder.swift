@@ -90,6 +90,9 @@ struct ArchiveFolder: Sendable {
             view.isOver = status.isOver && (recorded.hasChecksums || status == .failed && isQuiet(recorded))
         }
         view.record = try note(ArchiveRecord.self, of: session, in: Self.recordSuffix)
+        // Another archiver may have put the receipt in its place meanwhile.
+        let isDelivered = view.record == nil && directory.contains(session.text + Self.receiptSuffix)
+        if isDelivered { return try self.view(of: session) }
         view.isArchiveThere = view.record?.archives.allSatisfy { directory.contains($0.name) } ?? false
         return view
     }
@@ -108,8 +111,12 @@ struct ArchiveFolder: Sendable {
         _ type: Note.Type, of session: SessionIdentifier, in suffix: String
     ) throws(RecordingError) -> Note? {
         let name = session.text + suffix
-        guard directory.contains(name) else { return nil }
-        let bytes = try directory.read(name)
+        let bytes: [UInt8]
+        do throws(RecordingError) {
+            bytes = try directory.read(name)
+        } catch  where error.code == .notFound {
+            return nil
+        }
         guard let note = try? WireCoding.decode(type, from: bytes), note.session == session, note.isSound else {
             throw unsound(name)
         }
