@@ -1,9 +1,6 @@
 import Glibc
 
-/// A connection of libzmq's as the kernel knows it, by a file descriptor that libzmq may close at any moment.
-///
-/// Linux gives each socket an inode number of its own. Where the descriptor has another by now it was closed and used
-/// again, for a log file perhaps, and nothing is done to it.
+/// A connection of libzmq's as the kernel knows it.
 struct ConnectionHandle: Hashable, Sendable {
     /// What the kernel has counted.
     struct Reading: Hashable, Sendable {
@@ -17,7 +14,7 @@ struct ConnectionHandle: Hashable, Sendable {
 
     let descriptor: Int32
     /// Nil where it could not be had: then the connection can't be touched.
-    private let inode: UInt?
+    private let socket: SocketIdentity?
     /// Whether the kernel counts bytes.
     let isCounted: Bool
     /// The peer's address without its port.
@@ -35,15 +32,15 @@ struct ConnectionHandle: Hashable, Sendable {
         // By now the descriptor may be another's already: then it has not the port that it was opened with.
         let known = isIncoming ? SocketAddress(of: descriptor, getsockname) : remote
         let isOurs = isCounted ? known?.port != nil && endpoint.hasSuffix(":\(known?.port ?? 0)") : remote != nil
-        inode = isOurs ? Self.inode(of: descriptor) : nil
+        socket = isOurs ? SocketIdentity(descriptor) : nil
     }
 
     /// Whether it was there and libzmq has closed it, of which it does not tell where a socket leaves an endpoint.
-    var hasEnded: Bool { inode != nil && !isThere(descriptor) }
+    var hasEnded: Bool { socket.map { !$0.isThere } ?? false }
 
     /// What the kernel has counted by now; nil where it does not count, or the connection has ended.
     var reading: Reading? {
-        guard isCounted, isThere(descriptor) else { return nil }
+        guard isCounted, socket?.isThere == true else { return nil }
         return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { info in
             var size = socklen_t(info.count)
             guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, info.baseAddress, &size) == 0, size >= 136
@@ -62,27 +59,13 @@ struct ConnectionHandle: Hashable, Sendable {
 
     /// Ends the connection for both sides: libzmq finds it ended, and closes it.
     func cut() {
-        // The copy stays what it is while it is looked at, whatever libzmq does to the original.
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else { return }
-        defer { close(copy) }
-        guard isThere(copy) else { return }
-        shutdown(copy, Int32(SHUT_RDWR))
-        // What has come already would still be read, and take memory: tcp(7) throws it away.
-        var rounds = 0
-        while rounds < 64, recv(copy, nil, 1 << 20, Int32(MSG_TRUNC) | Int32(MSG_DONTWAIT)) > 0 {
-            rounds += 1
+        socket?.withCopy { copy in
+            shutdown(copy, Int32(SHUT_RDWR))
+            // What has come already would still be read, and take memory: tcp(7) throws it away.
+            var rounds = 0
+            while rounds < 64, recv(copy, nil, 1 << 20, Int32(MSG_TRUNC) | Int32(MSG_DONTWAIT)) > 0 {
+                rounds += 1
+            }
         }
-    }
-
-    private func isThere(_ descriptor: Int32) -> Bool {
-        inode != nil && Self.inode(of: descriptor) == inode
-    }
-
-    /// The number of a socket; nil where the descriptor is none.
-    static func inode(of descriptor: Int32) -> UInt? {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
-        return UInt(status.st_ino)
     }
 }
