@@ -48,7 +48,9 @@ struct Socket: ~Copyable {
         }
         let socket = Socket(handle: handle, context: context, security: options.security)
         try socket.set(ZMQ_LINGER, options.linger.inMilliseconds)
-        try socket.set(ZMQ_SNDHWM, Int32(clamping: max(1, options.sendHighWaterMark)))
+        // What a subscriber sends is subscriptions: one that is over the mark would be dropped without a word.
+        let sendHighWaterMark = kind == .subscribe ? 0 : max(1, options.sendHighWaterMark)
+        try socket.set(ZMQ_SNDHWM, Int32(clamping: sendHighWaterMark))
         try socket.set(ZMQ_RCVHWM, Int32(clamping: max(1, options.receiveHighWaterMark)))
         if let size = options.receiveBuffer { try socket.set(ZMQ_RCVBUF, Int32(clamping: size)) }
         try socket.set(ZMQ_HANDSHAKE_IVL, options.handshakeLimit.inMilliseconds)

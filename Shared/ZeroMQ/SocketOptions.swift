@@ -2,7 +2,8 @@
 ///
 /// Every value is explicit; the reasons for the defaults stand beside them.
 public struct SocketOptions: Hashable, Sendable {
-    /// Messages queued per subscriber or peer before a publisher drops (zmq_setsockopt(3), ZMQ_SNDHWM). Never 0, which is unlimited.
+    /// Messages queued per subscriber or peer before a publisher drops (zmq_setsockopt(3), ZMQ_SNDHWM). Never 0, which is
+    /// unlimited, but for subscribers, who send nothing but subscriptions.
     public var sendHighWaterMark = 1_000
     /// Messages queued per peer before the network is no longer read (ZMQ_RCVHWM).
     public var receiveHighWaterMark = 1_000
@@ -14,6 +15,9 @@ public struct SocketOptions: Hashable, Sendable {
     public var maximumFrameSize = 32 << 20
     /// How much the kernel takes in of a peer ahead of us, in bytes (ZMQ_RCVBUF); nil for what it thinks fit, which is
     /// megabytes. What a flood has filled it with is still worked through when the flood is over.
+    ///
+    /// Not for a socket that sends all the time. Where a fixed buffer was once filled with many small messages, Linux offers
+    /// so small a window that the peer waits before it sends on, and each packet that we send restarts its wait.
     public var receiveBuffer: Int?
     /// The wait before a lost connection is tried again; doubles up to ten times as much.
     public var reconnectInterval: Duration = .milliseconds(100)
@@ -38,8 +42,6 @@ public struct SocketOptions: Hashable, Sendable {
     public static var publishing: SocketOptions {
         var options = SocketOptions()
         options.maximumFrameSize = 256
-        // The least that the kernel allows: subscriptions that come faster than they can be let go of would fill the memory.
-        options.receiveBuffer = 1 << 10
         options.limits = .publishing
         return options
     }

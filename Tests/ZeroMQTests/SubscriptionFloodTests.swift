@@ -15,8 +15,6 @@ struct SubscriptionFloodTests {
 
         var options = SocketOptions()
         options.reconnectInterval = .milliseconds(1)
-        // What is beyond it would not be sent.
-        options.sendHighWaterMark = 8_000
         let greedy = try Subscriber(context: context, thread: thread, options: options)
         for number in 0..<8_000 {
             try await greedy.subscribe(to: String(repeating: "a", count: 60) + "\(number)")
@@ -37,5 +35,39 @@ struct SubscriptionFloodTests {
         let newcomer = try Subscriber(context: context, thread: thread)
         try await newcomer.connect(to: endpoint)
         while newcomer.connectionEvents.handshakes < 1 { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    /// As a recorder does that ends a session of many streams and begins the next, while samples come all the time.
+    @Test func subscriptionsAreTakenBackAndMadeAgainWhileSomethingIsPublished() async throws {
+        let topics = (0..<1_500).map { "samples/device-\($0)/" }
+        let context = try Context()
+        let thread = try SocketThread(name: "test")
+        let publisher = try Publisher(context: context)
+        let endpoint = try publisher.bind(to: "tcp://127.0.0.1:*")
+        let subscriber = try Subscriber(context: context, thread: thread)
+        for topic in topics { try await subscriber.subscribe(to: topic) }
+        try await subscriber.connect(to: endpoint)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                while true {
+                    for topic in topics { try publisher.publish([Array(topic.utf8)]) }
+                    // More often than the kernel asks again whether a peer takes more.
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            defer { tasks.cancelAll() }
+            for _ in 0..<5 {
+                var unheard = Set(topics)
+                while !unheard.isEmpty {
+                    try await subscriber.next().withUnsafeMessages { messages in
+                        for message in 0..<messages.count {
+                            unheard.remove(String(decoding: messages.frame(0, of: message), as: UTF8.self))
+                        }
+                    }
+                }
+                for topic in topics { try await subscriber.unsubscribe(from: topic) }
+                for topic in topics { try await subscriber.subscribe(to: topic) }
+            }
+        }
     }
 }
