@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run keys test test-sanitized build lint format bench crash-lab soak step-accuracy docs clean setup receivers network promtool
+.PHONY: run keys test test-sanitized build lint format bench crash-lab soak step-accuracy docs clean setup openssl receivers network promtool
 .PHONY: up down logs compose-test
 
 SWIFT = swift
@@ -74,26 +74,28 @@ lint:
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)
 
-# Throughput, latency and idle cost, beside a plain loop that receives and writes: see Tests/Benchmarks/README.md.
+# Throughput, latency and idle cost, beside a plain loop that receives, formats and writes; many streams; publishing:
+# see Tests/Benchmarks/README.md. BENCH="--only streams"
 bench: setup
 	$(RELEASE) --product sensor-publisher
 	$(RELEASE) --product recorder
 	$(RELEASE) --product log-manager
 	$(RELEASE) --product step-counter
-	$(SWIFT) run -c release --package-path Tests/Benchmarks benchmarks \
+	$(SWIFT) build -c release --package-path Tests/Benchmarks
+	$(SWIFT) run -c release --skip-build --package-path Tests/Benchmarks benchmarks \
 	    --programs "$$($(SWIFT) build -c release --show-bin-path)" $(BENCH)
 
 # Crashes the real programs and checks every sample that was published: see Tests/CrashLab/README.md. Short by default.
 # CRASHES=1000 for long; SEED=… repeats a run's choices; CRASH_LAB="--only power-cut --output table.json".
 CRASHES = 40
-crash-lab: setup
+crash-lab: setup openssl
 	for product in sensor-publisher recorder log-manager archiver crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
 	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
 	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
 # Everything on for SOAK=10m, a program killed every 20 s: see Tests/CrashLab/README.md.
 SOAK = 10m
-soak: setup
+soak: setup openssl
 	for product in $(PROGRAMS) holdfast-keys crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
 	"$$($(SWIFT) build -c release --show-bin-path)/crash-lab" --soak $(SOAK) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
@@ -115,6 +117,10 @@ clean:
 
 setup:
 	@Scripts/setup
+
+# What the crash laboratory makes the keys of archives with.
+openssl:
+	@Scripts/install openssl
 
 # What the tests upload archives to.
 receivers:

@@ -15,6 +15,7 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let database = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -70,7 +71,7 @@ let package = Package(
             name: "MessageBus", dependencies: ["ZeroMQ", "Messages", deque], path: "Shared/MessageBus",
             swiftSettings: strict),
         .target(
-            name: "Recording", dependencies: ["Messages", sha2, system], path: "Shared/Recording",
+            name: "Recording", dependencies: ["CISAL", "Messages", sha2, system], path: "Shared/Recording",
             swiftSettings: strict),
         .target(
             name: "Storage", dependencies: ["Recording", database, system], path: "Shared/Storage",
@@ -96,14 +97,15 @@ let package = Package(
             name: "SensorPublisher",
             dependencies: [
                 "Messages", "MessageBus", "Metrics", "ServiceKit", "TextInput", "ZeroMQ", argumentParser, deque,
-                lifecycle,
+                heap, lifecycle,
                 logging, system,
             ],
             path: "Services/SensorPublisher", swiftSettings: strict),
         .executableTarget(
             name: "Recorder",
             dependencies: [
-                "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "ZeroMQ", argumentParser, lifecycle,
+                "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "ZeroMQ", argumentParser, deque,
+                lifecycle,
                 logging,
                 signals, system,
             ],
@@ -144,7 +146,7 @@ let package = Package(
             dependencies: ["Messages", "MessageBus", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, system],
             path: "Tests/CrashLab", exclude: ["README.md"], swiftSettings: strict),
         .testTarget(
-            name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport"], swiftSettings: strict),
+            name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport", system], swiftSettings: strict),
         .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: strict),
         .testTarget(
             name: "MetricsTests", dependencies: ["Metrics", "TestSupport", "ZeroMQ", system], swiftSettings: strict),
@@ -192,7 +194,7 @@ let package = Package(
             name: "ArchiverTests",
             dependencies: [
                 "Archiver", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
-                argumentParser, lifecycle, logging, sha2, subprocess, system,
+                argumentParser, lifecycle, logging, sha2, system,
             ], exclude: ["Receivers"], swiftSettings: strict),
         // Takes malloc's place in the program of the tests.
         .target(name: "AllocationCount", path: "Tests/AllocationCount"),
@@ -206,7 +208,7 @@ let package = Package(
         .testTarget(
             name: "SystemTests",
             dependencies: [
-                "Messages", "MessageBus", "ServiceKit", "StepDetection", "TestSupport", "ZeroMQ", subprocess, system,
+                "Messages", "MessageBus", "ServiceKit", "StepDetection", "TestSupport", "ZeroMQ", system,
             ],
             exclude: ["Clients"],
             swiftSettings: strict),

@@ -21,7 +21,7 @@ package struct LogConfigurations {
 
     private var known: [LogName: (configuration: LogConfiguration?, time: Int64)] = [:]
     /// When log-manager was found to be away; nil while it answers.
-    private var awaySince: Int64?
+    private(set) var awaySince: Int64?
 
     /// Nothing is known.
     package init() {}

@@ -39,9 +39,7 @@ struct LogManagerClient: Sendable {
                 do {
                     let configuration = try await client.send(LogsGet(name: name.text), timeout: limit)
                     answers.configurations.updateValue(configuration, forKey: name)
-                } catch is RequestError {
-                    answers.configurations.updateValue(nil, forKey: name)
-                } catch is MessageError {
+                } catch let error where error is RequestError || error is MessageError {
                     answers.configurations.updateValue(nil, forKey: name)
                 }
             }

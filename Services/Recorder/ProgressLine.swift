@@ -38,12 +38,9 @@ final class ProgressLine {
     }
 
     private static func text(_ number: Double, decimals: Int) -> String {
-        let scale = [1.0, 10, 100][decimals]
-        let scaled = Int((number * scale).rounded())
-        guard decimals > 0 else { return "\(scaled)" }
-        let fraction = "\(abs(scaled) % Int(scale))"
-        let sign = scaled < 0 ? "-" : ""
-        return
-            "\(sign)\(abs(scaled) / Int(scale)).\(String(repeating: "0", count: decimals - fraction.count))\(fraction)"
+        let scale = [1, 10, 100][decimals]
+        let scaled = Int((abs(number) * Double(scale)).rounded())
+        let sign = number < 0 && scaled > 0 ? "-" : ""
+        return "\(sign)\(scaled / scale)" + (decimals > 0 ? ".\(String(scale + scaled % scale).dropFirst())" : "")
     }
 }

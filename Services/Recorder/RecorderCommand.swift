@@ -69,8 +69,9 @@ package struct RecorderCommand: ServiceCommand {
         let listener = try await RecorderService.listener(on: host, settings: settings)
         let engine: RecordingEngine
         do {
-            engine = try RecordingEngine(settings: settings, host: host, listener: listener)
-            try await engine.goOnWithSessions()
+            let recovery: RecoveryOutcome
+            (engine, recovery) = try await RecordingEngine.open(settings: settings, host: host, listener: listener)
+            try await engine.resumeSessions(recovery)
         } catch let error as RecordingError {
             throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
         }

@@ -21,6 +21,9 @@ struct RecorderService: Service {
         try await runTogether(
             { try await listener.forEachBatch { await engine.take($0) } },
             { try await engine.commitRegularly() },
+            { try await engine.writeFilesRegularly() },
+            { try await engine.storeRegularly() },
+            { try await engine.tickRegularly() },
             { try await engine.compareClocksRegularly() },
             { try await carryOutOrders() },
             // Sessions end with everything that was sampled so far; only then does the pulling end.

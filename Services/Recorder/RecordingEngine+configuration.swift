@@ -12,8 +12,11 @@ extension RecordingEngine {
     func configure(streamsOf patterns: Set<String>) async {
         let streams = described.keys.map(\.name).filter { name in patterns.contains(where: name.matches) }
         var names: [LogName] = []
+        var taken = LogNames()
         for stream in Set(streams).sorted(by: { $0.description < $1.description }) {
-            names.append(LogName(device: stream.device, stream: stream.stream, avoiding: names))
+            let name = LogName(device: stream.device, stream: stream.stream, avoiding: taken)
+            taken.insert(name)
+            names.append(name)
         }
         if !configurations.isAway(at: MonotonicClock.now) { await ask(for: names) }
     }
@@ -49,12 +52,11 @@ extension RecordingEngine {
 
     private func ask(for names: [LogName]) async {
         guard !names.isEmpty else { return }
-        let wasAway = isLogManagerAway
+        let wasAway = configurations.awaySince != nil
         let answers = await logManager.configurations(of: names)
         // The program ends: that says nothing of log-manager.
         if Task.isCancelled { return }
         configurations.take(answers, at: MonotonicClock.now)
-        isLogManagerAway = answers.isAway
         if answers.isAway, !wasAway {
             logger.info(
                 "log-manager does not answer: logs are written as recordings and this program's defaults say",

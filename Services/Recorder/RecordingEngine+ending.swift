@@ -35,10 +35,9 @@ extension RecordingEngine {
             if let results = request.results { try note(results, of: session) }
             // Carried out apart from the request, whose time limit must not cut a session's end short.
             ordering.yield(.stop(session: identifier))
-            while sessions[identifier] === session { try await thread.sleep(until: MonotonicClock.now + 2_000_000) }
+            try await wait { [self] in sessions[identifier] !== session }
         }
-        if let results = request.results { try requireStored(results, of: identifier) }
-        return try storedResult(request.session)
+        return try storedResult(request.session, with: request.results)
     }
 
     /// Keeps what was answered in a session with it.
@@ -50,14 +49,6 @@ extension RecordingEngine {
                 .invalidParameter, "\(error): the session goes on, stop it with results that can be kept")
         }
         session.note(results: results)
-    }
-
-    /// Refuses results that came too late, for nobody would miss them.
-    private func requireStored(_ results: JSONValue, of identifier: SessionIdentifier) throws {
-        let record = try unstored[identifier]?.record ?? SessionDirectory.open(identifier, in: data).record()
-        if record.results == results { return }
-        throw RequestError(
-            .finished, "session \(identifier) is over, and its results came too late to be kept with it")
     }
 
     /// Ends every session, each with what was taken so far, for the program is about to end: nobody waits for
@@ -75,9 +66,7 @@ extension RecordingEngine {
         guard let session = sessions[identifier] else { return }
         guard session.beginStopping() else {
             // Somebody else is at it: wait for the end.
-            while sessions[identifier] === session {
-                guard (try? await thread.sleep(until: MonotonicClock.now + 10_000_000)) != nil else { return }
-            }
+            try? await wait { [self] in sessions[identifier] !== session }
             return
         }
         rise(session, to: .waitingToStop)
@@ -89,146 +78,136 @@ extension RecordingEngine {
     private func settle(_ session: Session) async {
         // Of a program that ends nobody waits long.
         let timeout = lastCall == nil ? Self.listTimeout : .seconds(1)
-        for description in await publishers.streams(at: session.publishers, timeout: timeout)
+        let descriptions = await publishers.streams(at: session.publishers, timeout: timeout)
+        finishWatch(descriptions, of: session)
+        for description in descriptions
         where session.status == .waitingToStop && session.wants(description.name) {
             if session.streams[description.name]?.isLater(description) == true { continue }
             guard let stream = stream(for: description, from: nil, in: session) else { continue }
             stream.end(description)
         }
-        let streams = session.order.compactMap { session.streams[$0] }
+        let streams = session.ordered
         // What is under way first; what has not come by then is asked for.
         await wait(for: session, atMost: Self.travelTime) {
-            streams.allSatisfy { $0.isEndKnown && $0.intake.isComplete }
+            streams.allSatisfy { $0.log.record.isEndKnown && $0.intake.isComplete }
         }
         // As long as something comes: a recorder that hung may have much to catch up with.
         var settled = -1
         let limit = MonotonicClock.now + Self.settlingLimit.nanoseconds
-        while settled < streams.reduce(0, { $0 + $1.received + $1.lost }), !streams.allSatisfy(\.intake.isComplete),
-            MonotonicClock.now < limit
-        {
-            settled = streams.reduce(0) { $0 + $1.received + $1.lost }
-            await wait(for: session, atMost: settings.recoveryLimit) {
+        while MonotonicClock.now < limit, !streams.allSatisfy(\.intake.isComplete) {
+            let count = streams.reduce(0) { $0.addingClamped($1.settled) }
+            if count <= settled { break }
+            settled = count
+            await wait(for: session, atMost: settings.recoveryLimit) { [self] in
                 for stream in streams where stream.intake.expectEnd() { recover(stream, of: session) }
                 return streams.allSatisfy(\.intake.isComplete)
             }
         }
-        if lastCall == nil, session.status == .waitingToStop, streams.contains(where: \.isEndKnown) {
+        if lastCall == nil, session.status == .waitingToStop, streams.contains(where: \.log.record.isEndKnown) {
             await compareClocks(of: session, isLast: true)
         }
         for pattern in session.record.streams where !session.hasMet(pattern) {
-            session.note(failure: "there was no stream '\(pattern)' while the session ran")
+            session.note(failures: "there was no stream '\(pattern)' while the session ran")
         }
     }
 
-    private func wait(for session: Session, atMost limit: TimeSpan, until isOver: () -> Bool) async {
-        let deadline = MonotonicClock.now + limit.nanoseconds
-        while session.status == .waitingToStop, !isOver(), MonotonicClock.now < min(deadline, lastCall ?? .max) {
-            guard (try? await thread.sleep(until: MonotonicClock.now + 2_000_000)) != nil else { return }
+    /// Waits for a session that is being stopped, no longer than the program's end allows.
+    private func wait(for session: Session, atMost limit: TimeSpan, until isOver: @escaping () -> Bool) async {
+        try? await wait(until: MonotonicClock.now + limit.nanoseconds) { [self] in
+            session.status != .waitingToStop || MonotonicClock.now >= lastCall ?? .max || isOver()
         }
     }
 
     /// Finishes a session's files, writes its report and forgets it.
     func close(_ session: Session) async {
         rise(session, to: .processingResults)
-        routes = []
+        routes = TopicTable()
         let end = WallTime.now
-        let streams = session.order.compactMap { session.streams[$0] }
-        for stream in streams {
+        session.end(at: end)
+        for stream in session.ordered {
             release(stream, of: session)
-            stream.noteUnknownEnds(timeline: session.timeline)
+            stream.noteUnknownEnds()
         }
         if session.status == .failed { try? endReserve.release() }
-        for stream in streams {
-            attempt(session) { try stream.close(at: end, timeline: session.timeline) }
+        for stream in session.ordered {
+            stream.close(at: end)
             announceGaps(of: stream, in: session)
         }
-        await commit([session], isLast: true)
+        await written()
+        var isStored = await conclude(session)
         // What failed may work now: room was made for it.
-        if session.isWaitingForFiles { await commit([session], isLast: true) }
-        var isFinished = false
-        do {
-            isFinished = try session.finish(.finished, at: end)
-            announce(session.takeFinished(), of: session)
-        } catch {
-            fail(session, error)
-            // The first attempt may be what failed.
-            do {
-                _ = try session.finish(.failed, at: end)
-                announce(session.takeFinished(), of: session)
-            } catch {
-                keep(session, error)
-            }
-        }
-        if session.isWaitingForFiles, unstored.count < Self.maximumUnstored {
-            unstored[session.identifier] = session
-        }
-        if isFinished { publish(.status, of: session) }
+        if !isStored { isStored = await conclude(session) }
+        if !isStored, unstored.count < Self.maximumUnstored { unstored[session.identifier] = session }
+        if session.status == .finished { publish(.status, of: session) }
         let report = session.report
         publish(.report, of: session, report: report)
         if !report.isWhole { loss.raise() }
         endedTotals.add(report)
         endedSessions[session.status, default: 0] += 1
+        session.forget()
         sessions[session.identifier] = nil
-        await commits.forget(session.identifier)
+        resumeWaits()
+        if isStored { await files.forget(session.identifier) }
         await unsubscribe(from: Set(session.record.streams))
+        await removeLog()
         logger.notice(
             "recording ended",
             metadata: ["session": "\(session.identifier)", "status": "\(session.status)", "whole": "\(report.isWhole)"])
     }
 
-    /// Keeps a session whose end could not be stored, so that it is answered for until it can.
-    private func keep(_ session: Session, _ error: any Error) {
-        logger.error(
-            "the end of a recording could not be stored",
-            metadata: ["session": "\(session.identifier)", LogKey.error: "\(error)"])
-        guard unstored.count < Self.maximumUnstored else { return }
-        unstored[session.identifier] = session
+    /// Stores a session's end. If its files could not be finished, they are written anew from the write-ahead log.
+    /// - Returns: false if that failed.
+    private func conclude(_ session: Session) async -> Bool {
+        do {
+            if await files.failure(of: session.identifier) != nil || session.isWaitingForFiles {
+                let record = try await files.finish(
+                    session.directory, log: logDirectory, failures: session.record.failures)
+                session.replace(by: record)
+            }
+            let (directory, record, report) = (session.directory, session.finish(), session.report)
+            // A reader that finds a session to be over finds its report too. The checksums come last, for without them the
+            // next start of the recorder tries to finish what could not be.
+            try await disk.run {
+                try directory.write(report)
+                try directory.write(record)
+                try directory.writeChecksums(known: record.logs.flatMap(\.files))
+            }
+            announceFiles(in: record, of: session)
+            return true
+        } catch {
+            logger.error(
+                "the end of a recording could not be stored",
+                metadata: ["session": "\(session.identifier)", LogKey.error: "\(error)"])
+            if session.status < .failed { fail(session, error) }
+            return false
+        }
     }
 
     /// Tries again to store the ends of sessions.
     func storeAgain() async {
         for session in Array(unstored.values) where session.directory.directory.isThere {
-            for name in session.order {
-                try? session.streams[name]?.close(at: session.record.endDate ?? .now, timeline: session.timeline)
-            }
-            await commit([session], isLast: true)
-            await commits.forget(session.identifier)
-            guard (try? session.finish(.failed, at: .now)) != nil else { continue }
-            announce(session.takeFinished(), of: session)
-            if session.isWaitingForFiles { continue }
+            guard await conclude(session) else { continue }
             unstored[session.identifier] = nil
+            await files.forget(session.identifier)
             logger.notice("the end of a recording was stored", metadata: ["session": "\(session.identifier)"])
         }
     }
 
-    /// Gives up what a stream waits for, and writes what waits behind that. What finds no room is a gap.
+    /// Gives up what a stream waits for, and writes what waits behind that.
     private func release(_ stream: StreamRecording, of session: Session) {
-        while true {
-            do {
-                _ = try stream.resume(timeline: session.timeline)
-                while stream.intake.recovery != nil || stream.intake.expectEnd() {
-                    try stream.giveUp(.publisherUnreachable, timeline: session.timeline)
-                }
-                return
-            } catch {
-                // Each turn takes some of what waits, so this ends.
-                fail(session, error)
-                stream.abandon(timeline: session.timeline)
-            }
+        var isMore = true
+        while isMore {
+            // What can't be read is passed over: each turn takes some of what waits.
+            try? stream.resume()
+            isMore = stream.intake.recovery != nil || stream.intake.expectEnd()
+            if isMore { try? stream.giveUp(.publisherUnreachable) }
         }
     }
 
     /// Lets a session's status rise, and tells everybody.
     private func rise(_ session: Session, to status: SessionStatus) {
-        attempt(session) { if try session.rise(to: status) { publish(.status, of: session) } }
-    }
-
-    /// Does something that may fail a session but must not keep it from its end.
-    private func attempt(_ session: Session, _ body: () throws -> Void) {
-        do {
-            try body()
-        } catch {
-            fail(session, error)
-        }
+        guard session.rise(to: status) else { return }
+        publish(.status, of: session)
+        resumeWaits()
     }
 }

@@ -5,30 +5,11 @@ import Recording
 import ServiceKit
 
 extension Metric {
-    fileprivate static let received = Metric(
-        .counter, "holdfast_recorder_received_samples_total",
-        "Samples that arrived for sessions, at first or asked for again; a session that was gone on with brings its own along.",
-        labels: streamLabels)
-    fileprivate static let recovered = Metric(
-        .counter, "holdfast_recorder_recovered_samples_total", "Of those, the ones that had to be asked for again.",
-        labels: streamLabels)
-    fileprivate static let lost = Metric(
-        .counter, "holdfast_recorder_lost_samples_total", "Samples that could not be had.", labels: streamLabels)
-    fileprivate static let paused = Metric(
-        .counter, "holdfast_recorder_paused_samples_total", "Samples left out because the session was paused.",
-        labels: streamLabels)
-    fileprivate static let duplicates = Metric(
-        .counter, "holdfast_recorder_duplicate_samples_total", "Samples that arrived once more, and were written once.",
-        labels: streamLabels)
-    fileprivate static let gaps = Metric(
-        .counter, "holdfast_recorder_gaps_total", "Runs of samples that could not be had.", labels: streamLabels)
-    fileprivate static let bytes = Metric(
-        .counter, "holdfast_recorder_log_bytes_total", "Bytes written to log files.", labels: streamLabels)
     fileprivate static let commitLatency = Metric(
         .histogram, "holdfast_recorder_commit_latency_seconds", "From a batch's publication until it is on disk.")
     fileprivate static let commitTime = Metric(
         .histogram, "holdfast_recorder_commit_duration_seconds",
-        "How long a group commit took: syncs of logs and journals, and hashing.")
+        "Duration of a commit: one write and one sync of the write-ahead log.")
     fileprivate static let sessions = Metric(
         .gauge, "holdfast_recorder_sessions", "Sessions under way.")
     fileprivate static let ended = Metric(
@@ -42,6 +23,21 @@ extension Metric {
         .gauge, "holdfast_recorder_held_bytes", "Memory of the batches that wait for samples before them.")
     fileprivate static let recovering = Metric(
         .gauge, "holdfast_recorder_recovering_streams", "Streams whose missing samples are being asked for.")
+    fileprivate static let behind = Metric(
+        .gauge, "holdfast_recorder_behind_seconds",
+        "Age of the newest batch when it is taken: how far the recorder is behind its publishers.")
+    fileprivate static let backlogBytes = Metric(
+        .gauge, "holdfast_recorder_backlog_bytes",
+        "Bytes of the write-ahead log that are not in stream files yet.")
+    fileprivate static let logBytes = Metric(
+        .gauge, "holdfast_recorder_log_bytes", "Bytes of the write-ahead log on disk.")
+    fileprivate static let recoveryLag = Metric(
+        .gauge, "holdfast_recorder_recovery_lag_seconds",
+        "Age of the oldest missing sample of all streams that are being recovered; 0 if there is none.")
+    fileprivate static let retentionLeft = Metric(
+        .gauge, "holdfast_recorder_retention_left_seconds",
+        "Time until the first missing sample leaves its publisher's retention; absent if none is missing or the retention is unknown."
+    )
 }
 
 /// What it counts, for those who watch it.
@@ -50,14 +46,8 @@ extension RecordingEngine {
         var page = MetricsPage()
         var totals = endedTotals
         for session in sessions.values { totals.add(session.report) }
-        for (name, counts) in totals.streams.sorted(by: { $0.key.description < $1.key.description }) {
-            page.add(.received, counts.received, of: name)
-            page.add(.recovered, counts.recovered, of: name)
-            page.add(.lost, counts.lost, of: name)
-            page.add(.paused, counts.paused, of: name)
-            page.add(.duplicates, counts.duplicates, of: name)
-            page.add(.gaps, counts.gaps, of: name)
-            page.add(.bytes, counts.bytes, of: name)
+        for (stream, counts) in totals.counts.sorted(by: { $0.key.description < $1.key.description }) {
+            for (counter, count) in zip(StreamTotals.counters, counts) { page.add(counter.metric, count, of: stream) }
         }
         page.add(.commitLatency, latencies)
         page.add(.commitTime, commitTimes)
@@ -66,10 +56,15 @@ extension RecordingEngine {
             page.add(.ended, endedSessions[status] ?? 0, status.name)
         }
         page.add(.unstored, unstored.count)
-        let streams = sessions.values.flatMap(\.streams.values)
+        let streams = sessions.values.flatMap(\.ordered)
         page.add(.held, streams.reduce(0) { $0 + $1.intake.heldCount })
         page.add(.heldBytes, streams.reduce(0) { $0 + $1.intake.heldBytes })
-        page.add(.recovering, streams.count(where: \.isRecovering))
+        page.add(.recovering, streams.count { $0.recoveringSince != nil })
+        page.add(.behind, lag.seconds)
+        page.add(.backlogBytes, backlogBytes)
+        page.add(.logBytes, logBytes)
+        page.add(.recoveryLag, recoveryLag)
+        if let shortage { page.add(.retentionLeft, max(0, shortage.left)) }
         if let freeBytes { page.add(.freeBytes, freeBytes) }
         return page
     }

@@ -12,8 +12,8 @@ import ZeroMQ
 extension RecordingEngine {
     /// Has a stream's missing samples asked for, unless that is under way.
     func recover(_ stream: StreamRecording, of session: Session) {
-        guard !stream.isRecovering else { return }
-        stream.isRecovering = true
+        guard stream.recoveringSince == nil else { return }
+        stream.recoveringSince = MonotonicClock.now
         ordering.yield(.recover(session: session.identifier, stream: stream.name))
     }
 
@@ -23,7 +23,7 @@ extension RecordingEngine {
         // The end of the session may have left nothing of it.
         if stream.intake.recovery?.missing.isEmpty == true { goOn(stream, of: session) }
         guard session.isRecording, let recovery = stream.intake.recovery else {
-            stream.isRecovering = false
+            stream.recoveringSince = nil
             return nil
         }
         return MissingSamples(recovery, of: name, at: stream.replayEndpoint(of: recovery.epoch))
@@ -43,18 +43,18 @@ extension RecordingEngine {
         guard let (session, stream) = asker(of: request, in: identifier) else { return }
         goOn(stream, of: session) {
             if reply.count > 0 {
-                try stream.takeReplayed(frames, missingBefore: .notRetained, timeline: session.timeline)
+                try stream.takeReplayed(frames, missingBefore: .notRetained)
             }
             guard let missing = stream.intake.recovery?.missing, missing.lowerBound == request.from else { return }
             // An answer that brings nothing would be asked for without end.
-            try stream.giveUp(reply.count > 0 ? .malformed : .notRetained, timeline: session.timeline)
+            try stream.giveUp(reply.count > 0 ? .malformed : .notRetained)
         }
     }
 
     /// Gives up what a request asked for.
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason, in identifier: SessionIdentifier) {
         guard let (session, stream) = asker(of: request, in: identifier) else { return }
-        goOn(stream, of: session) { try stream.giveUp(reason, timeline: session.timeline) }
+        goOn(stream, of: session) { try stream.giveUp(reason) }
     }
 
     /// Whose missing samples a request asks for, if it is what must be had next.
@@ -73,11 +73,12 @@ extension RecordingEngine {
     private func goOn(_ stream: StreamRecording, of session: Session, after body: () throws -> Void = {}) {
         do {
             try body()
-            _ = try stream.resume(timeline: session.timeline)
-            try stream.log.flush()
+            try stream.resume()
         } catch {
             fail(session, error)
         }
         announceGaps(of: stream, in: session)
+        uncommitted.raise()
+        resumeWaits()
     }
 }

@@ -44,11 +44,13 @@ extension RecordingEngine {
                     maximumFileSize: request.maximumFileSize, maximumFileAge: request.maximumFileAge,
                     duration: request.duration), shard: settings.shard)
             if request.format == nil, request.root == nil { record.isFormatDefault = true }
-            let files = try await disk.run { [self, data, record] in
+            record.logPosition = LogPosition(
+                log: appender.log, recorded: appender.position, written: appender.position)
+            let directory = try await disk.run { [self, data, record] in
                 restoreReserves()
-                return try SessionFiles(creating: record, in: data)
+                return try SessionDirectory.create(record, in: data)
             }
-            session = Session(record, files: files, maximumHeldBytes: settings.holdLimit)
+            session = try Session(record, in: directory, appender: appender, held: held)
         } catch {
             await unsubscribe(from: patterns)
             if (error as? RecordingError)?.code == .alreadyExists { try requireUntaken(identifier) }
@@ -56,7 +58,7 @@ extension RecordingEngine {
         }
         // From here on its end takes back what it has.
         sessions[identifier] = session
-        routes = []
+        routes = TopicTable()
         return try await begin(session, with: streams)
     }
 
@@ -93,19 +95,13 @@ extension RecordingEngine {
             session.wants(description.name)
                 && (try? StreamRecording.check(description, startDate: session.record.startDate)) != nil
         }.sorted { $0.topic < $1.topic }
-        await store(plan(wanted, of: session), of: session)
         for description in wanted where session.status == .starting {
             _ = stream(for: description, from: description.nextSequence, in: session)
         }
-        if let stored = session.run() {
-            await store(stored, of: session)
-            if session.status == .running { publish(.status, of: session) }
-        }
-        if session.status == .failed {
-            throw RequestError(
-                .inputOutput,
-                "session \(session.identifier) failed: \(session.record.failures.joined(separator: "; "))")
-        }
+        let isRunning = session.rise(to: .running)
+        await commit()
+        if isRunning, session.status == .running { publish(.status, of: session) }
+        try requireSound(session)
         // It works again.
         health.clear("session")
         logger.notice("recording started", metadata: ["session": "\(session.identifier)"])
@@ -113,67 +109,48 @@ extension RecordingEngine {
             session: session.identifier.text, status: session.status.name, logs: session.summaries)
     }
 
-    /// What is to be stored before the logs of these streams are opened.
-    func plan(_ descriptions: [StreamDescription], of session: Session) -> StoredRecord {
-        session.planning(descriptions) { configurations[$0] }
-    }
-
-    /// Stores what a session knows, beside the writer.
-    private func store(_ record: StoredRecord, of session: Session) async {
-        let store = session.files.store
-        do {
-            try await disk.run { try store.write(record) }
-        } catch {
-            fail(session, error)
-        }
-    }
-
     private func validate(
         _ request: RecordingStart
     ) throws -> (SessionIdentifier, format: LogFormat, root: JSONRoot) {
-        func refuse(_ message: String) -> RequestError { RequestError(.invalidParameter, message) }
-        guard !request.streams.isEmpty else {
-            throw refuse(
-                "streams is empty: name at least one, as \"device/stream\", \"device/\" for all of a device, or \"*\" for "
-                    + "all")
-        }
-        guard request.streams.count <= Self.maximumPatterns else {
-            throw refuse(
-                "streams has \(request.streams.count) names: write at most \(Self.maximumPatterns), \"device/\" for all of a "
-                    + "device")
-        }
+        try require(
+            !request.streams.isEmpty,
+            "streams is empty: name at least one, as \"device/stream\", \"device/\" for all of a device, or \"*\" for all"
+        )
+        try require(
+            request.streams.count <= Self.maximumPatterns,
+            "streams has \(request.streams.count) names: write at most \(Self.maximumPatterns), \"device/\" for all of a "
+                + "device")
         try checkLength(request.task, "task")
         try checkLength(request.step, "step")
         for pattern in request.streams where pattern != StreamName.everything {
             let isDevice = pattern.hasSuffix("/") && StreamName(pattern + "x") != nil
-            guard isDevice || StreamName(pattern) != nil else {
-                throw refuse(
-                    "'\(pattern)' names no stream: write \"device/stream\", \"device/\" for all of a device, or \"*\" for "
-                        + "all")
-            }
+            try require(
+                isDevice || StreamName(pattern) != nil,
+                "'\(pattern)' names no stream: write \"device/stream\", \"device/\" for all of a device, or \"*\" for all"
+            )
             guard let shard = settings.shard else { continue }
             let owner = Shard(of: String(pattern.prefix { $0 != "/" }), count: shard.count)
-            if owner != shard {
-                throw RequestError(
-                    .unknownStream,
-                    "'\(pattern)' is for the recorder with shard \(owner), and this one has shard \(shard): ask that one"
-                )
-            }
+            try require(
+                owner == shard,
+                "'\(pattern)' is for the recorder with shard \(owner), and this one has shard \(shard): ask that one",
+                .unknownStream)
         }
         guard let format = LogFormat(rawValue: request.format ?? LogFormat.json.rawValue) else {
-            throw refuse("'\(request.format ?? "")' is not a format: write json, csv or tsv")
+            throw RequestError(
+                .invalidParameter, "'\(request.format ?? "")' is not a format: write json, csv or tsv")
         }
         guard let root = JSONRoot(rawValue: request.root ?? JSONRoot.array.rawValue) else {
-            throw refuse("'\(request.root ?? "")' is not a root: write array or dictionary")
+            throw RequestError(.invalidParameter, "'\(request.root ?? "")' is not a root: write array or dictionary")
         }
-        if let duration = request.duration, !(duration > 0 && duration < 1e9) {
-            throw refuse("duration is \(duration): write seconds greater than 0")
+        if let duration = request.duration {
+            try require(duration > 0 && duration < 1e9, "duration is \(duration): write seconds greater than 0")
         }
-        if let size = request.maximumFileSize, size < 1 {
-            throw refuse("maximumFileSize is \(size): write bytes, 1 or more, or leave it out")
+        if let size = request.maximumFileSize {
+            try require(size >= 1, "maximumFileSize is \(size): write bytes, 1 or more, or leave it out")
         }
-        if let age = request.maximumFileAge, !(age >= 1 && age < 1e9) {
-            throw refuse("maximumFileAge is \(age): write seconds, 1 or more, or leave it out")
+        if let age = request.maximumFileAge {
+            try require(
+                age >= 1 && age < 1e9, "maximumFileAge is \(age): write seconds, 1 or more, or leave it out")
         }
         let identifier =
             try request.session.map { try SessionIdentifier($0) }
@@ -181,19 +158,28 @@ extension RecordingEngine {
         return (identifier, format, root)
     }
 
+    /// Refuses a request in which something is wrong.
+    private func require(
+        _ isRight: Bool, _ sentence: @autoclosure () -> String, _ reason: RequestError.Reason = .invalidParameter
+    ) throws(RequestError) {
+        if !isRight { throw RequestError(reason, sentence()) }
+    }
+
     private func checkLength(_ name: String?, _ field: String) throws(RequestError) {
-        guard let count = name?.utf8.count, count > Self.maximumNameLength else { return }
-        throw RequestError(
-            .invalidParameter,
+        let count = name?.utf8.count ?? 0
+        try require(
+            count <= Self.maximumNameLength,
             "\(field) has \(count) bytes, and stands in every record: write at most \(Self.maximumNameLength)")
     }
 
     /// Waits until each pattern is known to have a stream, or every publisher has had the time to describe its own.
     private func waitForDescriptions(of patterns: Set<String>) async throws {
-        let deadline = startedAt + Self.descriptionsKnown.nanoseconds
-        while MonotonicClock.now < deadline {
-            if patterns.allSatisfy({ !sources(of: [$0]).isEmpty }) { return }
-            try await thread.sleep(until: MonotonicClock.now + 10_000_000)
+        var known = -1
+        try await wait(until: startedAt + Self.descriptionsKnown.nanoseconds) { [self] in
+            // Only a stream that was not known makes a difference.
+            if described.count == known { return false }
+            known = described.count
+            return patterns.allSatisfy { !sources(of: [$0]).isEmpty }
         }
     }
 
@@ -207,44 +193,59 @@ extension RecordingEngine {
     }
 
     /// Goes on to another step.
-    func move(_ request: RecordingMoveTo) throws -> RecordingState {
+    func move(_ request: RecordingMoveTo) async throws -> RecordingState {
         try checkLength(request.step, "step")
-        return try change(request.session, .step) { session in
-            try session.move(to: request.step ?? "", at: .now)
+        return try await change(request.session, .step) { session in
+            session.move(to: request.step ?? "", at: .now)
             return true
         }
     }
 
     /// Leaves out samples taken from now on.
-    func pause(_ request: RecordingPause) throws -> RecordingState {
-        try change(request.session, .pause) { try $0.pause(at: .now) }
+    func pause(_ request: RecordingPause) async throws -> RecordingState {
+        try await change(request.session, .pause) { $0.pause(at: .now) }
     }
 
     /// Writes samples again.
-    func resume(_ request: RecordingResume) throws -> RecordingState {
-        try change(request.session, .resume) { try $0.resume(at: .now) }
+    func resume(_ request: RecordingResume) async throws -> RecordingState {
+        try await change(request.session, .resume) { $0.resume(at: .now) }
     }
 
+    /// Changes a session. When this returns, the change would survive a power cut.
     private func change(
-        _ name: String, _ change: RecordingEvent.Change, _ body: (Session) throws -> Bool
-    ) throws -> RecordingState {
+        _ name: String, _ change: RecordingEvent.Change, _ body: (Session) -> Bool
+    ) async throws -> RecordingState {
         let session = try running(name)
-        do {
-            if try body(session) { publish(change, of: session) }
-        } catch {
-            fail(session, error)
-            throw error
+        if !session.directory.directory.contains(SessionDirectory.recordName) {
+            fail(
+                session,
+                RecordingError(
+                    .notFound, action: "continue to write", path: session.directory.directory.path,
+                    reason: "it was removed or replaced",
+                    advice: "Keep others out of the data directory while sessions are recorded; start a new recording.")
+            )
         }
-        return session.state
+        try requireSound(session)
+        let isChanged = body(session)
+        let state = session.state
+        await commit()
+        try requireSound(session)
+        if isChanged { publish(change, of: session) }
+        return state
+    }
+
+    /// Refuses what a session that failed can't do any more.
+    private func requireSound(_ session: Session) throws(RequestError) {
+        guard session.status == .failed else { return }
+        throw RequestError(
+            .inputOutput, "session \(session.identifier) failed: \(session.record.failures.joined(separator: "; "))")
     }
 
     /// How a session goes, or went.
     func status(_ request: RecordingStatus) throws -> RecordingState {
         let identifier = try SessionIdentifier(request.session)
         if let session = sessions[identifier] ?? unstored[identifier] { return session.state }
-        let directory = try stored(request.session)
-        let record = try directory.record()
-        try requireOwn(record)
+        let (directory, record) = try stored(request.session)
         return RecordingState(record, report: try? directory.report())
     }
 
@@ -283,8 +284,7 @@ extension RecordingEngine {
 
     func running(_ name: String) throws -> Session {
         guard let session = try sessions[SessionIdentifier(name)] else {
-            let record = try stored(name).record()
-            try requireOwn(record)
+            let (_, record) = try stored(name)
             throw RequestError(.finished, "session \(name) is over (\(record.status)): start another one")
         }
         guard session.status <= .running else {
@@ -293,20 +293,28 @@ extension RecordingEngine {
         return session
     }
 
-    private func stored(_ name: String) throws(RecordingError) -> SessionDirectory {
-        try SessionDirectory.open(SessionIdentifier(name), in: data)
+    /// A session that is on disk, and is over or this recorder's.
+    private func stored(_ name: String) throws -> (directory: SessionDirectory, record: SessionRecord) {
+        let directory = try SessionDirectory.open(SessionIdentifier(name), in: data)
+        let record = try directory.record()
+        if isOwn(record) { return (directory, record) }
+        throw RequestError(
+            .unknownSession,
+            "session \(record.session) is recorded by the recorder \(Self.shardText(record)): ask that one")
     }
 
-    func storedResult(_ name: String) throws -> RecordingResult {
-        if let session = try unstored[SessionIdentifier(name)] {
-            return RecordingResult(session.record, report: session.report, in: session.directory)
-        }
-        let directory = try stored(name)
-        let record = try directory.record()
-        try requireOwn(record)
-        guard record.status.isOver else {
+    /// How a session went that is over.
+    /// - Parameter results: what must be kept with it. Results that arrive too late are refused, so that their sender knows.
+    func storedResult(_ name: String, with results: JSONValue? = nil) throws -> RecordingResult {
+        let session = try unstored[SessionIdentifier(name)]
+        let (directory, record) = try session.map { ($0.directory, $0.record) } ?? stored(name)
+        if let results, record.results != results {
             throw RequestError(
-                .notRunning, "session \(name) was cut off (\(record.status)) and has no report")
+                .finished, "session \(name) is over, and its results came too late to be kept with it")
+        }
+        if let session { return RecordingResult(record, report: session.report, in: directory) }
+        guard record.status.isOver else {
+            throw RequestError(.notRunning, "session \(name) was interrupted (\(record.status)) and has no report")
         }
         return try RecordingResult(record, report: directory.report(), in: directory)
     }
@@ -316,13 +324,6 @@ extension RecordingEngine {
     /// Whether a session is over, or this recorder's.
     private func isOwn(_ record: SessionRecord) -> Bool {
         settings.shard == nil || record.shard == settings.shard || record.status.isOver
-    }
-
-    private func requireOwn(_ record: SessionRecord) throws(RequestError) {
-        if isOwn(record) { return }
-        throw RequestError(
-            .unknownSession,
-            "session \(record.session) is recorded by the recorder \(Self.shardText(record)): ask that one")
     }
 
     /// Refuses a session's name that another shard's recorder uses now.

@@ -1,20 +1,48 @@
 import Logging
+import MessageBus
 import Messages
 import Recording
 import ServiceKit
+import SystemPackage
 import ZeroMQ
 
-/// What was cut off: sessions that a recorder was killed in, or a power cut ended.
+/// What was interrupted: sessions that a recorder was killed in, or a power cut ended.
 extension RecordingEngine {
     /// Room that a repair needs: a file that is begun, a marker, a record of the session.
     private static let repairRoom = 4 << 20
 
-    /// Repairs the sessions that were cut off and goes on with them. Call it once, before anything else is done.
+    /// Repairs the interrupted sessions of a data directory.
+    static func recover(
+        in data: FilePath, settings: RecorderSettings, files: FileWriter, logger: Logger
+    ) async throws -> RecoveryOutcome {
+        var own: [SessionDirectory] = []
+        var unreadable: [(SessionDirectory, Result<RecoveredSession.Values, RecordingError>)] = []
+        for identifier in try SessionDirectory.sessions(in: data) {
+            let directory = try SessionDirectory.open(identifier, in: data)
+            guard directory.needsRecovery() else { continue }
+            do throws(RecordingError) {
+                if try isOwn(directory, shard: settings.shard, logger: logger) { own.append(directory) }
+            } catch {
+                unreadable.append((directory, .failure(error)))
+            }
+        }
+        var outcome = try await files.recover(own, log: WriteAheadLog.directory(in: data, shard: settings.shard))
+        outcome.sessions += unreadable
+        return outcome
+    }
+
+    /// Continues the sessions that were repaired. Call it once, before anything else is done.
     ///
-    /// One that can't be gone on with is left as it is, and health says so. Where the disk was full, it is tried again.
-    func goOnWithSessions() async throws {
-        for identifier in try SessionDirectory.sessions(in: data) { _ = await goOn(with: identifier) }
+    /// One that can't be continued is left as it is, and health says so. If the disk was full, it is tried again.
+    func resumeSessions(_ recovery: RecoveryOutcome) async throws {
+        if let damage = recovery.damage {
+            logger.error("the write-ahead log is damaged", metadata: [LogKey.error: "\(damage)"])
+            health.report(.degraded, "\(damage)", for: "log")
+        }
+        for (directory, outcome) in recovery.sessions { _ = await resume(directory, outcome) }
         restoreReserves()
+        await commit()
+        storing.raise()
     }
 
     /// Takes up room for a full disk, as far as there is some.
@@ -22,48 +50,66 @@ extension RecordingEngine {
         for reserve in [endReserve, reserve] { _ = try? reserve.restore() }
     }
 
-    /// Tries again what a full disk kept from going on.
-    func goOnWithTheRest() async {
-        guard !cutOff.isEmpty, freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree) else { return }
-        let identifiers = cutOff
-        cutOff = []
-        for identifier in identifiers where await goOn(with: identifier) { health.clear(Self.restart(of: identifier)) }
+    /// Tries again what a full disk kept from being continued.
+    func resumeRemaining() async {
+        guard !interrupted.isEmpty, freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree) else { return }
+        let remaining = interrupted
+        interrupted = []
+        for (directory, _) in remaining where await resume(directory, await recover(directory)) {
+            health.clear(Self.restart(of: directory.session))
+        }
     }
 
-    /// - Returns: false where it could not be gone on with.
-    private func goOn(with identifier: SessionIdentifier) async -> Bool {
+    private func recover(_ directory: SessionDirectory) async -> Result<RecoveredSession.Values, RecordingError> {
+        do throws(RecordingError) {
+            let outcome = try await files.recover([directory], log: logDirectory)
+            for (_, result) in outcome.sessions { return result }
+            throw RecordingError(
+                .notFound, action: "recover", path: directory.directory.path, reason: "it has nothing to recover",
+                advice: "Somebody may have removed it.")
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// - Returns: false if it could not be continued.
+    private func resume(
+        _ directory: SessionDirectory, _ outcome: Result<RecoveredSession.Values, RecordingError>
+    ) async -> Bool {
+        var outcome = outcome
+        if case .failure(let error) = outcome, error.code == .noSpace {
+            for reserve in [reserve, endReserve] { try? reserve.release() }
+            outcome = await recover(directory)
+        }
         do {
-            let directory = try SessionDirectory.open(identifier, in: data)
-            guard try directory.needsRecovery() && isOwn(directory) else { return true }
-            do {
-                try await goOn(with: directory)
-            } catch let error as RecordingError where error.code == .noSpace {
-                for reserve in [reserve, endReserve] { try? reserve.release() }
-                try await goOn(with: directory)
-            }
+            try await resume(directory, outcome.get())
             return true
         } catch {
-            if (error as? RecordingError)?.code == .noSpace { cutOff.append(identifier) }
+            if (error as? RecordingError)?.code == .noSpace {
+                interrupted.append((directory, (try? directory.record().logPosition?.written) ?? 0))
+            }
             logger.error(
-                "a session could not be gone on with",
-                metadata: ["session": "\(identifier)", LogKey.error: "\(error)"])
+                "a session could not be continued",
+                metadata: ["session": "\(directory.session)", LogKey.error: "\(error)"])
             health.report(
-                .degraded, "session \(identifier) could not be gone on with: \(error)",
-                for: Self.restart(of: identifier))
+                .degraded, "session \(directory.session) could not be continued: \(error)",
+                for: Self.restart(of: directory.session))
             return false
         }
     }
 
-    /// What health keeps a session under that could not be gone on with.
+    /// What health keeps a session under that could not be continued.
     private static func restart(of identifier: SessionIdentifier) -> String { "restart \(identifier)" }
 
-    /// Whether a session that was cut off is for this recorder to go on with.
-    private func isOwn(_ directory: SessionDirectory) throws(RecordingError) -> Bool {
-        guard let shard = settings.shard else { return true }
+    /// Whether an interrupted session is for this recorder to continue.
+    private static func isOwn(
+        _ directory: SessionDirectory, shard: Shard?, logger: Logger
+    ) throws(RecordingError) -> Bool {
+        guard let shard else { return true }
         let record = try directory.record()
         if record.shard?.count != shard.count {
             logger.warning(
-                "a session was cut off, and no recorder with as many shards as this one has goes on with it",
+                "a session was interrupted, and no recorder with as many shards as this one continues it",
                 metadata: [
                     "session": "\(record.session)",
                     "advice": "start a recorder \(Self.shardText(record)), or one without a shard",
@@ -72,33 +118,24 @@ extension RecordingEngine {
         return record.shard == shard
     }
 
-    private func goOn(with directory: SessionDirectory) async throws {
-        let known = try directory.record().logs.reduce(into: Set()) { $0.formUnion($1.files.map(\.name)) }
-        let recovered = try directory.recover()
-        let session = try Session(recovered, in: directory, maximumHeldBytes: settings.holdLimit)
+    private func resume(_ directory: SessionDirectory, _ recovered: RecoveredSession.Values) async throws {
+        let session = try Session(recovered.record, recovered: recovered, in: directory, appender: appender, held: held)
+        // Files that were renamed just before the interruption were not announced.
+        session.announced = recovered.listedFiles
         sessions[session.identifier] = session
-        routes = []
+        routes = TopicTable()
         try await subscribe(to: Set(session.record.streams))
         logger.notice(
-            "going on with a recording that was cut off",
+            "continuing an interrupted recording",
             metadata: ["session": "\(session.identifier)", "status": "\(session.status)"])
-        // Nobody was told of files that got their names just before the end.
-        for log in recovered.record.logs {
-            for (index, file) in log.files.enumerated() where !known.contains(file.name) {
-                session.noteFinished(file, at: index, of: log.name)
-            }
-        }
-        do {
-            if session.status == .starting {
-                // Nobody was told that it started.
-                _ = session.fail("interrupted: the recorder ended while the session was being started")
-                publish(.failure, of: session, reason: session.record.failures.last)
-            } else if session.isRecording {
-                try session.markRestart(at: .now)
-                publish(.restart, of: session)
-            }
-        } catch {
-            fail(session, error)
+        if session.status == .starting {
+            // Its start was never answered.
+            _ = session.fail("interrupted: the recorder ended while the session was being started")
+            publish(.failure, of: session, reason: session.record.failures.last)
+        } else if session.isRecording {
+            session.markRestart(at: .now)
+            publish(.restart, of: session)
+            for stream in session.ordered where stream.intake.recovery != nil { recover(stream, of: session) }
         }
         if session.status != .running { ordering.yield(.stop(session: session.identifier)) }
     }

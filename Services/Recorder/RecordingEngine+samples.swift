@@ -8,19 +8,21 @@ import ZeroMQ
 /// What arrives: batches of samples and descriptions of streams.
 extension RecordingEngine {
     /// Topics and streams that are remembered: a stranger could publish under ever new names.
-    static let maximumNames = 4_096
+    static let maximumNames = 16_384
 
     /// Takes what was received, writes it, and says what is missing.
-    func take(_ batch: MessageBatch) {
+    func take(_ batch: MessageBatch) async {
         guard !batch.isEmpty else { return }
+        await waitForRoom()
+        var newest: Int64 = 0
         batch.withUnsafeMessages { messages in
             for message in 0..<messages.count {
                 do {
                     let frames = try EventFrames(message, of: messages)
                     if let route = route(of: frames) {
-                        try takeSamples(frames, route)
+                        newest = max(newest, try takeSamples(frames, route))
                     } else if frames.isIn(TopicArea.stream) {
-                        let description = try frames.decode(StreamDescription.self)
+                        let description = try descriptions.read(frames)
                         if let origin = messages.origin(of: message) {
                             publishers.note(description.replay, heardFrom: origin)
                         }
@@ -31,24 +33,26 @@ extension RecordingEngine {
                 }
             }
         }
-        for session in sessions.values where session.isRecording {
-            do {
-                for name in session.order { try session.streams[name]?.log.flush() }
-            } catch {
-                fail(session, error)
-            }
+        if newest > 0 {
+            lag.take(
+                published: newest, date: WallTime.now.nanosecondsSince1970, allowance: clockAllowance,
+                at: MonotonicClock.now)
         }
+        resumeWaits()
+        if appender.count > 0 { uncommitted.raise() }
     }
 
-    private func takeSamples(_ frames: EventFrames, _ route: Int) throws {
-        guard !routes[route].recordings.isEmpty else { return }
+    /// - Returns: when they were published, in nanoseconds since 1970; 0 if that is not known, or no session records them.
+    private func takeSamples(_ frames: EventFrames, _ route: Int) throws -> Int64 {
+        let recordings = routes[route].recordings
+        if recordings.isEmpty { return 0 }
         let batch = ReceivedBatch(try routes[route].reader.read(frames.body), frames.body, packed: frames.packed)
         let published = EventTime.time(in: frames.time)?.nanosecondsSince1970
-        for (session, stream) in routes[route].recordings where session.isRecording {
+        for (session, stream) in recordings where session.isRecording {
             do {
-                let outcome = try stream.take(batch, timeline: session.timeline)
+                let outcome = try stream.take(batch)
                 switch outcome {
-                case .written: if let published, published > 0 { session.noteWritten(published: published) }
+                case .written: if let published, published > 0 { self.published.append((session, published)) }
                 case .recover: recover(stream, of: session)
                 case .nothing: break
                 }
@@ -59,30 +63,21 @@ extension RecordingEngine {
                 fail(session, error)
             }
         }
+        return published ?? 0
     }
 
-    /// Where a batch of samples goes, as an index into `routes`; nil for other events. Publishers take turns, so the
-    /// one after the last is looked at right after the last itself.
+    /// Where a batch of samples goes, as an index into `routes`; nil for other events.
     private func route(of frames: EventFrames) -> Int? {
-        let topic = frames.topic
-        for offset in 0..<routes.count {
-            let index = (lastRoute + offset) % routes.count
-            if topic.isSame(as: routes[index].topic) {
-                lastRoute = index
-                return index
-            }
-        }
+        if let known = routes.index(of: frames.topic) { return known }
         guard frames.isIn(TopicArea.samples) else { return nil }
-        if routes.count >= Self.maximumNames { routes = [] }
-        let name = StreamName(String(decoding: topic.dropFirst(TopicArea.samples.utf8.count), as: UTF8.self))
-        routes.append(
+        if routes.count >= Self.maximumNames { routes = TopicTable() }
+        let name = StreamName(String(decoding: frames.topic.dropFirst(TopicArea.samples.utf8.count), as: UTF8.self))
+        return routes.add(
+            frames.topic,
             Route(
-                topic: Array(topic),
                 recordings: sessions.values.filter(\.isRecording).compactMap { session in
                     name.flatMap { session.streams[$0] }.map { (session, $0) }
                 }))
-        lastRoute = routes.count - 1
-        return lastRoute
     }
 
     func take(_ description: StreamDescription) {
@@ -96,6 +91,7 @@ extension RecordingEngine {
                 continue
             }
             guard let stream = stream(for: description, from: nil, in: session) else { continue }
+            session.watch.take(description, at: MonotonicClock.now, time: session.seconds(of: .now))
             if stream.hasNewGaps { announceGaps(of: stream, in: session) }
             if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
                 recover(stream, of: session)
@@ -113,17 +109,16 @@ extension RecordingEngine {
     ) -> StreamRecording? {
         do {
             if let stream = session.streams[description.name] {
-                try stream.meet(description, from: first, timeline: session.timeline)
+                try stream.meet(description, from: first)
                 return stream
             }
             if session.hasClosed(description.name) { return nil }
-            // Those that the session starts with were checked and stored together.
+            // Those that the session starts with were checked together.
             if session.status > .starting {
                 try StreamRecording.check(description, startDate: session.record.startDate)
-                try session.files.store.write(plan([description], of: session))
             }
-            let stream = try session.open(description, from: first)
-            routes = []
+            let stream = try session.open(description, from: first) { configurations[$0] }
+            routes = TopicTable()
             return stream
         } catch let error as MessageError {
             malformed.note(error)

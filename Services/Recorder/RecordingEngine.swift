@@ -1,3 +1,4 @@
+import DequeModule
 import FoundationEssentials
 import Logging
 import MessageBus
@@ -12,7 +13,8 @@ import ZeroMQ
 /// An actor on a thread of its own, because it writes files. What must wait for somebody else (a replay, a session's
 /// end) leaves it as an `Order`, which the service carries out. Its work is in extensions: what arrives
 /// (`+samples`), what is asked (`+requests`), how sessions end (`+ending`), what is missing (`+recovery`), what becomes
-/// durable (`+commits`), what was cut off (`+restart`), how far clocks are apart (`+clocks`), how logs are to be written
+/// durable (`+commits`), what was interrupted (`+restart`), how far clocks are apart (`+clocks`), which sensors fail
+/// (`+watch`), how far it is behind (`+lag`), what tasks wait for (`+waiting`), how logs are to be written
 /// (`+configuration`), what it counts (`+metrics`).
 actor RecordingEngine {
     /// Work that waits for others, carried out outside of the engine.
@@ -34,7 +36,6 @@ actor RecordingEngine {
 
     /// Where a topic's batches go.
     struct Route {
-        let topic: [UInt8]
         let recordings: [(session: Session, stream: StreamRecording)]
         var reader = SampleBodyReader()
     }
@@ -54,8 +55,33 @@ actor RecordingEngine {
     let health: Health
     let logger: Logger
     let thread: SocketThread
-    let commits: GroupCommit
     let disk: DiskThread
+    /// What the next commit makes durable.
+    let appender: LogAppender
+    let log: LogWriter
+    let files: FileWriter
+    /// Where the write-ahead log is.
+    let logDirectory: Directory
+    let held: HeldBytes
+    /// Raised when something is to be committed, or to be written into files.
+    nonisolated let uncommitted = Signal()
+    nonisolated let unwrittenSignal = Signal()
+    /// Raised when sessions may have something to store.
+    nonisolated let storing = Signal()
+    var isCommitting = false
+    /// When batches were published that the next commit makes durable, in nanoseconds since 1970.
+    var published: [(session: Session, time: Int64)] = []
+    var pace: CommitPace
+    /// Blocks that are committed and not in files yet, and the bytes of all that is not.
+    var unwritten: Deque<LogBlock> = []
+    var backlogBytes = 0
+    /// The position up to which everything was handed to files.
+    var appliedEnd = 0
+    var isWritingFiles = false
+    /// Whether some records wait to be written into their files.
+    var areFilesBehind = false
+    /// Bytes of the write-ahead log.
+    var logBytes = 0
     let listener: Listener
     let publishers: Publishers
     let logManager: LogManagerClient
@@ -70,8 +96,9 @@ actor RecordingEngine {
     var starting: Set<SessionIdentifier> = []
     /// Sessions that are over, but whose report could not be stored; it is tried again.
     var unstored: [SessionIdentifier: Session] = [:]
-    /// Sessions that could not be gone on with because the disk is full.
-    var cutOff: [SessionIdentifier] = []
+    /// Interrupted sessions that could not be continued because the disk is full, and from where they need the write-ahead
+    /// log.
+    var interrupted: [(directory: SessionDirectory, position: Int)] = []
     /// Bytes free on the disk, when it was looked at last; nil before, and where it can't be told.
     var freeBytes: Int?
     var lookedAtDisk: Int64 = 0
@@ -80,7 +107,6 @@ actor RecordingEngine {
     var described: [StreamSource: Int64] = [:]
     /// What log-manager said of logs.
     var configurations = LogConfigurations()
-    var isLogManagerAway = false
     /// Logs that log-manager is to be asked for, and whether it is being asked.
     var unasked: Set<LogName> = []
     var isAsking = false
@@ -88,8 +114,8 @@ actor RecordingEngine {
     var waiting: [StreamName: (description: StreamDescription, time: Int64)] = [:]
     /// Seconds that publishers' clocks are ahead of ours, of those that are wrong.
     var wrongClocks: [String: Double] = [:]
-    var routes: [Route] = []
-    var lastRoute = 0
+    var routes = TopicTable<Route>()
+    var descriptions = StreamDescriptions()
     /// Batches and descriptions that could not be read.
     var malformed: MalformedMessages
     /// When sessions that are being stopped must have what they wait for, on `MonotonicClock`: set when the program ends.
@@ -99,6 +125,12 @@ actor RecordingEngine {
     var endedSessions: [SessionStatus: Int] = [:]
     /// Nanoseconds from publication to commit.
     var latencies = LatencyHistogram()
+    /// How far it is behind its publishers.
+    var lag = RecorderLag()
+    /// What tasks wait for that the engine knows.
+    var waits: [Wait] = []
+    /// When streams were last looked at that may have failed, on `MonotonicClock`.
+    var watchedAt: Int64 = 0
     /// Nanoseconds that commits took.
     var commitTimes = LatencyHistogram()
     /// Raised where a session of this run ends with loss.
@@ -106,13 +138,31 @@ actor RecordingEngine {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    init(settings: RecorderSettings, host: ServiceHost, listener: Listener) throws {
+    /// A recorder of a data directory, with the sessions in it that were interrupted: `resumeSessions` continues them.
+    static func open(
+        settings: RecorderSettings, host: ServiceHost, listener: Listener
+    ) async throws -> (engine: RecordingEngine, recovery: RecoveryOutcome) {
+        // Replies name files to people who may stand elsewhere.
+        let data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
+            .lexicallyNormalized()
+        let lock = try DataLock.acquire(in: data, shard: settings.shard)
+        let files = try FileWriter(data: data)
+        let recovery = try await recover(in: data, settings: settings, files: files, logger: host.logger)
+        let engine = try RecordingEngine(
+            settings: settings, host: host, listener: listener, data: data, lock: lock, files: files,
+            log: recovery.log ?? UUID().uuidString, position: recovery.logEnd)
+        return (engine, recovery)
+    }
+
+    private init(
+        settings: RecorderSettings, host: ServiceHost, listener: Listener, data: FilePath, lock: DataLock,
+        files: FileWriter, log identifier: String, position: Int
+    ) throws {
         self.settings = settings
         self.listener = listener
-        // Replies name files to people who may stand elsewhere.
-        data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
-            .lexicallyNormalized()
-        lock = try DataLock.acquire(in: data, shard: settings.shard)
+        self.data = data
+        self.lock = lock
+        self.files = files
         reserve = DiskReserve(in: data, shard: settings.shard)
         endReserve = DiskReserve(in: data, shard: settings.shard, name: ".reserve-end", bytes: 512 << 10)
         events = host.publisher
@@ -121,7 +171,12 @@ actor RecordingEngine {
         malformed = MalformedMessages(health: host.health, logger: host.logger)
         thread = try SocketThread(name: "writer")
         disk = try DiskThread()
-        commits = GroupCommit(thread: try SocketThread(name: "commit"))
+        appender = LogAppender(log: identifier, position: position)
+        logDirectory = WriteAheadLog.directory(in: data, shard: settings.shard)
+        log = try LogWriter(WriteAheadLog(in: logDirectory, synced: position))
+        held = HeldBytes(limit: settings.holdLimit)
+        pace = CommitPace(interval: settings.syncInterval.nanoseconds)
+        appliedEnd = position
         publishers = host.peers.publishers
         logManager = LogManagerClient(
             peers: host.peers, endpoint: settings.logManager, limit: settings.logManagerLimit)
@@ -152,7 +207,6 @@ actor RecordingEngine {
 
     /// Publishes gaps that nobody was told of yet.
     func announceGaps(of stream: StreamRecording, in session: Session) {
-        if stream.hasNewGaps { session.noteGaps() }
         for gap in stream.takeNewGaps() {
             var metadata: Logger.Metadata = [
                 "session": "\(session.identifier)", "stream": "\(stream.name)", "from": "\(gap.from)",
@@ -173,7 +227,7 @@ actor RecordingEngine {
             "recording failed", metadata: ["session": "\(session.identifier)", LogKey.error: "\(error)"])
         health.report(.degraded, "session \(session.identifier) failed: \(error)", for: "session")
         publish(.failure, of: session, reason: "\(error)")
-        routes = []
+        routes = TopicTable()
         ordering.yield(.stop(session: session.identifier))
     }
 }

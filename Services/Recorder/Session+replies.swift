@@ -17,7 +17,8 @@ extension RecordingState {
                     stream: StreamName(device: log.device, stream: log.stream),
                     samples: log.files.reduce(0) { $0 + $1.samples }, bytes: log.files.reduce(0) { $0 + $1.bytes },
                     gaps: stream?.gaps.count ?? 0, recovered: stream?.recovered ?? 0)
-            })
+            },
+            failures: record.failures.isEmpty ? nil : record.failures)
     }
 }
 

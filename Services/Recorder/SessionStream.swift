@@ -10,6 +10,8 @@ struct SessionStream: RecoveringStream {
 
     func missing() async -> MissingSamples? { await engine.missing(stream, in: session) }
 
+    func waitUntilCaughtUp() async throws { try await engine.waitUntilCaughtUp(in: session) }
+
     func isHeard() async -> Bool { await engine.isHeard(stream) }
 
     func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async {

@@ -3,511 +3,320 @@ import Messages
 import Recording
 import ZeroMQ
 
-/// The log of one stream: formats records, writes them, goes on in a new file where one is large or old enough, and
-/// says in the journal where the sequences of its samples jump.
+/// The log of one stream: formats records into the write-ahead log, and decides where a file of the stream ends and the next
+/// one begins.
 ///
-/// Confined to the recording engine's thread. Records wait in memory until `flush`. Syncing and finishing files is handed
-/// over: `commitPoint` and `takeSealed` say what is to be done, on another thread. Only where sequences jump, which is
-/// rare, `flush` waits for the disk itself.
+/// Confined to the recording engine's thread. No file is touched here: a `FileWriter` does what the frames say.
 final class StreamLog {
-    /// What the session says of its logs, and of this one.
-    struct Settings {
-        let directory: Directory
-        let journal: Journal
-        /// What is not as the session says.
-        let options: LogOptions
-        let format: LogFormat
-        let root: JSONRoot
-        /// When the session started, on the recorder's clock.
-        let startDate: WallTime
-        /// Bytes after which a log goes on in a new file. No batch is split, so a file may be longer by one.
-        let maximumFileSize: Int?
-        /// Nanoseconds after which it does.
-        let maximumFileAge: Int64?
+    /// The file that records go into.
+    private struct CurrentFile {
+        /// Its length without the terminator.
+        var bytes: Int
+        var samples = 0
+        var hasRecords = false
     }
 
-    /// A place in a stream.
-    struct Position: Hashable {
-        /// Which of `epochs`.
-        let epoch: Int
-        /// The sample that comes next.
-        let next: Int
-    }
-
-    /// What a group commit covers: the file to sync, and what the journal says of it then.
-    struct CommitPoint: Sendable {
-        let file: OpenFile
-        /// How many of the file's bytes will stay as they are.
-        let stableBytes: Int
-        let log: LogName
-        let segment: Int
-        let entries: [JournalEntry]
-    }
-
-    /// A file that has its final name and is to be finished.
-    struct SealedSegment: Sendable {
-        let log: LogName
-        let segment: Int
-        let file: SealedFile
-    }
-
-    /// A place in the buffer from which sequences go on elsewhere.
-    private struct Jump {
-        let offset: Int
-        /// Samples in the buffer before it.
-        let samples: Int
-        /// How far the epoch had come that ends here, if one does.
-        let ended: Position?
-        let position: Position
-    }
-
-    /// How much may be formatted before it is written in between.
-    private static let writeSize = 256 << 10
-    /// How many files may wait for their finishing. A disk that is slower gets longer files, not more of them.
+    /// How many files may wait to be finished. A slower disk gets longer files, not more of them.
     private static let maximumSealed = 4
 
-    let name: LogName
-    /// The names of the stream's epochs.
-    var epochs: [String] {
-        didSet { nexts += Array(repeating: 0, count: epochs.count - nexts.count) }
-    }
-    var counts = StreamCounts()
-    /// How far the stream has come: what was written, left out or given up.
-    var position: Position {
-        didSet { nexts[position.epoch] = position.next }
-    }
-    private(set) var fields: [String]
-    private(set) var files: [FinishedFile]
-    private(set) var intervals: IntervalStatistics
-    private(set) var firstUptime: Double?
-    private(set) var lastUptime: Double?
-    /// When the file being written was begun.
-    private(set) var fileDate: WallTime
-    /// The same on `MonotonicClock`: a wall clock that is set back must not make a file young.
-    private var fileBegan = MonotonicClock.now
+    /// What the session stores of it.
+    var record: SessionRecord.Log
+    /// The stream's epochs, in the order in which they were met.
+    var epochs: [PublisherEpoch]
+    /// How far the stream has come with what was written, left out or given up: which of its epochs the last sample is of,
+    /// and the sample of that which comes next.
+    private(set) var epoch: Int
+    var next: Int
+    /// When the session started, on the recorder's clock.
+    let startDate: WallTime
+    let appender: LogAppender
+    /// Its frames' number in the write-ahead log.
+    let number: UInt32
+    /// Whether a file was begun in the place of one that is missing.
+    private(set) var isBegunAgain = false
 
-    private let settings: Settings
-    private let description: StreamHeader
-    private var file: LogFile?
+    /// Which step the session is in, and whether it is paused, at any time.
+    var timeline: SessionTimeline
+
+    private let directory: Directory
+    private let format: LogFormat
+    private let root: JSONRoot
+    /// Bytes after which a file is rotated. No batch is split, so a file may be longer by one.
+    private let maximumFileSize: Int?
+    /// Nanoseconds after which it is.
+    private let maximumFileAge: Int64?
+    private let terminatorLength: Int
+    /// When the file being written was begun, on `MonotonicClock`: a wall clock that is set back must not make a file young.
+    private var fileBegan = MonotonicClock.now
+    private var file: CurrentFile?
     /// Files that have their final name and wait to be finished.
-    private var sealed: [SealedFile] = []
-    private var sealedTaken = 0
+    private var sealed: [FileEnd] = []
     private var lastName: FinishedName?
     private var formatter: RecordFormatter
-    private var buffer = ByteBuffer(capacity: 4 << 10)
-    private var bufferedSamples = 0
-    /// The runs of samples in the buffer that follow on each other: the first of each, and the samples before it.
-    private var runs: [(samples: Int, position: Position)] = []
-    /// The gaps whose markers are in the buffer.
-    private var bufferedGaps: [Gap] = []
-    private var jumps: [Jump] = []
-    /// What a reader of the log, told the jumps, takes the next record for; nil where it can't know.
-    private var logged: Position?
-    private var entryIndex: Int
-    /// How far each epoch has come.
-    private var nexts: [Int]
-    /// The epoch of the journal's latest line.
-    private var toldEpoch: Int
-    private var committed: JournalEntry?
-    private var stepPath: String
-    private var isPaused: Bool
+    /// Whether samples were left out after the last record.
+    private var hasSkipped = false
 
-    /// Begins a log.
     /// - Parameters:
-    ///   - first: the first sample, of the epoch described, that belongs to it.
-    ///   - stepPath: the session's step at its start.
+    ///   - record: what is known of the log so far.
+    ///   - epoch: the present one of the epochs, and `next` its sample that comes next.
     init(
-        _ name: LogName, of description: StreamDescription, from first: Int, stepPath: String, settings: Settings
-    ) throws(RecordingError) {
-        self.name = name
-        self.settings = settings
-        epochs = [description.epoch]
-        position = Position(epoch: 0, next: first)
-        nexts = [first]
-        toldEpoch = 0
-        self.description = StreamHeader(device: description.device, unit: description.unit, rate: description.rate)
-        self.stepPath = stepPath
-        fields = description.fields
-        files = []
-        intervals = IntervalStatistics(nominalRate: description.rate)
-        fileDate = settings.startDate
-        isPaused = false
-        entryIndex = 0
-        formatter = RecordFormatter(
-            format: settings.format, sensorType: description.stream, fields: description.fields)
-        try open(startDate: settings.startDate)
+        _ record: SessionRecord.Log, _ epochs: [PublisherEpoch], epoch: Int, next: Int, of session: SessionRecord,
+        timeline: SessionTimeline,
+        in directory: Directory, appender: LogAppender
+    ) {
+        self.timeline = timeline
+        self.record = record
+        self.epochs = epochs
+        self.epoch = epoch
+        self.next = next
+        self.directory = directory
+        self.appender = appender
+        startDate = session.startDate
+        format = session.format(of: record)
+        root = session.root
+        maximumFileSize = session.limits.maximumFileSize ?? record.maximumFileSize
+        maximumFileAge = (session.limits.maximumFileAge ?? record.maximumFileAge).map { Int64($0 * 1e9) }
+        terminatorLength = LogFile.terminator(format, root).count
+        lastName = record.files.last.flatMap { FinishedName($0.name, of: record.name) }
+        formatter = RecordFormatter(format: format, sensorType: record.stream, fields: record.fields)
+        number = appender.number(session.session, record.name)
+        if record.intervals == nil { self.record.intervals = IntervalStatistics(nominalRate: record.rate) }
+        if record.fileDate == nil { self.record.fileDate = startDate }
     }
 
-    /// Goes on with a log that was cut off.
-    /// - Parameters:
-    ///   - record: what the session knows of it.
-    ///   - recovered: what is left of it.
-    ///   - stepPath: the session's step now.
-    init(
-        reopening record: SessionRecord.Log, _ recovered: RecoveredLog, epochs: [String], origin: Int64,
-        position: Position, stepPath: String, isPaused: Bool, settings: Settings
-    ) throws(RecordingError) {
-        name = record.name
-        self.settings = settings
-        self.epochs = epochs
-        self.origin = origin
-        nexts = epochs.map { epoch in recovered.positions.last { $0.epoch == epoch }?.next ?? 0 }
-        toldEpoch = position.epoch
-        self.position = position
-        description = StreamHeader(device: record.device, unit: record.unit, rate: record.rate)
-        self.stepPath = stepPath
-        self.isPaused = isPaused
-        fields = record.fields
-        files = record.files
-        intervals = record.intervals ?? IntervalStatistics(nominalRate: record.rate)
-        intervals.breakOff()
-        firstUptime = recovered.firstUptime
-        lastUptime = recovered.lastUptime
-        counts = recovered.counts
-        fileDate = record.fileDate ?? settings.startDate
+    /// Takes what is left of an interrupted log.
+    func take(_ recovered: RecoveredLog) {
+        record.intervals?.breakOff()
+        record.counts = recovered.counts
+        record.gaps = recovered.gaps
+        record.firstUptime = recovered.firstUptime
+        record.lastUptime = recovered.lastUptime
+        record.isMarkedStopped = recovered.isMarkedStopped ? true : nil
         fileBegan -= max(0, WallTime.now.nanosecondsSince1970 - fileDate.nanosecondsSince1970)
-        entryIndex = recovered.nextIndex
-        lastName = record.files.last.flatMap { FinishedName($0.name, of: record.name) }
-        formatter = RecordFormatter(format: settings.format, sensorType: record.stream, fields: record.fields)
-        file = recovered.file
-        if file == nil, record.file != nil {
-            // It was cut off between two files.
-            fileDate = .now
-            try open(startDate: fileDate)
-            markBeginning()
-            try flush()
+        file = recovered.file.map {
+            CurrentFile(bytes: $0.bytes - terminatorLength, samples: $0.samples, hasRecords: true)
         }
     }
 
-    // MARK: What is there
+    // MARK: What it is
 
-    /// How it is written, where that is not what the session says.
-    var options: LogOptions { settings.options }
+    var name: LogName { record.name }
 
     /// Whether nothing can be written any more.
     var isClosed: Bool { file == nil }
 
     /// The name of the file being written; nil once it is finished, and not before.
-    var openFile: String? { file == nil && sealed.isEmpty ? nil : name.fileName(settings.format) }
+    var openFile: String? { file == nil && sealed.isEmpty ? nil : name.fileName(format) }
 
     /// Bytes of the file being written.
-    var openBytes: Int { file?.byteCount ?? 0 }
+    var openBytes: Int { file.map { $0.bytes + terminatorLength } ?? 0 }
 
     /// Bytes of all files.
     var byteCount: Int {
-        files.reduce(openBytes) { $0 + $1.bytes } + sealed.reduce(0) { $0 + $1.bytes }
+        record.files.reduce(openBytes) { $0 + $1.bytes } + sealed.reduce(0) { $0 + $1.bytes }
     }
 
-    /// Whether files wait for their finishing.
+    /// Whether files wait to be finished.
     var isWaitingForFiles: Bool { !sealed.isEmpty }
 
-    private var segment: Int { files.count + sealed.count }
+    /// Where the stream's files stand once everything before is written; nil if there is none.
+    var place: DurablePlace? {
+        file.map { file in
+            DurablePlace(
+                file: index, bytes: file.bytes + terminatorLength, samples: file.samples,
+                epoch: epochs[epoch].name, next: next)
+        }
+    }
+
+    private var index: Int { record.files.count + sealed.count }
+
+    private var fileDate: WallTime { record.fileDate ?? startDate }
 
     // MARK: Records
 
-    /// Formats rows of a batch, all of one epoch. They follow on `position`, which is not moved.
+    /// Formats rows of a batch, all of one epoch, and moves behind them.
     ///
     /// - Parameters:
-    ///   - epoch: the batch's, as an index into `epochs`.
-    ///   - origin: the publisher's uptime at the session's start, in nanoseconds.
+    ///   - epoch: the batch's, by its number.
+    ///   - isRecovered: whether the samples had to be asked for again.
     /// - Throws: `MessageError` with nothing changed, where rows can't be read.
     func append(
-        _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, origin: Int64, timeline: SessionTimeline
+        _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool
     ) throws(MessageError) {
-        let start = buffer.count
-        let result =
+        let origin = try origin(of: batch, epoch: epoch)
+        let begun = appender.beginRecords(of: number, file: index)
+        let start = appender.buffer.count
+        let result: FormattedRows
+        do throws(MessageError) {
             if let packed = batch.packed {
-                formatter.append(packed: packed, rows: rows, timeline: timeline, origin: origin, to: &buffer)
+                result = formatter.append(
+                    packed: packed, rows: rows, timeline: timeline, origin: origin, to: &appender.buffer)
             } else {
-                try formatter.append(
+                result = try formatter.append(
                     values: batch.body.values ?? 0..<0, of: batch.frame, count: batch.body.count, rows: rows,
-                    timeline: timeline, origin: origin, to: &buffer)
+                    timeline: timeline, origin: origin, to: &appender.buffer)
             }
-        self.origin = origin
-        let first = batch.body.sequence + rows.lowerBound
-        // A first row that is written has no place of its own.
-        if result.written > 0, result.places.first?.written != 0 {
-            jump(to: Position(epoch: epoch, next: first), at: start, samples: 0)
-            noteRun(at: Position(epoch: epoch, next: first), samples: 0)
+        } catch {
+            appender.cancelRecords(begun)
+            throw error
         }
-        if result.paused == 0 {
-            logged = Position(epoch: epoch, next: first + rows.count)
-        } else {
-            for place in result.places {
-                let position = Position(epoch: epoch, next: batch.body.sequence + place.row)
-                jump(to: position, at: place.offset, samples: place.written)
-                noteRun(at: position, samples: place.written)
+        let startsPaused = result.places.first?.written == 0 || result.written == 0
+        let followsOnNothing = epoch != self.epoch || hasSkipped && !startsPaused
+        if followsOnNothing || !result.places.isEmpty {
+            // A reader of the file alone could not know which samples follow.
+            appender.cancelRecords(begun)
+            var rest = rows
+            if followsOnNothing {
+                markPosition(epoch, next: batch.body.sequence + rows.lowerBound)
+            } else {
+                let middle = result.places.first?.row ?? rows.upperBound
+                try append(
+                    rows.lowerBound..<middle, of: batch, epoch: epoch, isRecovered: isRecovered)
+                rest = middle..<rows.upperBound
             }
-            logged = nil
+            return try append(rest, of: batch, epoch: epoch, isRecovered: isRecovered)
         }
-        if epoch != position.epoch { intervals.breakOff() }
-        intervals.add(result)
-        counts.written += result.written
-        counts.paused += result.paused
-        bufferedSamples += result.written
-        firstUptime = firstUptime ?? result.firstUptime
-        lastUptime = result.lastUptime ?? lastUptime
+        hasSkipped = result.endsPaused || hasSkipped && result.written == 0
+        record.intervals?.add(result)
+        record.counts.written += result.written
+        record.counts.paused += result.paused
+        if isRecovered { record.counts.recovered += result.written + result.paused }
+        record.firstUptime = record.firstUptime ?? result.firstUptime
+        record.lastUptime = result.lastUptime ?? record.lastUptime
+        next = batch.body.sequence + rows.upperBound
+        if result.written > 0 { record.isMarkedStopped = nil }
+        endRecords(bytes: appender.buffer.count - start, samples: result.written)
+        if let maximumFileSize, openBytes >= maximumFileSize { rotate() }
     }
 
-    /// Notes that what comes next is not what a reader would take it for.
-    private func jump(to next: Position, at offset: Int, samples: Int) {
-        defer { logged = nil }
-        guard logged != next else { return }
-        jumps.append(
-            Jump(
-                offset: offset, samples: bufferedSamples + samples, ended: endOfTold(before: next.epoch), position: next
-            ))
+    /// What makes a batch's uptimes times since the session's start.
+    private func origin(of batch: ReceivedBatch, epoch: Int) throws(MessageError) -> Int64 {
+        guard epochs[epoch].hasSlept else { return epochs[epoch].start }
+        return epochs[epoch].origin(at: try batch.uptimes.first ?? .max)
     }
 
-    /// Notes a sample that may not follow on the one before it in the buffer.
-    private func noteRun(at position: Position, samples: Int) {
-        let samples = bufferedSamples + samples
-        if let last = runs.last, last.position.epoch == position.epoch,
-            last.position.next + (samples - last.samples) == position.next
-        {
-            return
-        }
-        runs.append((samples, position))
-    }
-
-    /// How far the epoch has come that the journal spoke of last, if that is another one.
-    private func endOfTold(before epoch: Int) -> Position? {
-        guard toldEpoch != epoch else { return nil }
-        defer { toldEpoch = epoch }
-        return Position(epoch: toldEpoch, next: nexts[toldEpoch])
+    private func endRecords(bytes: Int, samples: Int) {
+        guard let old = file else { return }
+        // In JSON, separators stand between records, not in front of the first.
+        let skipped = old.hasRecords || format != .json || bytes == 0 ? 0 : format.separator.utf8.count
+        file = CurrentFile(
+            bytes: old.bytes + bytes - skipped, samples: old.samples + samples, hasRecords: old.hasRecords || bytes > 0)
+        appender.endRecords(
+            RecordsHead(
+                file: index, offset: old.bytes, samples: old.samples + samples, epoch: epoch, next: next,
+                counts: record.counts, firstUptime: record.firstUptime, lastUptime: record.lastUptime,
+                isMarkedStopped: record.isMarkedStopped == true))
     }
 
     /// Adds a marker.
     /// - Parameters:
     ///   - date: when it happened, on the recorder's clock.
-    ///   - origin: the publisher's uptime at the session's start, in nanoseconds.
-    ///   - stepPath: the step after it.
-    func mark(_ event: Marker.Event, at date: WallTime, origin: Int64, stepPath: String) {
-        self.stepPath = stepPath
-        self.origin = origin
+    ///   - stepPath: the step after it, if that is not the present one.
+    func mark(_ event: Marker.Event, at date: WallTime, stepPath: String? = nil) {
+        guard !isClosed else { return }
+        record.isMarkedStopped = event == .stop ? true : nil
+        if case .gap(let gap) = event { appender.append(gap, of: number) }
         let describes = event == .start || event == .resumed
-        appendMarker(event, at: date, describes: describes)
-        // It says the place.
-        if describes { logged = position }
-        switch event {
-        case .pause: isPaused = true
-        case .resume: isPaused = false
-        case .gap(let gap): note(gap)
-        default: break
-        }
+        if describes { hasSkipped = false }
+        appendMarker(event, at: date, stepPath: stepPath, describes: describes)
     }
 
-    /// Notes what a reader of the log makes of a gap's marker.
-    private func note(_ gap: Gap) {
-        bufferedGaps.append(gap)
-        guard gap.count > 0, let epoch = epochs.lastIndex(of: gap.epoch) else { return }
-        let end = gap.from.addingClamped(gap.count)
-        if epoch == position.epoch {
-            if logged?.epoch == epoch { logged = Position(epoch: epoch, next: end) }
-        } else {
-            // A later line about the current epoch alone would let this one's place be forgotten.
-            jumps.append(
-                Jump(
-                    offset: buffer.count, samples: bufferedSamples, ended: Position(epoch: epoch, next: end),
-                    position: position))
-            nexts[epoch] = max(nexts[epoch], end)
-            toldEpoch = position.epoch
-            logged = position
-        }
+    /// Says in the file which sample follows: a reader counts on from the one before.
+    private func markPosition(_ epoch: Int, next: Int) {
+        move(to: epoch, next: next)
+        hasSkipped = false
+        appendMarker(.position, at: .now, isPlaced: true)
     }
 
-    /// The uptime at the session's start, for markers that the log sets by itself.
-    private var origin: Int64 = 0
+    private func move(to epoch: Int, next: Int) {
+        if epoch != self.epoch { record.intervals?.breakOff() }
+        self.epoch = epoch
+        self.next = next
+    }
 
-    private func appendMarker(_ event: Marker.Event, at date: WallTime, describes: Bool) {
+    private func appendMarker(
+        _ event: Marker.Event, at date: WallTime, stepPath: String? = nil, describes: Bool = false,
+        isPlaced: Bool = false
+    ) {
         var marker = Marker(
-            event, time: date.nanosecondsSince1970 - settings.startDate.nanosecondsSince1970, date: date.localText,
-            stepPath: stepPath)
+            event, time: date.nanosecondsSince1970 - startDate.nanosecondsSince1970, date: date.localText,
+            stepPath: stepPath ?? timeline.current.stepPath)
         if describes {
-            marker.description = description
-            marker.position = Marker.Position(epoch: epochs[position.epoch], from: position.next)
+            marker.description = StreamHeader(device: record.device, unit: record.unit, rate: record.rate)
         }
-        formatter.append(marker, origin: origin, to: &buffer)
-    }
-
-    /// Whether so much waits in memory that it should be written.
-    var isFull: Bool {
-        if buffer.count > Self.writeSize { return true }
-        guard let maximum = settings.maximumFileSize else { return false }
-        return openBytes + buffer.count >= maximum
-    }
-
-    /// Writes what is in memory, the jumps to the journal first. `position` must be behind the last of it.
-    /// - Parameter isLast: nothing follows, so no new file is begun.
-    func flush(isLast: Bool = false) throws(RecordingError) {
-        guard let file, buffer.count > 0 else { return }
-        if !jumps.isEmpty {
-            var entries: [JournalEntry] = []
-            for jump in jumps {
-                let bytes = file.length(adding: jump.offset)
-                let samples = file.sampleCount + jump.samples
-                if let ended = jump.ended { entries.append(entry(.position, ended, bytes: bytes, samples: samples)) }
-                entries.append(entry(.position, jump.position, bytes: bytes, samples: samples))
-            }
-            try settings.journal.append(entries)
-            // Jumps are rare, and a power cut must not keep the records and lose what tells their place.
-            try settings.journal.sync()
+        if describes || isPlaced {
+            marker.position = Marker.Position(epoch: epochs[epoch].name, from: next)
         }
-        try file.append(&buffer, samples: bufferedSamples)
-        // Not before: after an error they are needed to say what could not be written.
-        forgetBuffered()
-        if !isLast, file.byteCount >= settings.maximumFileSize ?? .max, file.sampleCount > 0,
-            sealed.count < Self.maximumSealed
-        {
-            try goOnInNewFile(fields: fields)
-        }
-    }
-
-    private func forgetBuffered() {
-        bufferedSamples = 0
-        jumps.removeAll(keepingCapacity: true)
-        runs.removeAll(keepingCapacity: true)
-        bufferedGaps.removeAll(keepingCapacity: true)
-    }
-
-    /// Drops what is in memory, because it can't be written.
-    /// - Returns: the samples that were in it, and the gaps that were marked in it.
-    func abandon() -> (lost: [Gap], marked: [Gap]) {
-        let ends = runs.dropFirst().map(\.samples) + [bufferedSamples]
-        let lost = zip(runs, ends).compactMap { run, end -> Gap? in
-            guard end > run.samples else { return nil }
-            return Gap(
-                epoch: epochs[run.position.epoch], from: run.position.next, count: end - run.samples,
-                reason: .notWritten)
-        }
-        let marked = bufferedGaps
-        counts.written -= bufferedSamples
-        buffer.removeAll()
-        forgetBuffered()
-        logged = nil
-        return (lost, marked)
-    }
-
-    private func entry(
-        _ kind: JournalEntry.Kind, _ position: Position, bytes: Int, samples: Int
-    ) -> JournalEntry {
-        defer { entryIndex += 1 }
-        return JournalEntry(
-            kind, index: entryIndex, log: name, segment: segment, bytes: bytes, samples: samples,
-            epoch: epochs[position.epoch], next: position.next, counts: counts, date: .now)
-    }
-
-    /// Where the file after this one begins: valid once this one has its final name.
-    private func entry(sealing file: LogFile) -> JournalEntry {
-        defer { entryIndex += 1 }
-        return JournalEntry(
-            .position, index: entryIndex, log: name, segment: segment + 1, bytes: 0, samples: 0,
-            epoch: epochs[position.epoch], next: position.next, counts: counts, sealedBytes: file.byteCount,
-            date: .now)
+        _ = appender.beginRecords(of: number, file: index)
+        let start = appender.buffer.count
+        formatter.append(marker, origin: epochs[epoch].origin(at: .max), to: &appender.buffer)
+        endRecords(bytes: appender.buffer.count - start, samples: 0)
     }
 
     // MARK: Files
 
-    /// What the next group commit covers; nil where nothing is new.
-    func commitPoint() throws(RecordingError) -> CommitPoint? {
-        // What is counted as taken is written, so that the journal's numbers mean the same sample.
-        try flush()
-        guard let file else { return nil }
-        if let committed, committed.segment == segment, committed.bytes == file.byteCount,
-            committed.next == position.next
-        {
-            return nil
-        }
-        var entries: [JournalEntry] = []
-        if let ended = endOfTold(before: position.epoch) {
-            entries.append(entry(.position, ended, bytes: file.byteCount, samples: file.sampleCount))
-        }
-        let last = entry(.commit, position, bytes: file.byteCount, samples: file.sampleCount)
-        entries.append(last)
-        committed = last
-        return CommitPoint(
-            file: file.handle, stableBytes: file.stableByteCount, log: name, segment: segment, entries: entries)
+    /// Begins the first file.
+    func open() {
+        let beginning = FileBeginning(
+            index: index, format: format, root: root, startDate: fileDate.localText, header: formatter.header)
+        appender.append(beginning, of: number)
+        file = CurrentFile(bytes: LogFile.opening(beginning).count)
     }
 
-    /// Goes on in a new file if this one is old enough and holds something.
-    func goOnIfOld() throws(RecordingError) {
-        guard let maximum = settings.maximumFileAge, let file, file.sampleCount + bufferedSamples > 0,
-            MonotonicClock.now - fileBegan >= maximum, sealed.count < Self.maximumSealed
-        else { return }
-        try flush()
-        // Writing may have done it.
-        if self.file === file { try goOnInNewFile(fields: fields) }
+    /// Begins a file where an interrupted log has none.
+    func openAgain() {
+        isBegunAgain = true
+        openNext()
     }
 
-    /// Goes on in a new file with other columns.
-    func change(to fields: [String]) throws(RecordingError) {
-        try flush()
-        try goOnInNewFile(fields: fields)
+    /// Begins a file that is not the log's first, with what is needed to read it.
+    private func openNext() {
+        record.fileDate = .now
+        fileBegan = MonotonicClock.now
+        open()
+        hasSkipped = false
+        appendMarker(.step, at: fileDate, describes: true)
+        if timeline.current.isPaused { appendMarker(.pause, at: fileDate) }
     }
 
-    /// Gives the last file its final name. Nothing can be written any more.
-    func close() throws(RecordingError) {
+    /// Rotates the file if it is old enough and holds something.
+    func rotateIfExpired() {
+        if let maximumFileAge, MonotonicClock.now - fileBegan >= maximumFileAge { rotate() }
+    }
+
+    private func rotate() {
+        guard let file, file.samples > 0, sealed.count < Self.maximumSealed else { return }
+        close()
+        openNext()
+    }
+
+    /// Continues in a new file with other columns, at the sample that comes next.
+    func change(to fields: [String], epoch: Int, next: Int) {
+        move(to: epoch, next: next)
+        close()
+        record.fields = fields
+        formatter = RecordFormatter(format: format, sensorType: record.stream, fields: fields)
+        openNext()
+    }
+
+    /// Gives the file its final name. Nothing can be written into it any more.
+    func close() {
         guard let file else { return }
-        try flush(isLast: true)
-        try seal(file)
+        let name = FinishedName(log: name, finishedAt: .now, after: lastName, format: format).free(in: directory)
+        let end = FileEnd(
+            index: index, name: name.description, bytes: file.bytes + terminatorLength, samples: file.samples)
+        appender.append(end, of: number)
+        lastName = name
+        sealed.append(end)
+        self.file = nil
     }
-
-    /// Files that were not asked for before, to be finished, in order.
-    func takeSealed() -> [SealedSegment] {
-        defer { sealedTaken = sealed.count }
-        return (sealedTaken..<sealed.count).map { index in
-            SealedSegment(log: name, segment: files.count + index, file: sealed[index])
-        }
-    }
-
-    /// Has the files that could not be finished asked for again.
-    func keepSealed() { sealedTaken = 0 }
 
     /// Notes that the oldest of the sealed files is finished.
     /// - Returns: false where it is another one.
     func add(_ finished: FinishedFile) -> Bool {
-        guard sealed.first?.name.description == finished.name else { return false }
+        guard sealed.first?.name == finished.name else { return false }
         sealed.removeFirst()
-        sealedTaken = max(0, sealedTaken - 1)
-        files.append(finished)
+        record.files.append(finished)
         return true
-    }
-
-    private func seal(_ file: LogFile) throws(RecordingError) {
-        // Where the log goes on or ends, for who finds the file with its final name and nothing else. Without this line
-        // the file has to be read for it.
-        try? settings.journal.append([entry(sealing: file)])
-        let sealed = try file.seal(at: .now, after: lastName)
-        lastName = sealed.name
-        self.file = nil
-        self.sealed.append(sealed)
-    }
-
-    private func goOnInNewFile(fields: [String]) throws(RecordingError) {
-        guard let old = file else { return }
-        try seal(old)
-        if fields != self.fields {
-            self.fields = fields
-            formatter = RecordFormatter(format: settings.format, sensorType: formatter.sensorType, fields: fields)
-        }
-        fileDate = .now
-        fileBegan = MonotonicClock.now
-        try open(startDate: fileDate)
-        toldEpoch = position.epoch
-        logged = position
-        markBeginning()
-        try flush()
-    }
-
-    /// The first records of a file that is not a log's first: what is needed to read it.
-    private func markBeginning() {
-        appendMarker(.step, at: fileDate, describes: true)
-        if isPaused { appendMarker(.pause, at: fileDate, describes: false) }
-    }
-
-    private func open(startDate: WallTime) throws(RecordingError) {
-        file = try LogFile(
-            creating: name, in: settings.directory, format: settings.format, root: settings.root,
-            startDate: startDate.localText, header: formatter.header)
     }
 }

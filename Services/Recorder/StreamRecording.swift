@@ -5,9 +5,18 @@ import ServiceKit
 
 /// One stream of one session: asks its intake about each batch, and has its log write what is new.
 ///
-/// Confined to the recording engine's thread. Methods throw `MessageError` for what can't be read, with nothing changed,
-/// and `RecordingError` where the log can't be written.
+/// Confined to the recording engine's thread. Methods throw `MessageError` for what can't be read, with nothing changed.
 final class StreamRecording {
+    /// What a session lends its streams.
+    struct Place {
+        let session: SessionRecord
+        let timeline: SessionTimeline
+        let directory: Directory
+        let appender: LogAppender
+        /// What waits in all streams together.
+        let held: HeldBytes
+    }
+
     /// What a batch led to.
     enum Outcome {
         /// Samples were written.
@@ -25,32 +34,25 @@ final class StreamRecording {
 
     let name: StreamName
     let log: StreamLog
-    /// Whether epochs were met that are not stored yet.
-    var hasNewEpochs = false
+    /// Whether something was noted of it that is not stored yet.
+    var isChanged = true
     /// Where the stream stands.
     var intake: StreamIntake
-    /// Whether the publisher said where the stream stood when the session stopped.
-    var isEndKnown = false
-    /// Whether its missing samples are being asked for.
-    var isRecovering = false
-    /// Whether its log ends with the marker of the session's end.
-    private(set) var isMarkedStopped = false
-
-    private(set) var gaps: [Gap] = []
+    /// When the replay of its missing samples began, on the engine's clock; nil if none is under way.
+    var recoveringSince: Int64?
     /// What was wrong with the last rows that could not be read.
     private(set) var lastFault: MessageError?
 
-    private let startDate: WallTime
-    private let unit: String?
-    private let rate: Double?
-    private var announcedGaps = 0
-    private var epochs: [PublisherEpoch]
-    /// The epoch of the latest sample.
-    private var current = 0
+    /// What waits in all streams together.
+    private let held: HeldBytes
+    private var accountedBytes = 0
+    private var announcedGaps: Int
     /// The names of the file's columns as they stood in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
     /// For a stream that the session did not know at its start: the uptime in nanoseconds from which samples belong to it.
-    private var earliest: Int64?
+    private var earliest: Int64? {
+        didSet { log.record.earliestUptime = earliest.map { Double($0) / 1e9 } }
+    }
 
     /// Refuses what can't be a stream.
     static func check(_ description: StreamDescription, startDate: WallTime) throws(MessageError) {
@@ -62,140 +64,128 @@ final class StreamRecording {
     }
 
     /// Opens the log, with the epoch that the publisher is in. The description must have passed `check`.
-    /// - Parameters:
-    ///   - first: the first sample of that epoch that belongs to the session; nil for a stream that is met during the
-    ///     session: what was sampled before the session's start is left out then.
-    ///   - stepPath: the session's step at its start.
-    init(
-        _ description: StreamDescription, from first: Int?, log logName: LogName, stepPath: String,
-        maximumHeldBytes: Int, settings: StreamLog.Settings
+    /// - Parameter first: the first sample of that epoch that belongs to the session; nil for a stream that is met during
+    ///   the session: what was sampled before the session's start is left out then.
+    convenience init(
+        _ description: StreamDescription, from first: Int?, log name: LogName, configuration: LogConfiguration?,
+        in place: Place
     ) throws {
-        var epoch = try PublisherEpoch(
-            description.epoch, clock: description.clock, replay: description.replay, startDate: settings.startDate)
-        epoch.from = first ?? 0
-        epochs = [epoch]
-        name = description.name
-        startDate = settings.startDate
-        unit = description.unit
-        rate = description.rate
-        intake = StreamIntake(maximumHeldBytes: maximumHeldBytes)
+        var epoch = try PublisherEpoch(description, from: first ?? 0, startDate: place.session.startDate)
+        _ = epoch.describe(description)
+        var intake = StreamIntake()
         if let first { intake.start(epoch: description.epoch, at: first) }
-        log = try StreamLog(logName, of: description, from: first ?? 0, stepPath: stepPath, settings: settings)
-        if first == nil { earliest = Self.earliest(description, startDate: settings.startDate) }
-        describe(description)
+        var record = SessionRecord.Log(
+            name: name, device: description.device, stream: description.stream, fields: description.fields,
+            unit: description.unit, rate: description.rate)
+        record.configure(by: configuration, in: place.session)
+        self.init(record, [epoch], current: 0, next: first ?? 0, intake, in: place)
+        if first == nil { earliest = Self.earliest(description, startDate: place.session.startDate) }
+        noteChange()
+        log.open()
     }
 
-    /// Goes on with a stream of a session that was cut off.
-    init(
-        reopening record: SessionRecord.Log, _ recovered: RecoveredLog, timeline: SessionTimeline,
-        maximumHeldBytes: Int, settings: StreamLog.Settings
-    ) throws {
-        var known: [PublisherEpoch] = []
-        intake = StreamIntake(maximumHeldBytes: maximumHeldBytes)
-        for stored in record.epochs {
-            known.append(try PublisherEpoch(stored, startDate: settings.startDate))
-        }
+    /// Continues a stream of an interrupted session.
+    convenience init(_ record: SessionRecord.Log, _ recovered: RecoveredLog, in place: Place) throws {
+        var epochs = try record.epochs.map { try PublisherEpoch($0, startDate: place.session.startDate) }
+        var intake = StreamIntake()
         for position in recovered.positions {
             intake.start(epoch: position.epoch, at: position.next)
-            if !known.contains(where: { $0.name == position.epoch }), let last = known.last {
-                known.append(PublisherEpoch(position.epoch, like: last))
+            if !epochs.contains(where: { $0.name == position.epoch }), let last = epochs.last {
+                epochs.append(PublisherEpoch(position.epoch, like: last))
             }
         }
-        for epoch in known {
-            if let end = epoch.end { intake.end(epoch: epoch.name, before: end) }
+        for epoch in epochs {
+            if let end = epoch.record.end { intake.end(epoch: epoch.name, before: end) }
         }
-        guard let last = recovered.positions.last, let newest = known.map(\.heard).max() else {
+        guard let last = recovered.positions.last, let newest = epochs.map(\.record.heard).max() else {
             throw MessageError(.malformed, "log \(record.name) has no epoch")
         }
-        for index in known.indices where known[index].end == nil {
+        for index in epochs.indices where epochs[index].record.end == nil {
             // Each run of a publisher ended before the next one of the same publisher began, and long before now where
             // it was not heard of while another was.
-            let isLast = !known[(index + 1)...].contains { $0.replay == known[index].replay }
-            let silence = newest.nanosecondsSince1970 - known[index].heard.nanosecondsSince1970
-            known[index].isUnseen = isLast && silence < Self.longestSilence.nanoseconds
+            let isLast = !epochs[(index + 1)...].contains { $0.record.replay == epochs[index].record.replay }
+            let silence = newest.nanosecondsSince1970 - epochs[index].record.heard.nanosecondsSince1970
+            epochs[index].isUnseen = isLast && silence < Self.longestSilence.nanoseconds
         }
-        epochs = known
-        current = known.lastIndex { $0.name == last.epoch } ?? 0
-        name = StreamName(device: record.device, stream: record.stream)
-        startDate = settings.startDate
-        unit = record.unit
-        rate = record.rate
-        gaps = recovered.gaps
+        let current = epochs.lastIndex { $0.name == last.epoch } ?? 0
+        self.init(record, epochs, current: current, next: last.next, intake, in: place)
+        log.take(recovered)
         announcedGaps = gaps.count
-        isEndKnown = record.isEndKnown
-        isMarkedStopped = recovered.isMarkedStopped
-        if recovered.counts.written == 0 { earliest = record.earliestUptime.map { Int64(($0 * 1e9).rounded()) } }
-        log = try StreamLog(
-            reopening: record, recovered, epochs: known.map(\.name), origin: known[current].origin(at: .max),
-            position: StreamLog.Position(epoch: current, next: last.next), stepPath: timeline.current.stepPath,
-            isPaused: timeline.current.isPaused, settings: settings)
+        let isBegun = recovered.counts.written > 0
+        earliest = isBegun ? nil : record.earliestUptime.map { Int64(($0 * 1e9).rounded()) }
+        noteChange()
+        // The file is missing, or the session was interrupted between two files.
+        if log.isClosed { log.openAgain() }
+    }
+
+    private init(
+        _ record: SessionRecord.Log, _ epochs: [PublisherEpoch], current: Int, next: Int, _ intake: StreamIntake,
+        in place: Place
+    ) {
+        name = StreamName(device: record.device, stream: record.stream)
+        self.intake = intake
+        held = place.held
+        announcedGaps = 0
+        log = StreamLog(
+            record, epochs, epoch: current, next: next, of: place.session, timeline: place.timeline,
+            in: place.directory,
+            appender: place.appender)
     }
 
     /// What the session stores of it.
     var record: SessionRecord.Log {
-        var record = SessionRecord.Log(
-            name: log.name, device: name.device, stream: name.stream, fields: log.fields, unit: unit, rate: rate,
-            epochs: epochs.map { $0.record(next: intake.next(of: $0.name) ?? $0.from) },
-            file: log.openFile, fileDate: log.fileDate, files: log.files)
-        record.format = log.options.format
-        record.maximumFileSize = log.options.maximumFileSize
-        record.maximumFileAge = log.options.maximumFileAge
-        record.earliestUptime = earliest.map { Double($0) / 1e9 }
-        record.gaps = gaps
-        record.counts = log.counts
-        record.firstUptime = log.firstUptime
-        record.lastUptime = log.lastUptime
-        record.isEndKnown = isEndKnown
-        record.intervals = log.intervals
+        var record = log.record
+        record.file = log.openFile
+        record.epochs = log.epochs.map { epoch in
+            var stored = epoch.record
+            stored.next = max(stored.from, intake.next(of: epoch.name) ?? stored.from)
+            return stored
+        }
         return record
     }
 
-    /// Samples that arrived, in the first delivery or by replay.
-    var received: Int { log.counts.received }
-
-    /// Samples lost.
-    var lost: Int { gaps.reduce(0) { $0.addingClamped($1.count) } }
-
-    /// Notes what the publisher says of the stream now.
-    func describe(_ description: StreamDescription) {
-        guard let index = epochs.lastIndex(where: { $0.name == description.epoch }) else { return }
-        // A log must not meet a session that does not know of it.
-        if epochs[index].describe(description) { hasNewEpochs = true }
+    /// Writes what the session knows of it into the write-ahead log, ahead of what depends on that.
+    private func noteChange() {
+        isChanged = true
+        log.appender.append(record, of: log.number)
     }
 
-    /// Notes what a publisher's description means for runs of it that ended while the recorder was away.
-    func noteEnd(before description: StreamDescription, timeline: SessionTimeline) {
-        for index in epochs.indices
-        where epochs[index].isUnseen && epochs[index].replay == description.replay
-            && epochs[index].name != description.epoch
-        {
-            noteUnknownEnd(of: index, .epochEnded, timeline: timeline)
-        }
+    /// The runs of samples that were lost.
+    var gaps: [Gap] { log.record.gaps }
+
+    /// Samples that were dealt with: those that arrived, in the first delivery or by replay, and those that are lost.
+    var settled: Int { gaps.reduce(log.record.counts.received) { $0.addingClamped($1.count) } }
+
+    /// Notes what the publisher says of the stream now.
+    private func describe(_ description: StreamDescription) {
+        guard let index = log.epochs.lastIndex(where: { $0.name == description.epoch }) else { return }
+        // A log must not meet a session that does not know of it.
+        if log.epochs[index].describe(description) { noteChange() }
     }
 
     /// Notes that nobody told how far runs came that may have ended while the recorder was away.
-    func noteUnknownEnds(timeline: SessionTimeline) {
-        for index in epochs.indices where epochs[index].isUnseen {
-            noteUnknownEnd(of: index, .publisherUnreachable, timeline: timeline)
+    /// - Parameter next: what a publisher says of its present run, which means that those before it have ended; nil once
+    ///   the session is over.
+    func noteUnknownEnds(before next: StreamDescription? = nil) {
+        for index in log.epochs.indices where log.epochs[index].isUnseen {
+            let epoch = log.epochs[index].name
+            if let next, log.epochs[index].record.replay != next.replay || epoch == next.epoch { continue }
+            log.epochs[index].isUnseen = false
+            let reason = next == nil ? Gap.Reason.publisherUnreachable : .epochEnded
+            note(Gap(epoch: epoch, from: intake.next(of: epoch) ?? 0, count: 0, reason: reason))
         }
-    }
-
-    private func noteUnknownEnd(of index: Int, _ reason: Gap.Reason, timeline: SessionTimeline) {
-        epochs[index].isUnseen = false
-        let epoch = epochs[index].name
-        note(Gap(epoch: epoch, from: intake.next(of: epoch) ?? 0, count: 0, reason: reason), timeline: timeline)
     }
 
     /// Where an epoch's samples can be asked for.
     func replayEndpoint(of epoch: String) -> String {
-        (epochs.last { $0.name == epoch } ?? epochs[epochs.count - 1]).replay
+        (log.epochs.last { $0.name == epoch } ?? log.epochs[log.epochs.count - 1]).record.replay
     }
 
     /// Where the publishers answer that had the stream.
-    var publishers: Set<String> { Set(epochs.map(\.replay)) }
+    var publishers: Set<String> { Set(log.epochs.map(\.record.replay)) }
 
     /// The uptime, in nanoseconds, from which the samples of a stream that is met during a session belong to it.
-    static func earliest(_ description: StreamDescription, startDate: WallTime) -> Int64? {
+    private static func earliest(_ description: StreamDescription, startDate: WallTime) -> Int64? {
         // Both clocks were read within the time that a message travels, so their difference is how far they are apart.
         let (behind, overflow) = WallTime.now.nanosecondsSince1970.subtractingReportingOverflow(
             description.clock.date.nanosecondsSince1970)
@@ -208,37 +198,62 @@ final class StreamRecording {
     // MARK: Samples
 
     /// Takes a batch as it arrived.
-    func take(_ batch: ReceivedBatch, timeline: SessionTimeline) throws -> Outcome {
+    func take(_ batch: ReceivedBatch) throws -> Outcome {
         let epoch = try epoch(of: batch)
         try check(batch)
         let body = batch.body
-        if epochs[epoch].isUnseen { epochs[epoch].isUnseen = false }
-        let admission = intake.admit(epoch: epochs[epoch].name, sequence: body.sequence, count: body.count)
+        if log.epochs[epoch].isUnseen { log.epochs[epoch].isUnseen = false }
+        let admission = intake.admit(epoch: log.epochs[epoch].name, sequence: body.sequence, count: body.count)
         switch admission {
         case .take(let rows):
-            log.counts.duplicates += rows.lowerBound
-            try write(rows, of: batch, epoch: epoch, timeline: timeline)
+            log.record.counts.duplicates += rows.lowerBound
+            try write(rows, of: batch, epoch: epoch)
             return .written
         case .duplicate:
-            log.counts.duplicates += body.count
+            log.record.counts.duplicates += body.count
             return .nothing
         case .late:
             return .nothing
         case .wait, .gap:
-            let held = StreamIntake.HeldBatch(batch, epoch: epochs[epoch].name)
-            if intake.hold(held) { return try giveUp(.heldTooMuch, timeline: timeline) }
+            hold(batch, epoch: log.epochs[epoch].name)
             return admission == .gap ? .recover : .nothing
         }
+    }
+
+    /// Takes a batch again that waited when the session was interrupted: that says nothing of what its publisher did since.
+    func takeAgain(_ batch: ReceivedBatch) throws {
+        let unseen = log.epochs.indices.filter { log.epochs[$0].isUnseen }
+        _ = try take(batch)
+        for index in unseen { log.epochs[index].isUnseen = true }
+    }
+
+    /// Keeps a batch until its turn, in the write-ahead log too. If too much waits already, it is asked for later.
+    private func hold(_ batch: ReceivedBatch, epoch: String) {
+        guard held.bytes < held.limit else { return }
+        intake.hold(StreamIntake.HeldBatch(batch, epoch: epoch))
+        log.appender.append(held: batch.frame, packed: batch.packed, of: log.number)
+        account()
+    }
+
+    /// Writes the batches that wait into the write-ahead log again, for what it had of them is about to be deleted.
+    func holdOn() {
+        intake.forEachHeld { batch in
+            try? batch.withBatch { log.appender.append(held: $0.frame, packed: $0.packed, of: log.number) }
+        }
+    }
+
+    private func account() {
+        held.bytes += intake.heldBytes - accountedBytes
+        accountedBytes = intake.heldBytes
     }
 
     /// Takes what a replay brought: bodies, each followed by its matrix where it is packed. What can't be read is a
     /// gap where a batch after it can be.
     /// - Parameter reason: why samples before the first that it brought are missing.
-    func takeReplayed(_ frames: ArraySlice<[UInt8]>, missingBefore reason: Gap.Reason, timeline: SessionTimeline) throws
-    {
+    func takeReplayed(_ frames: ArraySlice<[UInt8]>, missingBefore reason: Gap.Reason) throws {
         var reason: Gap.Reason? = reason
         try ReceivedBatch.forEach(inReplay: frames) { batch in
-            try takeReplayed(batch, missingBefore: reason, timeline: timeline)
+            try takeReplayed(batch, missingBefore: reason)
             reason = nil
         } unreadable: { error in
             lastFault = error
@@ -247,189 +262,158 @@ final class StreamRecording {
     }
 
     private func takeReplayed(
-        _ batch: ReceivedBatch, missingBefore reason: Gap.Reason?, timeline: SessionTimeline
+        _ batch: ReceivedBatch, missingBefore reason: Gap.Reason?
     ) throws {
         let epoch = try epoch(of: batch)
         try check(batch)
         let body = batch.body
         guard SampleBody.string(at: body.device, in: batch.frame) == name.device,
             SampleBody.string(at: body.stream, in: batch.frame) == name.stream,
-            intake.recovery?.epoch == epochs[epoch].name
+            intake.recovery?.epoch == log.epochs[epoch].name
         else { throw MessageError(.malformed, "a replay brought another stream's samples") }
         if let reason {
             // What is still kept may reach back to before the session; then what is not kept is not the session's.
             let isOutside = try reason == .notRetained && isBeforeSession(batch)
             let lost = intake.giveUp(before: body.sequence, reason: reason)
-            if isOutside { begin(epoch, at: body.sequence) } else { note(lost, timeline: timeline) }
+            if isOutside { begin(epoch, at: body.sequence) } else { note(lost) }
         }
-        let name = epochs[epoch].name
+        let name = log.epochs[epoch].name
         guard let rows = intake.admitRecovered(epoch: name, sequence: body.sequence, count: body.count) else { return }
-        let before = received
-        try write(rows, of: batch, epoch: epoch, timeline: timeline)
-        log.counts.recovered += received - before
+        try write(rows, of: batch, epoch: epoch, isRecovered: true)
     }
 
     /// Deals with the batches that waited for a recovery, once nothing of it is missing any more.
-    func resume(timeline: SessionTimeline) throws -> Outcome {
-        var outcome = Outcome.nothing
+    func resume() throws {
+        defer { account() }
         while let batch = intake.nextHeld() {
             switch intake.admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
             case .take(let rows):
-                log.counts.duplicates += rows.lowerBound
+                log.record.counts.duplicates += rows.lowerBound
                 try batch.withBatch { batch in
-                    try write(rows, of: batch, epoch: try epoch(of: batch), timeline: timeline)
+                    try write(rows, of: batch, epoch: try epoch(of: batch))
                 }
-                outcome = .written
-            case .duplicate:
-                log.counts.duplicates += batch.count
-            case .late:
-                break
-            case .wait, .gap:
-                intake.putBack(batch)
-                return .recover
+            case .duplicate: log.record.counts.duplicates += batch.count
+            case .late: break
+            case .wait, .gap: return intake.putBack(batch)
             }
         }
-        return outcome
     }
 
-    /// Records that what is missing could not be had, and goes on.
-    @discardableResult
-    func giveUp(_ reason: Gap.Reason, timeline: SessionTimeline) throws -> Outcome {
-        note(intake.giveUp(reason: reason), timeline: timeline)
-        return try resume(timeline: timeline)
+    /// Records the missing samples as lost, and continues.
+    func giveUp(_ reason: Gap.Reason) throws {
+        note(intake.giveUp(reason: reason))
+        try resume()
     }
 
     /// Which of `epochs` a batch is of. One that is met for the first time is added.
     private func epoch(of batch: ReceivedBatch) throws(MessageError) -> Int {
         let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
-        if token.isSame(as: epochs[current].token), !epochs[current].isGuessed { return current }
-        if let index = epochs.lastIndex(where: { token.isSame(as: $0.token) }) {
-            if epochs[index].isGuessed {
-                let clock = try SampleBody.clock(at: batch.body.clock, in: batch.frame)
-                try epochs[index].take(clock, startDate: startDate)
-            }
-            return index
+        if token.isSame(as: log.epochs[log.epoch].token), !log.epochs[log.epoch].isGuessed { return log.epoch }
+        let known = log.epochs.lastIndex { token.isSame(as: $0.token) }
+        if let known, !log.epochs[known].isGuessed { return known }
+        let clock = try SampleBody.clock(at: batch.body.clock, in: batch.frame)
+        if let known {
+            try log.epochs[known].take(clock, startDate: log.startDate)
+            return known
         }
+        let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
+        let replay = log.epochs[log.epochs.count - 1].record.replay
         try add(
             PublisherEpoch(
-                SampleBody.string(at: batch.body.epoch, in: batch.frame), token: Array(token),
-                clock: try SampleBody.clock(at: batch.body.clock, in: batch.frame),
-                replay: epochs[epochs.count - 1].replay, startDate: startDate))
-        return epochs.count - 1
+                SessionRecord.Epoch(epoch: name, clock: clock, replay: replay, heard: .now), token: Array(token),
+                startDate: log.startDate))
+        return log.epochs.count - 1
     }
 
     private func add(_ epoch: PublisherEpoch) throws(MessageError) {
-        guard epochs.count < Self.maximumEpochs else {
-            throw MessageError(.outOfRange, "\(name) has had \(epochs.count) epochs; no publisher restarts so often")
+        guard log.epochs.count < Self.maximumEpochs else {
+            throw MessageError(
+                .outOfRange, "\(name) has had \(log.epochs.count) epochs; no publisher restarts so often")
         }
-        epochs.append(epoch)
-        log.epochs.append(epoch.name)
-        hasNewEpochs = true
+        log.epochs.append(epoch)
+        noteChange()
     }
 
-    /// Adds an epoch that a publisher describes, unless it is known.
+    /// Takes what a publisher says of the stream, with the epoch that it is in.
     /// - Parameter first: its first sample that belongs to the session, where that begins with this.
-    func meet(_ description: StreamDescription, from first: Int?, timeline: SessionTimeline) throws(MessageError) {
-        noteEnd(before: description, timeline: timeline)
-        if let index = epochs.lastIndex(where: { $0.name == description.epoch }) {
-            try epochs[index].take(description.clock, startDate: startDate)
+    func meet(_ description: StreamDescription, from first: Int?) throws(MessageError) {
+        noteUnknownEnds(before: description)
+        if let index = log.epochs.lastIndex(where: { $0.name == description.epoch }) {
+            try log.epochs[index].take(description.clock, startDate: log.startDate)
         } else {
-            var epoch = try PublisherEpoch(
-                description.epoch, clock: description.clock, replay: description.replay, startDate: startDate)
-            epoch.from = first ?? 0
-            try add(epoch)
+            try add(PublisherEpoch(description, from: first ?? 0, startDate: log.startDate))
             if let first { intake.start(epoch: description.epoch, at: first) }
         }
         describe(description)
     }
 
-    /// What makes a batch's uptimes times since the session's start.
-    private func origin(of batch: ReceivedBatch, epoch: Int) throws(MessageError) -> Int64 {
-        guard epochs[epoch].hasSlept else { return epochs[epoch].start }
-        return epochs[epoch].origin(at: try batch.uptimes.first ?? .max)
-    }
-
-    /// The same for markers: now.
-    private var origin: Int64 { epochs[current].origin(at: .max) }
-
     /// Refuses a batch that is not as long as it says, before anything is counted by what it says.
     private func check(_ batch: ReceivedBatch) throws(MessageError) {
         try batch.check { () throws(MessageError) in
-            batch.hasFields(fieldsToken) ? log.fields.count : try batch.fields.count
+            batch.hasFields(fieldsToken) ? log.record.fields.count : try batch.fields.count
         }
     }
 
     /// Makes the log's columns those of a batch that is to be written.
-    private func turn(to batch: ReceivedBatch) throws {
+    private func turn(to batch: ReceivedBatch, epoch: Int, at sequence: Int) throws {
         if batch.hasFields(fieldsToken) { return }
         let fields = try batch.fields
-        if fields != log.fields { try log.change(to: fields) }
+        if fields != log.record.fields {
+            log.change(to: fields, epoch: epoch, next: sequence)
+            noteChange()
+        }
         fieldsToken = Array(batch.frame[batch.body.fields])
     }
 
-    private func write(_ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, timeline: SessionTimeline) throws {
+    private func write(
+        _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool = false
+    ) throws {
         var rows = rows
         let end = rows.upperBound
         func gap(_ reason: Gap.Reason) -> Gap {
             Gap(
-                epoch: epochs[epoch].name, from: batch.body.sequence + rows.lowerBound, count: rows.count,
+                epoch: log.epochs[epoch].name, from: batch.body.sequence + rows.lowerBound, count: rows.count,
                 reason: reason)
         }
-        guard !log.isClosed else { return note(gap(.notWritten), timeline: timeline) }
+        guard !log.isClosed else { return note(gap(.notWritten)) }
         do {
-            try turn(to: batch)
+            try turn(to: batch, epoch: epoch, at: batch.body.sequence + rows.lowerBound)
             if let earliest {
                 let skipped = try batch.uptimes.dropFirst(rows.lowerBound).prefix { $0 < earliest }.count
                 rows = min(rows.lowerBound + skipped, end)..<end
                 begin(epoch, at: batch.body.sequence + rows.lowerBound)
                 if !rows.isEmpty { self.earliest = nil }
             }
-            if !rows.isEmpty {
-                try log.append(
-                    rows, of: batch, epoch: epoch, origin: try origin(of: batch, epoch: epoch), timeline: timeline)
-            }
-            current = epoch
-            isMarkedStopped = false
-            log.position = StreamLog.Position(epoch: epoch, next: batch.body.sequence + end)
+            try log.append(rows, of: batch, epoch: epoch, isRecovered: isRecovered)
         } catch let error as MessageError {
             // The publisher would send the same again, so asking for it would not help.
             lastFault = error
-            note(gap(.malformed), timeline: timeline)
-        } catch let error as RecordingError {
-            note(gap(.notWritten), timeline: timeline)
-            throw error
+            note(gap(.malformed))
         }
-        if log.isFull { try log.flush() }
     }
 
     /// Notes which sample of an epoch is the first that belongs to the session.
     private func begin(_ epoch: Int, at sequence: Int) {
-        guard sequence > epochs[epoch].from else { return }
-        epochs[epoch].from = sequence
-        hasNewEpochs = true
-    }
-
-    /// Whether a description is of a run that began after this session's end.
-    func isLater(_ description: StreamDescription) -> Bool {
-        !epochs.contains { $0.name == description.epoch }
-            && epochs.contains { $0.end != nil && $0.replay == description.replay }
+        guard sequence > log.epochs[epoch].record.from else { return }
+        log.epochs[epoch].record.from = sequence
+        noteChange()
     }
 
     /// Notes where an epoch ends for this session: samples from then on are not its own.
     func end(_ description: StreamDescription) {
-        guard let index = epochs.lastIndex(where: { $0.name == description.epoch }) else { return }
-        // Where it was said before the recorder was cut off, that holds.
-        let end = epochs[index].end ?? description.nextSequence
-        epochs[index].end = end
+        guard let index = log.epochs.lastIndex(where: { $0.name == description.epoch }) else { return }
+        // If it was said before the recorder was interrupted, that holds.
+        let end = log.epochs[index].record.end ?? description.nextSequence
+        log.epochs[index].record.end = end
         intake.end(epoch: description.epoch, before: end)
-        isEndKnown = true
-        hasNewEpochs = true
+        log.record.isEndKnown = true
+        noteChange()
     }
 
-    /// How far the stream has come.
-    private var position: StreamLog.Position {
-        StreamLog.Position(
-            epoch: current, next: intake.next(of: epochs[current].name) ?? epochs[current].from)
+    /// Whether a description is of a run that began after this session's end.
+    func isLater(_ description: StreamDescription) -> Bool {
+        !log.epochs.contains { $0.name == description.epoch }
+            && log.epochs.contains { $0.record.end != nil && $0.record.replay == description.replay }
     }
 
     private func isBeforeSession(_ batch: ReceivedBatch) throws(MessageError) -> Bool {
@@ -439,57 +423,25 @@ final class StreamRecording {
 
     // MARK: Markers
 
-    /// Adds a marker to the log.
-    /// - Parameters:
-    ///   - date: when it happened, on the recorder's clock.
-    ///   - stepPath: the step after it.
-    func mark(_ event: Marker.Event, at date: WallTime, stepPath: String) {
-        guard !log.isClosed else { return }
-        log.mark(event, at: date, origin: origin, stepPath: stepPath)
-        isMarkedStopped = event == .stop
-    }
-
     /// Records a gap, in the log and for the report.
-    func note(_ gap: Gap?, timeline: SessionTimeline) {
+    func note(_ gap: Gap?) {
         guard var gap else { return }
         gap.date = .now
-        gap.afterUptime = log.lastUptime
-        gaps.append(gap)
-        mark(.gap(gap), at: .now, stepPath: timeline.current.stepPath)
-        log.position = position
+        gap.afterUptime = log.record.lastUptime
+        log.record.gaps.append(gap)
+        isChanged = true
+        log.next = intake.next(of: log.epochs[log.epoch].name) ?? log.epochs[log.epoch].record.from
+        log.mark(.gap(gap), at: .now)
     }
 
-    /// Gives up what is in memory, because it can't be written. What is known of that may find room.
-    func abandon(timeline: SessionTimeline) {
-        isMarkedStopped = false
-        let (lost, marked) = log.abandon()
-        for gap in marked { mark(.gap(gap), at: gap.date ?? .now, stepPath: timeline.current.stepPath) }
-        for gap in lost { note(gap, timeline: timeline) }
-    }
-
-    /// Gives the last file its final name, with the marker of the session's end where there is room for it.
-    func close(at date: WallTime, timeline: SessionTimeline) throws(RecordingError) {
-        guard !log.isClosed else { return }
-        if !isMarkedStopped { mark(.stop, at: date, stepPath: timeline.current.stepPath) }
-        do {
-            try log.close()
-        } catch {
-            // It finds no room. What is on disk gets its final name all the same.
-            abandon(timeline: timeline)
-            mark(.stop, at: date, stepPath: timeline.current.stepPath)
-            do {
-                try log.close()
-            } catch {
-                _ = log.abandon()
-                isMarkedStopped = false
-                try log.close()
-            }
-            throw error
-        }
+    /// Gives the last file its final name, with the marker of the session's end.
+    func close(at date: WallTime) {
+        if log.record.isMarkedStopped != true { log.mark(.stop, at: date) }
+        log.close()
     }
 
     /// Whether there are gaps that `takeNewGaps` has not told yet.
-    var hasNewGaps: Bool { announcedGaps < gaps.count }
+    var hasNewGaps: Bool { announcedGaps < log.record.gaps.count }
 
     /// The gaps since this was asked last.
     func takeNewGaps() -> ArraySlice<Gap> {

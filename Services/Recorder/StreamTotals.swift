@@ -1,16 +1,43 @@
 import Messages
+import Metrics
+import ServiceKit
 
 /// What sessions had of their streams, in all.
 struct StreamTotals {
-    /// Of one stream.
-    struct Counts {
-        var received = 0
-        var recovered = 0
-        var lost = 0
-        var paused = 0
-        var duplicates = 0
-        var gaps = 0
-        var bytes = 0
+    /// What is counted of a stream.
+    static let counters: [(metric: Metric, count: @Sendable (SessionReport.Stream) -> Int)] = [
+        (
+            counter(
+                "holdfast_recorder_received_samples_total",
+                "Samples received for sessions, live or by replay; a resumed session includes what it had before."
+            ), { $0.received }
+        ),
+        (
+            counter("holdfast_recorder_recovered_samples_total", "Of those, samples received by replay."),
+            { $0.recovered }
+        ),
+        (
+            counter("holdfast_recorder_lost_samples_total", "Samples lost and not recoverable from the publisher."),
+            { $0.lost }
+        ),
+        (
+            counter("holdfast_recorder_paused_samples_total", "Samples left out because the session was paused."),
+            { $0.paused }
+        ),
+        (
+            counter(
+                "holdfast_recorder_duplicate_samples_total", "Samples that arrived once more, and were written once."),
+            { $0.duplicates }
+        ),
+        (
+            counter("holdfast_recorder_gaps_total", "Runs of samples lost and not recoverable from the publisher."),
+            { $0.gaps.count }
+        ),
+        (counter("holdfast_recorder_log_bytes_total", "Bytes written to log files."), { $0.bytes }),
+    ]
+
+    private static func counter(_ name: String, _ help: String) -> Metric {
+        Metric(.counter, name, help, labels: Metric.streamLabels)
     }
 
     /// Streams that are told apart; those that come after them are counted as one.
@@ -18,24 +45,18 @@ struct StreamTotals {
     /// The name of the others.
     private static let others = StreamName(device: "other", stream: "other")
 
-    /// By stream.
-    private(set) var streams: [StreamName: Counts] = [:]
+    /// By stream, in the order of `counters`.
+    private(set) var counts: [StreamName: [Int]] = [:]
 
     /// Adds what a session had.
     mutating func add(_ report: SessionReport) {
         for stream in report.streams {
-            let isTold = streams[stream.stream] != nil || streams.count < Self.maximumStreams
-            let name = isTold ? stream.stream : Self.others
-            var counts = streams[name] ?? Counts()
-            counts.received += stream.received
-            counts.recovered += stream.recovered
-            // As many as a publisher may say, which can be more than there are numbers.
-            counts.lost = counts.lost.addingClamped(stream.lost)
-            counts.paused += stream.paused
-            counts.duplicates += stream.duplicates
-            counts.gaps += stream.gaps.count
-            counts.bytes += stream.bytes
-            streams[name] = counts
+            let isTold = counts[stream.stream] != nil || counts.count < Self.maximumStreams
+            let known = counts[isTold ? stream.stream : Self.others] ?? Self.counters.map { _ in 0 }
+            // As many may be lost as a publisher says, which can be more than there are numbers.
+            counts[isTold ? stream.stream : Self.others] = zip(known, Self.counters).map {
+                $0.addingClamped($1.count(stream))
+            }
         }
     }
 }

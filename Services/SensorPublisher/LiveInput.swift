@@ -3,9 +3,13 @@ import TextInput
 
 /// The samples that a program writes to our standard input, line by line: bytes in, batches out.
 ///
-/// What the fields are is known from the first good line on. A line that can't be read is counted and left out. A class,
-/// because whoever reads the bytes and whoever publishes the stream mean the same one.
+/// What the fields are is known from the first good line on. A line that can't be read is counted and left out; after
+/// `tolerance` of them in a row the stream has failed, until a good line comes. A class, because whoever reads the bytes and
+/// whoever publishes the stream mean the same one.
 package final class LiveInput: Sampler {
+    /// How many lines in a row may be unreadable: a sensor's program that prints a warning has not failed.
+    package static let tolerance = 10
+
     package let unit: String?
     package let rate: Double?
     package let description: String
@@ -23,6 +27,7 @@ package final class LiveInput: Sampler {
     private var sampler: LiveSampler
     private var row: [Double] = []
     private var isOver = false
+    private var malformedInARow = 0
 
     /// - Throws: `invalidParameter` for an impossible batch.
     package init(
@@ -48,7 +53,11 @@ package final class LiveInput: Sampler {
             throw PublisherError(.finished, "standard input has ended: start the program again with a new one")
         }
         try sampler.start()
+        failure = nil
+        malformedInARow = 0
     }
+
+    package func lastSample(at now: Int64) -> Int64? { sampler.lastArrival }
 
     /// Takes bytes, and gives the batches that they complete.
     package func take(_ chunk: Span<UInt8>, at now: Int64) -> [SampledBatch] {
@@ -64,10 +73,12 @@ package final class LiveInput: Sampler {
         return batches + [sampler.end(at: now)].compactMap(\.self)
     }
 
-    /// Says that nothing more can be read, and gives what is left.
+    /// Says that nothing more can be read, and gives what is left. A stream that was not running has lost nothing.
     package func fail(_ error: PublisherError, at now: Int64) -> [SampledBatch] {
-        failure = error
-        return end(at: now)
+        let wasRunning = state == .running
+        let batches = end(at: now)
+        if wasRunning { failure = error }
+        return batches
     }
 
     package func advance(to now: Int64, limit: Int) -> [SampledBatch] {
@@ -79,7 +90,8 @@ package final class LiveInput: Sampler {
     }
 
     package func stop(at now: Int64) -> SampledBatch? {
-        sampler.stop(at: now)
+        if state == .running { failure = nil }
+        return sampler.stop(at: now)
     }
 
     private func takeLines(at now: Int64) -> [SampledBatch] {
@@ -96,11 +108,23 @@ package final class LiveInput: Sampler {
                 if fields.isEmpty { try settleFields() }
                 layout?.apply(to: &row, from: 0)
                 if let batch = sampler.take(row, time: time, at: now) { batches.append(batch) }
+                if malformedInARow > 0 { recover() }
             } catch {
+                let problem = error.at("standard input, line \(lines.lineNumber)")
                 malformedLines += 1
-                lastProblem = error.at("standard input, line \(lines.lineNumber)")
+                lastProblem = problem
+                malformedInARow += 1
+                guard malformedInARow >= Self.tolerance, state == .running else { continue }
+                if let waiting = sampler.flush(at: now) { batches.append(waiting) }
+                failure = PublisherError(
+                    .invalidInput, "\(malformedInARow) lines in a row could not be read, lately \(problem)")
             }
         }
+    }
+
+    private func recover() {
+        malformedInARow = 0
+        failure = nil
     }
 
     private func settleFields() throws(PublisherError) {

@@ -18,7 +18,8 @@ package struct LiveSampler {
     private var rows: [Double] = []
     private var count = 0
     private var firstArrival: Int64 = 0
-    private var lastArrival: Int64 = 0
+    /// When the latest sample came; nil before the first one.
+    package private(set) var lastArrival: Int64?
 
     /// - Throws: `invalidParameter` for a batch that is not 1 … `StreamSampler.maximumBatch`.
     package init(batch: Int = 1, maximumDelay: Int64 = 10_000_000) throws(PublisherError) {
@@ -91,6 +92,6 @@ package struct LiveSampler {
             rows = []
             count = 0
         }
-        return SampledBatch(firstSequence: nextSequence, count: count, rows: rows, lateness: now - lastArrival)
+        return SampledBatch(firstSequence: nextSequence, count: count, rows: rows, lateness: now - (lastArrival ?? now))
     }
 }

@@ -4,10 +4,14 @@ import Messages
 ///
 /// A class, because it is shared by all that the engine does at the same time; only the engine uses it.
 final class PublishedStream {
+    /// Its place in the list of all streams.
+    let index: Int
     let name: StreamName
     let isPacked: Bool
     /// The topic of its batches.
     let topic: [UInt8]
+    /// The topic of its descriptions.
+    let descriptionTopic: [UInt8]
     let epoch: String
     var sampler: any Sampler
     /// Made at the first batch, when a live stream's fields are known too.
@@ -21,15 +25,19 @@ final class PublishedStream {
     var nextSequence = 0
     /// How many descriptions were published.
     var descriptions = 0
-    /// The state that was described last.
-    var describedState: StreamDescription.State?
+    /// Whether health reports that it is behind its schedule.
+    var isBehind = false
+    /// The state that it was last seen in; nil before it is first described.
+    var notedState: StreamDescription.State?
 
     /// Opens the stream's source.
     /// - Throws: `PublisherError` saying what is wrong with the file or the signal.
-    init(_ configuration: StreamConfiguration, epoch: String) throws(PublisherError) {
+    init(_ configuration: StreamConfiguration, at index: Int, epoch: String) throws(PublisherError) {
+        self.index = index
         name = configuration.name
         isPacked = configuration.isPacked
         topic = Array("\(TopicArea.samples)\(name)".utf8)
+        descriptionTopic = Array("\(TopicArea.stream)\(name)".utf8)
         self.epoch = epoch
         sampler = try configuration.makeSampler()
     }
@@ -49,11 +57,14 @@ final class PublishedStream {
     }
 
     /// What the stream is now.
-    func description(replay: String, clock: ClockReading) -> StreamDescription {
-        StreamDescription(
+    /// - Parameter retention: seconds for which its samples are kept.
+    func description(replay: String, clock: ClockReading, retention: Double?) -> StreamDescription {
+        let lastSample = Nanoseconds.from(seconds: clock.uptime).flatMap(sampler.lastSample).map(Nanoseconds.seconds)
+        return StreamDescription(
             source: SamplingEngine.source, sequence: descriptions, device: name.device, stream: name.stream,
             epoch: epoch, state: state, fields: sampler.fields, unit: sampler.unit, rate: sampler.rate,
             packed: isPacked, nextSequence: nextSequence, replay: replay, clock: clock,
-            description: sampler.description, truth: sampler.truth, reason: sampler.failure?.message)
+            description: sampler.description, truth: sampler.truth, reason: sampler.failure?.message,
+            lastSample: lastSample, retention: retention)
     }
 }

@@ -1,3 +1,4 @@
+import Messages
 package import ServiceKit
 
 /// What a sensor publisher reads besides `ServiceConfiguration`.
@@ -8,7 +9,7 @@ package import ServiceKit
 /// | `streams` | several streams: a list of objects, each with the keys of `StreamConfiguration`, in the file only | | |
 /// | `retention` | how long published samples are kept for replay | duration | 10 m |
 /// | `retention-bytes` | how much memory kept samples may take | size | 256 MB |
-/// | `high-water-mark` | messages that wait per subscriber before the network drops further ones | messages | 1000 |
+/// | `high-water-mark` | messages that wait per subscriber before the network drops further ones | messages | 1000, or 10 per stream if that is more |
 /// | `announce` | where others ask for samples again: a host, or an endpoint | `Announcement` | an address of this machine |
 /// | `start-stopped` | whether streams wait for `streams.start` | true or false | false |
 package struct PublisherSettings: Sendable {
@@ -32,11 +33,12 @@ package struct PublisherSettings: Sendable {
         retentionBytes = try reader.value("retention-bytes", default: ByteCount(bytes: 256_000_000))
         announcement = try reader.value("announce", as: Announcement.self)
         startsStopped = try reader.value("start-stopped", default: false)
-        highWaterMark = try reader.value("high-water-mark", default: 1_000)
+        streams = try Self.streams(reading: reader).sorted { ($0.device, $0.stream) < ($1.device, $1.stream) }
+        // Streams that start together publish together.
+        highWaterMark = try reader.value("high-water-mark", default: max(1_000, 10 * streams.count))
         guard highWaterMark > 0 else {
             throw ServiceError(.badConfiguration, "high-water-mark is \(highWaterMark): write 1 or more")
         }
-        streams = try Self.streams(reading: reader).sorted { ($0.device, $0.stream) < ($1.device, $1.stream) }
     }
 
     private static func streams(reading reader: ConfigurationReader) throws(ServiceError) -> [StreamConfiguration] {
@@ -59,15 +61,18 @@ package struct PublisherSettings: Sendable {
                     + "say it in each stream, or leave the streams out")
         }
         var streams: [StreamConfiguration] = []
+        var names: Set<StreamName> = []
+        var hasLive = false
         for (index, section) in sections.enumerated() {
             let place = "streams[\(index)]"
             let next = try stream(reading: section, at: place)
-            if streams.contains(where: { $0.name == next.name }) {
+            guard names.insert(next.name).inserted else {
                 throw ServiceError(.badConfiguration, "\(place): there is a stream \(next.name) already")
             }
-            if next.isLive, streams.contains(where: \.isLive) {
+            if next.isLive, hasLive {
                 throw ServiceError(.badConfiguration, "\(place): only one stream can read standard input")
             }
+            hasLive = hasLive || next.isLive
             streams.append(next)
         }
         return streams

@@ -7,6 +7,34 @@ extension SamplesReplay.Reply {
     }
 }
 
+extension SamplingEngine.Retained {
+    /// The reply to the request for one stream's samples.
+    var reply: (SamplesReplay.Reply, [[UInt8]]) {
+        (SamplesReplay.Reply(answer), answer.frames(encoder, clock: clock))
+    }
+}
+
+extension SamplesReplay {
+    /// The reply to a request for several streams' samples.
+    static func reply(
+        _ found: [Result<SamplingEngine.Retained, RequestError>], to ranges: [Range]
+    ) -> (Reply, [[UInt8]]) {
+        var parts: [Reply.Part] = []
+        var frames: [[UInt8]] = []
+        for (range, found) in zip(ranges, found) {
+            switch found {
+            case .success(let retained):
+                let (reply, more) = retained.reply
+                parts.append(Reply.Part(reply, frames: more.count))
+                frames += more
+            case .failure(let error):
+                parts.append(Reply.Part(error, from: range.from))
+            }
+        }
+        return (Reply(parts), frames)
+    }
+}
+
 extension ReplayAnswer {
     /// The batches as further frames of a reply: each one's body, followed by its matrix where it is packed.
     ///

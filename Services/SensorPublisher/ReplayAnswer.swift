@@ -20,4 +20,9 @@ package struct ReplayAnswer: Hashable, Sendable {
     package let last: Int64
     /// The samples.
     package let slices: [Slice]
+
+    /// What they take in memory, as `RetentionBuffer` counts.
+    var bytes: Int {
+        slices.reduce(0) { $0 + RetentionBuffer.overhead + $1.rows.count * MemoryLayout<Double>.stride }
+    }
 }

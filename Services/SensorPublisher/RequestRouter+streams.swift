@@ -8,12 +8,15 @@ extension RequestRouter {
         on(StreamsList.self) { _ in try await engine.list() }
         on(StreamsStart.self) { request in try await engine.start(request) }
         on(StreamsStop.self) { request in try await engine.stop(request) }
+        let replays = ReplaySlots()
         onWithFrames(SamplesReplay.self) { request in
-            let retained = try await engine.retained(request)
             // Encoded here, off the engine's thread: a large answer must not make a sample late.
-            return (
-                SamplesReplay.Reply(retained.answer), retained.answer.frames(retained.encoder, clock: retained.clock)
-            )
+            try await replays.withSlot {
+                if let ranges = request.ranges, !ranges.isEmpty {
+                    return SamplesReplay.reply(try await engine.retained(ranges), to: ranges)
+                }
+                return try await engine.retained(SamplesReplay.Range(request)).reply
+            }
         }
     }
 }

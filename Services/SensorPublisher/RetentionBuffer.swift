@@ -76,6 +76,17 @@ package struct RetentionBuffer {
         }
     }
 
+    /// For how many seconds a batch is kept, judged by how fast batches came so far; nil before there is a second of them.
+    ///
+    /// Whole seconds, rounded down, so that descriptions change rarely.
+    package func span(at now: Int64) -> Double? {
+        guard let position = order.first, let oldest = streams[position].entries.first,
+            now - oldest.insertedAt >= Nanoseconds.perSecond
+        else { return nil }
+        let untilFull = Nanoseconds.seconds(now - oldest.insertedAt) * Double(maximumBytes) / Double(bytes)
+        return min(Nanoseconds.seconds(maximumAge), untilFull).rounded(.down)
+    }
+
     /// What there is of samples `from` ..< `from` + `count` of a stream.
     ///
     /// The answer is one range without holes. It begins at `from`, or later if the first ones are no longer kept, and ends

@@ -22,6 +22,9 @@ package protocol Sampler {
     /// When `advance` has something to do, which may have passed; nil where it has nothing.
     var nextDeadline: Int64? { get }
 
+    /// When the latest sample up to `now` was taken, also one that waits for its batch to fill; nil before the first.
+    func lastSample(at now: Int64) -> Int64?
+
     /// Begins, with the source's first sample where it can begin anew.
     mutating func start(at now: Int64) throws(PublisherError)
     /// Takes the batches that are complete at `now`, or have waited long enough; at most about `limit` samples.

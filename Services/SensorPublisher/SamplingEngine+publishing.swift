@@ -47,23 +47,30 @@ extension SamplingEngine {
         try events.publish(topic: stream.topic, body: body, packed: matrix, at: clock.date)
     }
 
-    /// Describes a stream, and says so if it has failed, where its state is another than the one described last.
+    /// Describes a stream at once if its state changed, and reports a failure and its end.
     /// - Parameter clock: what the description is to say of the clocks, whatever the state.
     func noteState(of stream: PublishedStream, clock: ClockReading? = nil) {
-        let isNew = stream.state != stream.describedState
-        if isNew || clock != nil { describe(stream, clock: clock) }
-        guard isNew, let failure = stream.sampler.failure else { return }
-        health.report(.degraded, "\(stream.name) has failed: \(failure)", for: "stream \(stream.name)")
-        logger.error("stream failed", metadata: ["stream": "\(stream.name)", LogKey.error: "\(failure)"])
+        let (before, state) = (stream.notedState, stream.state)
+        stream.notedState = state
+        if before != state || clock != nil { describe(stream, clock: clock) }
+        guard before != state else { return }
+        if let failure = stream.sampler.failure {
+            health.report(.degraded, "\(stream.name) has failed: \(failure)", for: "stream \(stream.name)")
+            logger.error("stream failed", metadata: ["stream": "\(stream.name)", LogKey.error: "\(failure)"])
+        } else if before == .failed {
+            health.clear("stream \(stream.name)")
+            logger.notice("stream recovered", metadata: ["stream": "\(stream.name)"])
+        }
     }
 
     /// Publishes a stream's description, with the clocks as they are now or as they were at another instant.
     func describe(_ stream: PublishedStream, clock: ClockReading? = nil) {
         guard stream.isKnown else { return }
         do {
-            try events.publish(description(of: stream, clock: clock))
+            body.removeAll()
+            description(of: stream, clock: clock).encode(into: &body)
+            try events.publish(topic: stream.descriptionTopic, body: body, packed: nil, at: .now)
             stream.descriptions += 1
-            stream.describedState = stream.state
         } catch {
             logger.warning("description not published", metadata: [LogKey.error: "\(error)"])
         }
@@ -71,7 +78,8 @@ extension SamplingEngine {
 
     /// What a stream is now.
     func description(of stream: PublishedStream, clock: ClockReading? = nil) -> StreamDescription {
-        stream.description(replay: replayEndpoint, clock: clock ?? reading)
+        stream.description(
+            replay: replayEndpoint, clock: clock ?? reading, retention: retention.span(at: MonotonicClock.now))
     }
 
     /// All clocks now.
@@ -94,14 +102,17 @@ extension SamplingEngine {
             health.measure("lateness99PercentSeconds", Nanoseconds.seconds(lateness.percentile99))
             health.measure("latenessMaximumSeconds", Nanoseconds.seconds(lateness.maximum))
         }
+        let now = MonotonicClock.now
         for stream in streams {
-            let behind = secondsBehind(stream, at: MonotonicClock.now)
+            let behind = secondsBehind(stream, at: now)
             if behind > 1 {
+                stream.isBehind = true
                 health.report(
                     .degraded,
                     "\(stream.name) is \(Int(behind)) s behind its schedule: ask for a lower rate or speed, or larger batches",
                     for: "schedule \(stream.name)")
-            } else {
+            } else if stream.isBehind {
+                stream.isBehind = false
                 health.clear("schedule \(stream.name)")
             }
         }

@@ -6,7 +6,9 @@ import ZeroMQ
 /// What is asked.
 extension SamplingEngine {
     /// About how many bytes of samples a reply may bring. What is more is asked for again.
-    private static let maximumReplyBytes = 4_000_000
+    static let maximumReplyBytes = 4_000_000
+    /// Ranges in one request: each gets four thousand bytes at least.
+    private static let maximumRanges = 1_000
     /// How much longer a number can be in JSON than in memory, with its comma.
     private static let digitsPerByte = 3
 
@@ -15,6 +17,8 @@ extension SamplingEngine {
         let answer: ReplayAnswer
         let encoder: SampleBatchEncoder
         let clock: ClockReading
+        /// About how many they are in a reply.
+        let bytes: Int
     }
 
     /// All streams, when what was sampled so far is published.
@@ -55,8 +59,35 @@ extension SamplingEngine {
         return description(of: stream)
     }
 
+    /// What is kept of the samples that are asked for, of each range: all of them share one reply's bytes, and those that
+    /// need less leave more to the ones after them.
+    func retained(_ ranges: [SamplesReplay.Range]) async throws(RequestError) -> [Result<Retained, RequestError>] {
+        guard ranges.count <= Self.maximumRanges else {
+            throw RequestError(
+                .invalidParameter,
+                "\(ranges.count) ranges are too many for a request: give \(Self.maximumRanges) at most")
+        }
+        var left = Self.maximumReplyBytes
+        var found: [Result<Retained, RequestError>] = []
+        for (index, range) in ranges.enumerated() {
+            do throws(RequestError) {
+                let kept = try retained(range, maximumBytes: left / (ranges.count - index))
+                left = max(0, left - kept.bytes)
+                found.append(.success(kept))
+            } catch {
+                found.append(.failure(error))
+            }
+            // A large request must not make a sample late.
+            await Task.yield()
+        }
+        return found
+    }
+
     /// What is kept of the samples that are asked for.
-    func retained(_ request: SamplesReplay) throws(RequestError) -> Retained {
+    /// - Parameter maximumBytes: about how many bytes of them a reply may bring.
+    func retained(
+        _ request: SamplesReplay.Range, maximumBytes: Int = SamplingEngine.maximumReplyBytes
+    ) throws(RequestError) -> Retained {
         let stream = try known(StreamName(device: request.device, stream: request.stream))
         guard request.epoch == epoch else {
             throw RequestError(
@@ -68,11 +99,12 @@ extension SamplingEngine {
                 .invalidParameter,
                 "from \(request.from) and count \(request.count) name no samples: give from 0 or more, count 1 or more")
         }
+        let bytesPerByte = stream.isPacked ? 1 : Self.digitsPerByte
         let answer = retention.batches(
-            of: stream.name, from: Int64(request.from), count: request.count,
-            maximumBytes: Self.maximumReplyBytes / (stream.isPacked ? 1 : Self.digitsPerByte))
+            of: stream.name, from: Int64(request.from), count: request.count, maximumBytes: maximumBytes / bytesPerByte)
         samplesReplayed += answer.count
-        return Retained(answer: answer, encoder: stream.encoder, clock: .now)
+        return Retained(
+            answer: answer, encoder: stream.encoder, clock: .now, bytes: answer.bytes * bytesPerByte)
     }
 
     private func known(_ name: StreamName) throws(RequestError) -> PublishedStream {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Logging
 import MessageBus
 import Messages
@@ -12,24 +13,28 @@ import ZeroMQ
 /// An actor on a thread of its own, so that nothing else delays a sample. Each turn on that thread is bounded; streams,
 /// standard input and requests take turns. Requests are in `+requests`, what is published in `+publishing`.
 actor SamplingEngine {
-    /// One run of a stream, from a start to its end.
-    struct Run: Sendable {
-        /// The stream's place in `streams`.
-        let stream: Int
-        /// Which of the stream's starts it is.
-        let start: Int
-    }
-
     /// The program's name, as the source of its events.
     static let source = Program.sensorPublisher.rawValue
     /// How many samples a stream takes before others have their turn: a few milliseconds' work at most.
     static let samplesPerTurn = 4_096
-    /// How often a stream looks whether it is running still while it waits for a sample.
+    /// How long streams are served before requests and standard input have their turn. To give way costs two switches of
+    /// threads, so it is not done for each stream.
+    private static let longestTurn: Int64 = 2_000_000
+    /// How long after one round of due streams the next begins at the earliest: streams that are due within it share a wake-up,
+    /// so that their number does not bound how often the thread wakes.
+    private static let shortestPause: Int64 = 500_000
+    /// How often a driver looks whether another one took its place.
     private static let longestSleep = Nanoseconds.perSecond
+    /// How many streams are described in one turn, so that descriptions make no sample late.
+    private static let descriptionsPerTurn = 50
     /// How long the program's end may be put off by streams that are behind their schedules; it is cut short after 7 s.
     private static let longestFinish = 3 * Nanoseconds.perSecond
     /// How many bytes are read from standard input in one turn.
     private static let chunkSize = 1 << 16
+
+    /// If a sensor's program closes its output, it may have crashed; a file has a last sample.
+    private static let closedPipe = PublisherError(
+        .unreadable, "standard input was closed: the program that writes to it has ended; start both again")
 
     let events: EventPublisher
     let health: Health
@@ -45,9 +50,12 @@ actor SamplingEngine {
     private let elapsedClock: @Sendable () -> Int64
     private let replay = Mutex("")
 
-    /// The runs that are to be driven. One per start; each ends within a second of its stream's stop.
-    nonisolated let runs: AsyncStream<Run>
-    let beginning: AsyncStream<Run>.Continuation
+    /// The drivers that are to run. A start makes a new one, which knows the stream's first deadline; the one before it ends
+    /// within a second.
+    nonisolated let drivers: AsyncStream<Int>
+    private let driverContinuation: AsyncStream<Int>.Continuation
+    private var driver = 0
+    private var schedule = StreamSchedule()
 
     var sleepWatch: SleepWatch
     var retention: RetentionBuffer
@@ -75,8 +83,8 @@ actor SamplingEngine {
     ) throws {
         let epoch = epoch
         do throws(PublisherError) {
-            streams = try settings.streams.map { (stream) throws(PublisherError) in
-                try PublishedStream(stream, epoch: epoch)
+            streams = try settings.streams.enumerated().map { (index, stream) throws(PublisherError) in
+                try PublishedStream(stream, at: index, epoch: epoch)
             }
         } catch {
             throw ServiceError(error)
@@ -92,7 +100,7 @@ actor SamplingEngine {
         health = host.health
         logger = host.logger
         thread = try SocketThread(name: "sampler")
-        (runs, beginning) = AsyncStream.makeStream(of: Run.self, bufferingPolicy: .unbounded)
+        (drivers, driverContinuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Where `samples.replay` is answered. Set it before anything runs.
@@ -124,37 +132,69 @@ actor SamplingEngine {
         stream.starts += 1
         health.clear("stream \(stream.name)")
         // Input drives itself.
-        if let index = streams.firstIndex(where: { $0 === stream }), live?.stream !== stream {
-            beginning.yield(Run(stream: index, start: stream.starts))
+        if live?.stream !== stream, let deadline = stream.sampler.nextDeadline {
+            schedule.insert(.init(deadline: deadline, stream: stream.index, start: stream.starts))
+            driver += 1
+            driverContinuation.yield(driver)
         }
         noteState(of: stream)
     }
 
-    /// Samples and publishes a stream at its times, as long as the run lasts.
-    func drive(_ run: Run) async throws {
-        let stream = streams[run.stream]
-        while stream.starts == run.start, let deadline = stream.sampler.nextDeadline {
+    /// Samples and publishes all streams at their times, until another driver takes this one's place.
+    func drive(_ driver: Int) async throws {
+        var due: [StreamSchedule.Entry] = []
+        var roundStart = MonotonicClock.now
+        while driver == self.driver {
             let now = MonotonicClock.now
-            if deadline > now {
-                try await thread.sleep(until: min(deadline, now + Self.longestSleep))
+            let wake = min(max(schedule.next ?? .max, roundStart + Self.shortestPause), now + Self.longestSleep)
+            if wake > now {
+                try await thread.sleep(until: wake)
             } else {
                 try Task.checkCancellation()
                 await Task.yield()
             }
-            if stream.starts == run.start { advance(stream, to: instant()) }
+            guard driver == self.driver else { return }
+            roundStart = instant()
+            due.removeAll(keepingCapacity: true)
+            schedule.takeDue(at: roundStart, into: &due)
+            try await serve(due, at: roundStart)
         }
     }
 
-    /// Describes all streams and measures, each second until the task is cancelled.
+    /// Publishes what is due of each stream, once: one that is far behind its schedule does not keep the others waiting.
+    private func serve(_ due: [StreamSchedule.Entry], at now: Int64) async throws {
+        var turnEnd = now + Self.longestTurn
+        for entry in due {
+            if MonotonicClock.now > turnEnd {
+                try Task.checkCancellation()
+                await Task.yield()
+                turnEnd = MonotonicClock.now + Self.longestTurn
+            }
+            let stream = streams[entry.stream]
+            guard stream.starts == entry.start else { continue }
+            advance(stream, to: now)
+            if let deadline = stream.sampler.nextDeadline {
+                schedule.insert(.init(deadline: deadline, stream: entry.stream, start: entry.start))
+            }
+        }
+    }
+
+    /// Describes each stream once a second, and measures as often, until the task is cancelled.
     func describeRegularly() async throws {
-        let interval = Nanoseconds.perSecond
+        // Many streams are described in turns that are spread over the second.
+        let turns = max(1, (streams.count + Self.descriptionsPerTurn - 1) / Self.descriptionsPerTurn)
+        let interval = Nanoseconds.perSecond / Int64(turns)
         var tick = MonotonicClock.now
+        var turn = 0
         while true {
-            // Ticks lie on a grid; those that passed meanwhile are skipped.
-            tick += interval * (1 + max(0, (MonotonicClock.now - tick) / interval))
+            // Turns that are late follow at once, so that none of the streams is left out; after a long halt only once.
+            tick = max(tick + interval, MonotonicClock.now - Nanoseconds.perSecond)
             try await thread.sleep(until: tick)
             let now = instant()
-            for stream in streams { describe(stream) }
+            let first = turn * Self.descriptionsPerTurn
+            for stream in streams[first..<min(first + Self.descriptionsPerTurn, streams.count)] { describe(stream) }
+            turn = (turn + 1) % turns
+            guard turn == 0 else { continue }
             retention.expire(at: now)
             measure()
             logMalformedLines()
@@ -164,6 +204,9 @@ actor SamplingEngine {
     /// Publishes what comes on standard input, until its end.
     func readInput() async throws {
         guard let live else { return }
+        var status = stat()
+        let isPipe =
+            fstat(standardInput.rawValue, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
         var chunk = [UInt8](repeating: 0, count: Self.chunkSize)
         while true {
             let descriptor = standardInput.rawValue
@@ -175,10 +218,11 @@ actor SamplingEngine {
             do {
                 // It is readable, so this does not wait.
                 let count = try chunk.withUnsafeMutableBytes { try standardInput.read(into: $0) }
-                take(
-                    count == 0 ? live.input.end(at: now) : live.input.take(chunk.span.extracting(0..<count), at: now),
-                    from: live.stream, at: now)
-                if count == 0 { return }
+                guard count > 0 else {
+                    let last = isPipe ? live.input.fail(Self.closedPipe, at: now) : live.input.end(at: now)
+                    return take(last, from: live.stream, at: now)
+                }
+                take(live.input.take(chunk.span.extracting(0..<count), at: now), from: live.stream, at: now)
             } catch let error as Errno where error == .resourceTemporarilyUnavailable || error == .interrupted {
                 continue
             } catch {
@@ -257,7 +301,7 @@ actor SamplingEngine {
 
     private func take(_ batches: [SampledBatch], from stream: PublishedStream, at now: Int64) {
         // A listener should know the fields before the first samples come.
-        if stream.describedState == nil { describe(stream) }
+        if stream.descriptions == 0 { describe(stream) }
         publish(batches, of: stream)
         advance(stream, to: now)
         if let live, live.input.malformedLines > reportedMalformedLines, let problem = live.input.lastProblem {

@@ -68,7 +68,9 @@ package struct SensorPublisherCommand: ServiceCommand {
     @Option(help: ArgumentHelp("Keep at most this much for replay (default: 256MB).", valueName: "size"))
     var retentionBytes: ByteCount?
 
-    @Option(help: ArgumentHelp("Let this many messages wait per subscriber (default: 1000).", valueName: "count"))
+    @Option(
+        help: ArgumentHelp(
+            "Let this many messages wait per subscriber (default: 1000, or 10 per stream).", valueName: "count"))
     var highWaterMark: Int?
 
     @Option(

@@ -8,7 +8,7 @@ struct SensorPublisherService: Service {
         await engine.begin()
         do {
             try await withThrowingDiscardingTaskGroup { group in
-                group.addTask { try await driveRuns() }
+                group.addTask { try await drive() }
                 group.addTask { try await engine.readInput() }
                 group.addTask { try await engine.describeRegularly() }
                 group.addTask {
@@ -21,9 +21,9 @@ struct SensorPublisherService: Service {
         } catch is CancellationError {}
     }
 
-    private func driveRuns() async throws {
+    private func drive() async throws {
         try await withThrowingDiscardingTaskGroup { group in
-            for await run in engine.runs { group.addTask { try await engine.drive(run) } }
+            for await driver in engine.drivers { group.addTask { try await engine.drive(driver) } }
             throw CancellationError()
         }
     }

@@ -29,6 +29,10 @@ package struct StreamSampler: Sampler {
     private var source: any SampleSource
     private var start: Int64 = 0
     private var isSourceAtEnd = false
+    /// Why the source has no more samples, known from reading ahead: a failure once those that it gave are due.
+    private var pendingFailure: PublisherError?
+    /// When the last sample was due that was given out.
+    private var lastDue: Int64?
     /// The source's time of the last sample that was given out since the start.
     private var latest: Int64 = 0
     /// The steps of a walk that were made before the start.
@@ -77,6 +81,7 @@ package struct StreamSampler: Sampler {
         if state != .idle { try source.rewind() }
         state = .running
         failure = nil
+        pendingFailure = nil
         earlierSteps = truth?.steps ?? 0
         latest = 0
         start = now
@@ -90,6 +95,10 @@ package struct StreamSampler: Sampler {
     package var nextDeadline: Int64? {
         // A source that ended leaves an empty batch: that the stream has ended is to be noticed at once.
         state == .running ? dues.last ?? start : nil
+    }
+
+    package func lastSample(at now: Int64) -> Int64? {
+        dues.last { $0 <= now } ?? lastDue
     }
 
     /// Takes the full batches that are complete at `now`, oldest first; after the source's last sample also a partial one.
@@ -110,6 +119,7 @@ package struct StreamSampler: Sampler {
             }
             if isSourceAtEnd {
                 state = .ended
+                failure = pendingFailure
             } else {
                 readAhead()
             }
@@ -144,6 +154,7 @@ package struct StreamSampler: Sampler {
             rows: isWhole ? rows : Array(rows[given * columns..<end * columns]), lateness: now - dues[end - 1])
         latest = Nanoseconds.from(seconds: rows[(end - 1) * columns]).map { $0 - start } ?? latest
         nextSequence += Int64(end - given)
+        lastDue = dues[end - 1]
         given = end
         return finished
     }
@@ -172,7 +183,7 @@ package struct StreamSampler: Sampler {
             } catch {
                 rows.removeLast()
                 isSourceAtEnd = true
-                failure = error
+                pendingFailure = error
                 return
             }
         }

@@ -21,7 +21,7 @@ final class DeviceCounter {
     let name: StreamName
     /// Reads the bodies of its batches.
     var reader = SampleBodyReader()
-    /// Whether its missing samples are being asked for, or wait for their turn.
+    /// Whether its missing samples are being asked for.
     var isRecovering = false
     /// Steps that the program's log does not tell of yet.
     var stepsUnlogged = 0
@@ -40,7 +40,7 @@ final class DeviceCounter {
     private(set) var clock: ClockReading
     /// Where missing samples can be asked for.
     private(set) var replay: String
-    private(set) var intake = StreamIntake(maximumHeldBytes: .max)
+    private(set) var intake = StreamIntake()
     private(set) var finder: StepFinder
     /// What was wrong with the last samples that could not be read.
     private(set) var lastFault: MessageError?
@@ -176,7 +176,7 @@ final class DeviceCounter {
         switch admission {
         case .take(let rows): count(rows, of: batch)
         case .duplicate, .late: break
-        case .wait, .gap: if canHold { _ = intake.hold(StreamIntake.HeldBatch(batch, epoch: epoch)) }
+        case .wait, .gap: if canHold { intake.hold(StreamIntake.HeldBatch(batch, epoch: epoch)) }
         }
         return admission == .gap ? .recover : .nothing
     }
@@ -274,7 +274,7 @@ final class DeviceCounter {
 
         self.epoch = epoch
         token = Self.token(of: epoch)
-        intake = StreamIntake(maximumHeldBytes: .max)
+        intake = StreamIntake()
         intake.start(epoch: epoch, at: 0)
         let found = finder.found
         earlierSamples += finder.samplesHeard

@@ -5,24 +5,19 @@ import ZeroMQ
 
 /// What is missing: asked for again from the publisher, until it is had or given up.
 extension StepEngine {
-    /// Has a stream's missing samples asked for when it is its turn, unless that is so already.
+    /// Has a stream's missing samples asked for, unless that is so already.
     func recover(_ counter: DeviceCounter) {
         guard !counter.isRecovering else { return }
         counter.isRecovering = true
-        turns.add(counter.name, at: counter.replay)
-        giveTurns()
+        recovering.yield(counter.name)
     }
 
-    /// What is to be asked next for a stream; nil when nothing is missing, which ends its turn.
+    /// What is to be asked next for a stream; nil when nothing is missing, which ends its recovery.
     func missing(_ name: StreamName) -> MissingSamples? {
         guard let counter = counters[name] else { return nil }
         let missing = counter.missing()
         settle(counter, .nothing)
-        if missing == nil {
-            counter.isRecovering = false
-            turns.end(name)
-            giveTurns()
-        }
+        if missing == nil { counter.isRecovering = false }
         return missing
     }
 
@@ -47,9 +42,5 @@ extension StepEngine {
 
     private func counter(of request: SamplesReplay) -> DeviceCounter? {
         counters[StreamName(device: request.device, stream: request.stream)]
-    }
-
-    private func giveTurns() {
-        while let name = turns.next() { recovering.yield(name) }
     }
 }

@@ -26,7 +26,7 @@ extension StepEngine {
                     } else if frames.isIn(TopicArea.stream) {
                         heard = now
                         guard isWanted(frames.topic) else { continue }
-                        let description = try frames.decode(StreamDescription.self)
+                        let description = try descriptions.read(frames)
                         if let origin = messages.origin(of: message) {
                             publishers.note(description.replay, heardFrom: origin)
                         }
@@ -131,7 +131,7 @@ extension StepEngine {
         order.append(counter)
         streams[counter.name.device] = counter.name
         let topic = TopicArea.samples + counter.name.description
-        topics.add(Array(topic.utf8), counter)
+        Array(topic.utf8).withUnsafeBytes { _ = topics.add($0, counter) }
         newTopics.append(topic)
     }
 

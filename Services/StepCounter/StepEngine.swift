@@ -29,7 +29,7 @@ actor StepEngine {
     let thread: SocketThread
     let listener: Listener
     nonisolated let publishers: Publishers
-    /// Streams whose turn it is to have missing samples asked for: at most `RecoveryTurns.maximum`.
+    /// Streams that begin to miss samples: each is in here once until it misses none.
     nonisolated let recoveries: AsyncStream<StreamName>
     let recovering: AsyncStream<StreamName>.Continuation
     /// Woken where somebody waits for a commit.
@@ -43,10 +43,10 @@ actor StepEngine {
     /// The stream that each device is counted in.
     var streams: [String: StreamName] = [:]
     var topics = TopicTable<DeviceCounter>()
+    var descriptions = StreamDescriptions()
     var newTopics: [String] = []
     /// Streams as they were counted before this program started, until they are heard of.
     var stored: [StreamName: StreamPosition] = [:]
-    var turns = RecoveryTurns()
     /// Bytes that wait for samples before them.
     var heldBytes = 0
     var subscriptions = StepSubscriptions()

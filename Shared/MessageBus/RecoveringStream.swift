@@ -1,6 +1,6 @@
 package import Messages
 
-/// A stream whose missing samples are asked for again: whom `Publishers.recover` asks what to ask, and tells the answers.
+/// A stream whose missing samples are asked for again: `Publishers.recover` asks it what is missing, and hands it the answers.
 ///
 /// While an answer is awaited everything may change, so it counts only if what it answers is still what is missing next.
 package protocol RecoveringStream: Sendable {
@@ -14,6 +14,14 @@ package protocol RecoveringStream: Sendable {
     func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async
     /// Gives up what a request asked for.
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async
+    /// Returns when the program may take more than what arrives live: called before each request. A program that is behind
+    /// holds its recoveries back here.
+    func waitUntilCaughtUp() async throws
+}
+
+extension RecoveringStream {
+    /// Never behind.
+    package func waitUntilCaughtUp() async throws {}
 }
 
 /// A request for missing samples, with where to send it.
@@ -22,6 +30,11 @@ package struct MissingSamples: Sendable {
     package let request: SamplesReplay
     /// The publisher's REP endpoint.
     package let endpoint: String
+
+    package init(_ request: SamplesReplay, at endpoint: String) {
+        self.request = request
+        self.endpoint = endpoint
+    }
 
     /// Asks a publisher for what a recovery misses.
     package init(_ recovery: StreamIntake.Recovery, of stream: StreamName, at endpoint: String) {

@@ -88,13 +88,9 @@ package struct StreamIntake: Sendable {
     package private(set) var heldBytes = 0
     /// How many batches wait.
     package var heldCount: Int { held.count }
-    private let maximumHeldBytes: Int
 
     /// Nothing has arrived.
-    /// - Parameter maximumHeldBytes: how much may wait for a recovery before it is given up.
-    package init(maximumHeldBytes: Int) {
-        self.maximumHeldBytes = maximumHeldBytes
-    }
+    package init() {}
 
     /// Whether a batch's numbers are ones that a stream can come to.
     package static func isPossible(sequence: Int, count: Int) -> Bool {
@@ -170,13 +166,15 @@ package struct StreamIntake: Sendable {
         return true
     }
 
-    /// Keeps a batch until its turn.
-    /// - Returns: whether it is too much to keep: then the recovery must be given up.
-    package mutating func hold(_ batch: HeldBatch) -> Bool {
+    /// Keeps a batch until its turn. One that is not given to this is missing later, and asked for then: so a program that
+    /// must not keep more simply does not.
+    package mutating func hold(_ batch: HeldBatch) {
         held.append(batch)
         heldBytes += batch.byteCount
-        return heldBytes > maximumHeldBytes
     }
+
+    /// Lends each batch that waits, in order.
+    package func forEachHeld(_ body: (HeldBatch) -> Void) { held.forEach(body) }
 
     /// Which samples of a replayed batch are wanted: they are taken, and nothing before them is missing.
     package mutating func admitRecovered(epoch: String, sequence: Int, count: Int) -> Range<Int>? {

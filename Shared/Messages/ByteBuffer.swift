@@ -64,6 +64,14 @@ public struct ByteBuffer: ~Copyable, @unchecked Sendable {
         try body(UnsafeRawBufferPointer(start: start, count: used))
     }
 
+    /// Lends the bytes appended so far, to be changed in place.
+    @inlinable
+    public mutating func withUnsafeMutableBytes<Result: ~Copyable, Failure: Error>(
+        _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(UnsafeMutableRawBufferPointer(start: start, count: used))
+    }
+
     /// Lends `count` writable bytes after the end; `body` fills them from the front and returns how many it wrote.
     @inlinable
     public mutating func withUnsafeMutableTail<Failure: Error>(

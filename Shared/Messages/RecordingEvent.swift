@@ -24,7 +24,8 @@ public struct RecordingEvent: Event, Hashable {
         public static let restart = Change(rawValue: "restart")
         /// Samples were lost for good: `gap` says which.
         public static let gap = Change(rawValue: "gap")
-        /// The recording failed: `reason` says why.
+        /// Something failed: `reason` says what and why. If it is a sensor, `stream` names it and the recording continues;
+        /// otherwise the recording failed.
         public static let failure = Change(rawValue: "failure")
         /// The recording is over: `report` says how it went.
         public static let report = Change(rawValue: "report")
@@ -46,7 +47,7 @@ public struct RecordingEvent: Event, Hashable {
     public var status: String
     /// The step path after it.
     public var step: String
-    /// The stream that lost samples.
+    /// The stream that lost samples, or that failed.
     public var stream: StreamName?
     /// Which samples were lost.
     public var gap: Gap?

@@ -103,14 +103,19 @@ public struct RecordingState: Codable, Hashable, Sendable {
     public var paused: Bool
     /// The logs.
     public var logs: [LogSummary]
+    /// What failed so far, sensors included; absent if nothing did.
+    public var failures: [String]?
 
     /// A session's state.
-    public init(session: String, status: String, step: String, paused: Bool, logs: [LogSummary]) {
+    public init(
+        session: String, status: String, step: String, paused: Bool, logs: [LogSummary], failures: [String]? = nil
+    ) {
         self.session = session
         self.status = status
         self.step = step
         self.paused = paused
         self.logs = logs
+        self.failures = failures
     }
 }
 

@@ -14,9 +14,14 @@ public struct RequestError: Error, Codable, Hashable, Sendable, CustomStringConv
     public struct Detail: Codable, Hashable, Sendable {
         /// A word that stands for the kind of error.
         public var reason: String
+        /// In how many seconds the same request may be answered, if the program knows.
+        public var retryAfter: Double?
 
         /// A detail with its reason.
-        public init(reason: String) { self.reason = reason }
+        public init(reason: String, retryAfter: Double? = nil) {
+            self.reason = reason
+            self.retryAfter = retryAfter
+        }
     }
 
     /// One of our kinds of error: its number and its word.
@@ -69,13 +74,16 @@ public struct RequestError: Error, Codable, Hashable, Sendable, CustomStringConv
         public static let notOver = Reason(18, "notOver")
         /// The asker's key has not the role that this needs.
         public static let notAllowed = Reason(19, "notAllowed")
+        /// The program has too much to do at this moment.
+        public static let busy = Reason(20, "busy")
     }
 
     /// An error of one of our kinds.
-    public init(_ reason: Reason, _ message: String) {
+    /// - Parameter retryAfter: in how many seconds the same request may be answered.
+    public init(_ reason: Reason, _ message: String, retryAfter: Double? = nil) {
         code = reason.code
         self.message = message
-        data = Detail(reason: reason.word)
+        data = Detail(reason: reason.word, retryAfter: retryAfter)
     }
 
     private init(code: Int, _ message: String) {

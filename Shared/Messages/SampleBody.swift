@@ -195,6 +195,7 @@ extension SampleBody {
         at token: Range<Int>, in frame: UnsafeRawBufferPointer
     ) throws(MessageError) -> ClockReading {
         var uptime: Double?
+        var elapsed: Double?
         var date: WallTime?
         var scanner = JSONScanner(frame, in: token)
         try scanner.expect(UInt8(ascii: "{"))
@@ -203,11 +204,12 @@ extension SampleBody {
                 let key = string(at: try scanner.skipString(), in: frame)
                 try scanner.expect(UInt8(ascii: ":"))
                 let value = try scanner.skipValue()
-                if key == "uptime" {
-                    uptime = DecimalParser.parse(UnsafeRawBufferPointer(rebasing: frame[value]))
-                    guard let uptime, uptime.isFinite else {
-                        throw MessageError(.wrongType, "\"clock.uptime\" must be a finite number")
+                if key == "uptime" || key == "elapsed" {
+                    let number = DecimalParser.parse(UnsafeRawBufferPointer(rebasing: frame[value]))
+                    guard let number, number.isFinite else {
+                        throw MessageError(.wrongType, "\"clock.\(key)\" must be a finite number")
                     }
+                    if key == "uptime" { uptime = number } else { elapsed = number }
                 } else if key == "date" {
                     guard frame[value.lowerBound] == UInt8(ascii: "\"") else {
                         throw MessageError(.wrongType, "\"clock.date\" must be a string")
@@ -218,6 +220,6 @@ extension SampleBody {
         }
         guard let uptime else { throw MessageError(.missingField, "\"clock.uptime\" is missing") }
         guard let date else { throw MessageError(.missingField, "\"clock.date\" is missing") }
-        return ClockReading(uptime: uptime, date: date)
+        return ClockReading(uptime: uptime, date: date, elapsed: elapsed)
     }
 }

@@ -59,12 +59,19 @@ public struct StreamDescription: Event, Hashable {
     public var truth: SignalTruth?
     /// Why the state is `failed`.
     public var reason: String?
+    /// When the latest sample was taken, in seconds on the clock of `clock.uptime`, also one that waits for its batch to
+    /// fill: a source whose `lastSample` stays behind its `rate` has fallen silent. Absent before the first.
+    public var lastSample: Double?
+    /// For how many seconds a sample can be had again with `samples.replay`, as far as is known: less than configured where
+    /// memory for all streams runs out before. Absent where it is unknown or without limit.
+    public var retention: Double?
 
     /// A description with all that must be said.
     public init(
         source: String, sequence: Int, device: String, stream: String, epoch: String, state: State, fields: [String],
         unit: String? = nil, rate: Double? = nil, packed: Bool, nextSequence: Int, replay: String,
-        clock: ClockReading, description: String? = nil, truth: SignalTruth? = nil, reason: String? = nil
+        clock: ClockReading, description: String? = nil, truth: SignalTruth? = nil, reason: String? = nil,
+        lastSample: Double? = nil, retention: Double? = nil
     ) {
         self.source = source
         self.sequence = sequence
@@ -82,6 +89,8 @@ public struct StreamDescription: Event, Hashable {
         self.description = description
         self.truth = truth
         self.reason = reason
+        self.lastSample = lastSample
+        self.retention = retention
     }
 
     /// The stream's full name.

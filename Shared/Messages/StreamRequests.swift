@@ -63,14 +63,75 @@ public struct StreamsStop: Request, Hashable {
 ///
 /// The reply's further frames are the batches in order: for each its body, as it was published, followed by its
 /// matrix where the body has no `values`. A reply is bounded; ask again for what it does not hold.
+///
+/// With `ranges` one request asks for runs of several streams. A publisher that does not know them answers for the first
+/// alone: its reply has no `ranges` either.
 public struct SamplesReplay: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "samples.replay"
     /// Who may ask.
     public var neededRole: Role { .listen }
 
+    /// A run of samples of one stream.
+    public struct Range: Codable, Hashable, Sendable {
+        /// The device.
+        public var device: String
+        /// The stream of that device.
+        public var stream: String
+        /// The epoch that the samples belong to.
+        public var epoch: String
+        /// The first sample wanted.
+        public var from: Int
+        /// How many are wanted.
+        public var count: Int
+
+        /// The run that a request without `ranges` asks for.
+        public init(_ request: SamplesReplay) {
+            device = request.device
+            stream = request.stream
+            epoch = request.epoch
+            from = request.from
+            count = request.count
+        }
+    }
+
     /// Which samples the reply's frames hold, and which could be had.
     public struct Reply: Codable, Hashable, Sendable {
+        /// What a reply holds of one of several ranges.
+        public struct Part: Codable, Hashable, Sendable {
+            /// The first sample in the frames; where there are none, what was asked.
+            public var from: Int
+            /// How many samples the frames hold, without a hole.
+            public var count: Int
+            /// The oldest sample that is still kept; one past `last` where none is.
+            public var first: Int
+            /// The newest sample that is kept.
+            public var last: Int
+            /// How many of the reply's frames belong to this range.
+            public var frames: Int
+            /// Why this range is refused; the others are not.
+            public var error: RequestError?
+
+            /// What a reply to this range alone would say.
+            public init(_ reply: Reply, frames: Int) {
+                from = reply.from
+                count = reply.count
+                first = reply.first
+                last = reply.last
+                self.frames = frames
+            }
+
+            /// The refusal of one range.
+            public init(_ error: RequestError, from: Int) {
+                self.from = from
+                count = 0
+                first = 0
+                last = -1
+                frames = 0
+                self.error = error
+            }
+        }
+
         /// The first sample in the frames; where there are none, what was asked.
         public var from: Int
         /// How many samples the frames hold, without a hole.
@@ -79,6 +140,9 @@ public struct SamplesReplay: Request, Hashable {
         public var first: Int
         /// The newest sample that is kept.
         public var last: Int
+        /// One for each of the request's `ranges`, in their order, as their frames are. What stands beside is the first
+        /// range's.
+        public var ranges: [Part]?
 
         /// What a reply holds.
         public init(from: Int, count: Int, first: Int, last: Int) {
@@ -86,6 +150,17 @@ public struct SamplesReplay: Request, Hashable {
             self.count = count
             self.first = first
             self.last = last
+        }
+
+        /// What a reply to one of several ranges alone would say.
+        public init(_ part: Part) {
+            self.init(from: part.from, count: part.count, first: part.first, last: part.last)
+        }
+
+        /// What a reply to several ranges holds.
+        public init(_ parts: [Part]) {
+            if let first = parts.first { self.init(first) } else { self.init(from: 0, count: 0, first: 0, last: -1) }
+            ranges = parts
         }
     }
 
@@ -99,6 +174,8 @@ public struct SamplesReplay: Request, Hashable {
     public var from: Int
     /// How many are wanted.
     public var count: Int
+    /// All runs that are wanted; what stands beside is the first of them. Nil for that alone.
+    public var ranges: [Range]?
 
     /// Asks for a run of samples.
     public init(device: String, stream: String, epoch: String, from: Int, count: Int) {
@@ -107,5 +184,11 @@ public struct SamplesReplay: Request, Hashable {
         self.epoch = epoch
         self.from = from
         self.count = count
+    }
+
+    /// Asks for the runs that several requests ask for, of which there is at least one.
+    public init(_ requests: [SamplesReplay]) {
+        self = requests[0]
+        ranges = requests.count > 1 ? requests.map(Range.init) : nil
     }
 }

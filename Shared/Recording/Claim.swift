@@ -33,22 +33,6 @@ package final class Claim: Sendable {
     /// - Parameter directory: must be there.
     /// - Returns: `nil` while somebody else has it, in this program or another.
     package static func take(_ name: String, in directory: Directory) throws(RecordingError) -> Claim? {
-        let path = directory.path.appending(fileName(name))
-        while true {
-            let file = try OpenFile(
-                path, .readWrite, options: [.create, .noFollow],
-                permissions: [.ownerReadWrite, .groupRead, .otherRead],
-                action: "open")
-            do throws(Errno) {
-                try SystemCall.repeating { () throws(Errno) in
-                    try SystemCall.check(flock(file.descriptor.rawValue, LOCK_EX | LOCK_NB))
-                }
-            } catch {
-                if error == .wouldBlock { return nil }
-                throw RecordingError(error, action: "lock", path: path)
-            }
-            // Who had it may have removed the file before it was locked here; then this lock keeps nobody out.
-            if file.isFile(at: path) { return Claim(file) }
-        }
+        try OpenFile.lock(directory.path.appending(fileName(name))).map { Claim($0) }
     }
 }

@@ -22,12 +22,12 @@ package final class DataLock: Sendable {
     package static func acquire(in data: FilePath, shard: Shard? = nil) throws(RecordingError) -> DataLock {
         let recordings = SessionDirectory.recordings(in: data)
         guard let shard else {
-            return DataLock([try lock(".lock", in: recordings, .own) { inUse(data, by: "recorder", $0) }])
+            return DataLock([try lock(".lock", in: recordings) { inUse(data, by: "recorder", $0) }])
         }
-        let common = try lock(".lock", in: recordings, .shared) { process in
+        let common = try lock(".lock", in: recordings, isShared: true) { process in
             inUse(data, by: "recorder", kind: " without a shard", process)
         }
-        let own = try lock(".lock\(shard.fileSuffix)", in: recordings, .own) { process in
+        let own = try lock(".lock\(shard.fileSuffix)", in: recordings) { process in
             inUse(data, by: "recorder", kind: " with shard \(shard)", process)
         }
         return DataLock([common, own])
@@ -44,49 +44,21 @@ package final class DataLock: Sendable {
         in data: FilePath, directory: String, for program: String
     ) throws(RecordingError) -> DataLock {
         let directory = Directory(data.appending(directory))
-        return DataLock([try lock(".lock", in: directory, .own) { inUse(data, by: program, $0) }])
-    }
-
-    private enum Kind {
-        case own, shared
+        return DataLock([try lock(".lock", in: directory) { inUse(data, by: program, $0) }])
     }
 
     /// - Parameter refusal: the error, from the process that has the lock, where the file names one.
     private static func lock(
-        _ name: String, in directory: Directory, _ kind: Kind, refusal: (Int?) -> RecordingError
+        _ name: String, in directory: Directory, isShared: Bool = false, refusal: (Int?) -> RecordingError
     ) throws(RecordingError) -> OpenFile {
         try directory.create()
-        let path = directory.path.appending(name)
-        while true {
-            let file = try OpenFile(
-                path, .readWrite, options: .create, permissions: [.ownerReadWrite, .groupRead, .otherRead],
-                action: "open")
-            do throws(Errno) {
-                try SystemCall.repeating { () throws(Errno) in
-                    try SystemCall.check(flock(file.descriptor.rawValue, (kind == .own ? LOCK_EX : LOCK_SH) | LOCK_NB))
-                }
-            } catch {
-                if error == .wouldBlock { throw refusal(process(in: file)) }
-                throw RecordingError(error, action: "lock", path: path)
-            }
-            // Somebody may have removed the file before it was locked; then the lock keeps nobody out.
-            guard file.isFile(at: path) else { continue }
-            try SystemCall.perform("write to", path) { ftruncate(file.descriptor.rawValue, 0) }
-            if kind == .shared { return file }
-            do {
-                _ = try file.descriptor.writeAll(toAbsoluteOffset: 0, "\(getpid())\n".utf8)
-            } catch {
-                throw RecordingError(error as? Errno ?? .ioError, action: "write to", path: path)
-            }
-            return file
+        guard let file = try OpenFile.lock(directory.path.appending(name), isShared: isShared) else {
+            let text = String(decoding: (try? directory.read(name)) ?? [], as: UTF8.self)
+            throw refusal(Int(text.filter { $0 != "\n" }))
         }
-    }
-
-    /// The process that a lock's file names.
-    private static func process(in file: OpenFile) -> Int? {
-        var text: [UInt8] = []
-        try? file.forEachPiece(in: 0..<20) { text += $0 }
-        return Int(String(decoding: text, as: UTF8.self).filter { $0 != "\n" })
+        try file.resize(to: 0)
+        if !isShared { try file.write(Array("\(getpid())\n".utf8), at: 0) }
+        return file
     }
 
     private static func inUse(

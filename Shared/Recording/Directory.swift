@@ -62,11 +62,7 @@ package struct Directory: Hashable, Sendable {
 
     /// The bytes of a file.
     package func read(_ name: String) throws(RecordingError) -> [UInt8] {
-        let file = try OpenFile(path.appending(name), .readOnly, action: "read")
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Int(clamping: try file.byteCount()))
-        try file.forEachPiece { bytes += $0 }
-        return bytes
+        try OpenFile(path.appending(name), .readOnly, action: "read").bytes(in: 0..<Int.max)
     }
 
     /// Puts a file in the place of the one of this name, if there is one: at every moment, also after a power cut,
@@ -80,8 +76,18 @@ package struct Directory: Hashable, Sendable {
         _ name: String, with pieces: some Sequence<[UInt8]>, calls: FileCalls = .system
     ) throws(RecordingError) {
         let temporary = Self.temporaryName(for: name)
+        if contains(temporary) {
+            // Left by a program that was killed here.
+            try Directory.removeFile(path.appending(temporary))
+        }
         do {
-            _ = try writeTemporary(for: name, pieces, calls: calls)
+            let file = try OpenFile(creating: path.appending(temporary), [], calls: calls)
+            var length = 0
+            for piece in pieces {
+                try file.write(piece, at: Int64(length))
+                length += piece.count
+            }
+            try file.syncAll()
             try rename(temporary, to: name, calls: calls)
             try sync(calls: calls)
         } catch {
@@ -92,22 +98,6 @@ package struct Directory: Hashable, Sendable {
 
     /// Where the bytes of a file are written before it gets its name.
     package static func temporaryName(for name: String) -> String { ".\(name).new" }
-
-    /// Writes and syncs what is to get the name later.
-    func writeTemporary(
-        for name: String, _ pieces: some Sequence<[UInt8]>, calls: FileCalls
-    ) throws(RecordingError) -> GrowingFile {
-        let temporary = path.appending(Self.temporaryName(for: name))
-        if contains(Self.temporaryName(for: name)) {
-            // Left by a program that was killed here.
-            try Directory.removeFile(temporary)
-        }
-        var rest = pieces.makeIterator()
-        var file = try GrowingFile(creating: temporary, opening: rest.next() ?? [], terminator: [], calls: calls)
-        while let piece = rest.next() { try file.append(piece) }
-        try file.handle.syncAll()
-        return file
-    }
 
     /// Gives a file another name, in place of the file that has it. The entries are not synced.
     func rename(_ name: String, to newName: String, calls: FileCalls) throws(RecordingError) {

@@ -42,20 +42,23 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
 
     /// Reads a file's name, or gives `nil` if it is not one of a finished file of `log`.
     package init?(_ fileName: String, of log: LogName) {
-        guard fileName.hasPrefix("\(log)-"), let dot = fileName.lastIndex(of: "."),
-            let format = LogFormat(rawValue: String(fileName[fileName.index(after: dot)...]))
-        else { return nil }
-        let rest = fileName[..<dot].dropFirst(log.text.count + 1)
-        let parts = rest.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count <= 2, let stamp = parts.first, Self.isStamp(stamp) else { return nil }
-        var count = 0
-        if parts.count == 2 {
-            guard let number = Int(parts[1]), number > 0 else { return nil }
-            count = number
-        }
-        self.init(log: log, stamp: String(stamp), count: count, format: format)
-        guard description == fileName else { return nil }
+        self.init(fileName: fileName.utf8)
+        if self.log != log { return nil }
     }
+
+    /// Reads a file's name whose log is not known; `nil` if it is not the name of a finished file.
+    ///
+    /// A log whose own name ends in a stamp is never made, so what stands before the stamp is the log's name. A name
+    /// that can be read in two ways is read in none.
+    package init?(fileName: some Sequence<UInt8>) {
+        var reader = FinishedNameReader()
+        let name = Array(fileName).withUnsafeBytes { reader.read($0) }
+        guard let name else { return nil }
+        self = name
+    }
+
+    /// The stamp as a number, in which stamps stand in the same order.
+    package var stampNumber: Int64 { Int64(stamp) ?? 0 }
 
     /// The file's name.
     package var description: String {
@@ -66,6 +69,13 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
     /// The next name in the same second.
     package var next: FinishedName {
         FinishedName(log: log, stamp: stamp, count: count + 1, format: format)
+    }
+
+    /// This name, or the next one that nothing in a directory has: a name is never taken twice.
+    package func free(in directory: Directory) -> FinishedName {
+        var name = self
+        while directory.contains(name.description) { name = name.next }
+        return name
     }
 
     package static func < (one: FinishedName, other: FinishedName) -> Bool {

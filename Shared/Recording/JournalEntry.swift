@@ -1,76 +1,72 @@
-package import Messages
+import Messages
 
-/// One line of a session's journal: how far a log had come.
+/// One line of a session's `journal.ndjson`, as 0.6 and before wrote it: how far a log had come. The write-ahead log has
+/// taken its place; it is read so that sessions of these versions can be verified and continued.
 ///
 /// A line says: when the file is `bytes` long, the sample of `epoch` that comes next in it is `next`. Between two lines
-/// each sample record counts one sequence on, and a gap marker goes to the end of its gap. So the place at which a log
-/// goes on after a crash is known exactly, also when its last records were never committed: the last line that is not
-/// longer than the file, and the records behind it.
-package struct JournalEntry: Codable, Hashable, Sendable {
+/// each sample record counts one sequence on, and a gap marker goes to the end of its gap.
+struct JournalEntry: Codable, Hashable, Sendable {
+    static let fileName = "journal.ndjson"
+
     /// Why the line was written.
-    package enum Kind: String, Codable, Hashable, Sendable {
-        /// A group commit: everything up to here is on disk and survives a power cut.
+    enum Kind: String, Codable, Hashable, Sendable {
+        /// Everything up to here is on disk and survives a power cut.
         case commit
-        /// Sequences go on elsewhere from here: another epoch, or after samples that are not in the log (taken during a
+        /// Sequences continue elsewhere from here: another epoch, or after samples that are not in the log (taken during a
         /// pause, or before the session). Written ahead of the records that follow.
         case position
     }
 
-    package var kind: Kind
-    /// Counts the lines about this log in the order in which they were decided. Commits are written by another thread
-    /// than positions, so lines may stand in another order.
-    package var index: Int
-    /// The log.
-    package var log: LogName
-    /// Which of the log's files, counted from 0 in the order of their finishing.
-    package var segment: Int
+    var kind: Kind
+    /// Counts the lines about this log in the order in which they were decided; they may stand in another order.
+    var index: Int
+    var log: LogName
+    /// Which of the log's files, counted from 0.
+    var segment: Int
     /// The length of the file, its terminator included.
-    package var bytes: Int
+    var bytes: Int
     /// Samples in the file.
-    package var samples: Int
+    var samples: Int
     /// The publisher's epoch of the latest sample, or of the one that comes next.
-    package var epoch: String
+    var epoch: String
     /// The sequence, in that epoch, of the sample that comes next.
-    package var next: Int
+    var next: Int
     /// What was counted of the whole stream so far.
-    package var counts: StreamCounts
+    var counts = StreamCounts()
     /// On a line that is written before a file gets its final name, and says where the next one begins: the length of that
     /// file. One that is shorter was torn by a power cut.
-    package var sealedBytes: Int?
-    /// When it was written.
-    package var date: WallTime
+    var sealedBytes: Int?
+    var date: WallTime
 
-    package init(
-        _ kind: Kind, index: Int, log: LogName, segment: Int, bytes: Int, samples: Int, epoch: String, next: Int,
-        counts: StreamCounts = StreamCounts(), sealedBytes: Int? = nil, date: WallTime
-    ) {
-        self.kind = kind
-        self.index = index
-        self.log = log
-        self.segment = segment
-        self.bytes = bytes
-        self.samples = samples
-        self.epoch = epoch
-        self.next = next
-        self.counts = counts
-        self.sealedBytes = sealedBytes
-        self.date = date
+    /// Whether the line is about a place at or before this length of a file.
+    func isReached(at bytes: Int, of segment: Int) -> Bool { (self.segment, self.bytes) <= (segment, bytes) }
+
+    /// What a journal says, oldest first, up to the first line that is torn; nothing where there is none.
+    static func read(in directory: Directory) throws(RecordingError) -> [JournalEntry] {
+        guard directory.contains(fileName) else { return [] }
+        let bytes = try directory.read(fileName)
+        var entries: [JournalEntry] = []
+        var start = 0
+        while let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")),
+            let entry = try? WireCoding.decode(JournalEntry.self, from: bytes[start..<end])
+        {
+            entries.append(entry)
+            start = end + 1
+        }
+        return entries
     }
-}
 
-/// What became of the samples of a stream, over all files of its log.
-package struct StreamCounts: Codable, Hashable, Sendable {
-    /// Samples written.
-    package var written = 0
-    /// Samples left out because they were taken during a pause.
-    package var paused = 0
-    /// Of both, those that had to be asked for again.
-    package var recovered = 0
-    /// Samples that arrived more than once.
-    package var duplicates = 0
-
-    package init() {}
-
-    /// Samples that arrived, in the first delivery or by replay.
-    package var received: Int { written + paused }
+    /// The lines about each log in the order in which they were decided, without the ones that do not count any more.
+    ///
+    /// A line is overtaken when a later one is about a place before it: what it spoke of was cut off then.
+    static func valid(in entries: [JournalEntry]) -> [LogName: [JournalEntry]] {
+        Dictionary(grouping: entries, by: \.log).mapValues { entries in
+            var valid: [JournalEntry] = []
+            for entry in entries.sorted(by: { $0.index > $1.index }) {
+                if let next = valid.last, !entry.isReached(at: next.bytes, of: next.segment) { continue }
+                valid.append(entry)
+            }
+            return valid.reversed()
+        }
+    }
 }

@@ -4,86 +4,101 @@ package import SystemPackage
 /// A log file that is being written. It is valid after every write: JSON with its closing brackets, tables up to a
 /// whole row.
 ///
-/// Records come from a `RecordFormatter` in a `ByteBuffer`; one `append` is one pwrite(2), and it is there entirely or,
-/// after an error, not at all. Not Sendable: one thread appends and seals. `handle` may be synced from another thread
-/// meanwhile, the first time with the directory's entries.
+/// Records come from a `RecordFormatter` in a `ByteBuffer`; one `append` is one pwrite(2) over the terminator, with a new
+/// one at its end, and it is there entirely or, after an error, not at all. If a failed append can't be undone at once, the
+/// next one tries that again first, so that nothing is written on top of a damaged end.
+///
+/// Not Sendable: one thread appends and seals. `handle` may be synced from another thread meanwhile, the first time with
+/// the directory's entries.
 package final class LogFile {
     package let name: LogName
     package let format: LogFormat
+    /// What may be synced from another thread.
+    package let handle: OpenFile
 
     /// How many samples were written, markers not counted.
     package private(set) var sampleCount: Int
+    /// The file's length: all of it is valid.
+    package private(set) var byteCount: Int
 
     private let directory: Directory
     private let calls: FileCalls
-    private var file: GrowingFile
     private let terminator: [UInt8]
     /// Whether there is a record, so that the next one needs a separator in front of it.
     private var hasRecords: Bool
+    private var isDamaged = false
+    /// Whether what stands behind the file's length, as an interrupted program left it, may stay until the next append has
+    /// written over it: a reader does not see the file become shorter then.
+    private var isOverlong = false
 
-    /// Makes the file `<name>.<extension>`, with its header and without records. Its directory must be there.
+    /// Makes the file `<name>.<extension>`, with its header and without records. Its directory must exist. Nothing is
+    /// durable before a sync.
     ///
-    /// - Parameters:
-    ///   - startDate: when the file is opened, ISO 8601 with zone; a root dictionary has it.
-    ///   - header: the first line of a table, from the formatter.
     /// - Throws: `alreadyExists` if there is a file of this name.
     package init(
-        creating name: LogName, in directory: Directory, format: LogFormat, root: JSONRoot, startDate: String,
-        header: String, calls: FileCalls = .system
+        creating name: LogName, in directory: Directory, _ beginning: FileBeginning, calls: FileCalls = .system
     ) throws(RecordingError) {
         self.name = name
-        self.format = format
+        format = beginning.format
         self.directory = directory
         self.calls = calls
-        let isJSON = format == .json
-        terminator = Self.terminator(format, root)
-        let opening = Array((isJSON ? root.opening(startDate: startDate) : header).utf8)
-        file = try GrowingFile(
-            creating: directory.path.appending(name.fileName(format)), opening: opening + terminator,
-            terminator: terminator, calls: calls)
+        terminator = Self.terminator(beginning.format, beginning.root)
+        let opening = Self.opening(beginning) + terminator
+        handle = try OpenFile(creating: directory.path.appending(name.fileName(format)), opening, calls: calls)
+        byteCount = opening.count
         sampleCount = 0
         hasRecords = false
     }
 
-    /// Goes on with the file that a program left which was cut off: cuts off what stands behind its last whole record,
-    /// and puts the terminator there. May be cut off itself, and done again.
+    /// What stands in front of the first record.
+    package static func opening(_ beginning: FileBeginning) -> [UInt8] {
+        let isJSON = beginning.format == .json
+        return Array((isJSON ? beginning.root.opening(startDate: beginning.startDate) : beginning.header).utf8)
+    }
+
+    /// Continues with the file that an interrupted program left: cuts off what stands behind its last whole record, and
+    /// puts the terminator there. May itself be interrupted, and repeated.
     ///
     /// - Parameters:
     ///   - length: how long the file is then, terminator included.
     ///   - samples: how many samples are in that part.
     ///   - hasRecords: whether any record is, a marker too.
+    ///   - isOverwritten: whether the first append does that, or `repair`. Records that stand there may be skipped before.
     /// - Throws: `notFound`; `unreadable` if the file is shorter than that.
     package init(
         reopening name: LogName, in directory: Directory, format: LogFormat, root: JSONRoot, length: Int,
-        samples: Int, hasRecords: Bool, calls: FileCalls = .system
+        samples: Int, hasRecords: Bool, isOverwritten: Bool = false, calls: FileCalls = .system
     ) throws(RecordingError) {
         self.name = name
         self.format = format
         self.directory = directory
         self.calls = calls
         terminator = Self.terminator(format, root)
-        file = try GrowingFile(
-            reopening: directory.path.appending(name.fileName(format)), length: Int64(length), terminator: terminator,
-            calls: calls)
+        handle = try OpenFile(
+            directory.path.appending(name.fileName(format)), .readWrite, action: "open", calls: calls)
+        byteCount = length
         sampleCount = samples
         self.hasRecords = hasRecords
+        guard stableByteCount >= 0, try handle.byteCount() >= stableByteCount else {
+            throw RecordingError(
+                .unreadable, action: "continue to write", path: path, reason: "it has fewer than \(length) bytes",
+                advice: "Another program must have changed it; keep others out of the data directory.")
+        }
+        isDamaged = true
+        isOverlong = isOverwritten
+        if !isOverwritten { try repair() }
     }
 
-    private static func terminator(_ format: LogFormat, _ root: JSONRoot) -> [UInt8] {
+    /// What always stands at its end.
+    package static func terminator(_ format: LogFormat, _ root: JSONRoot) -> [UInt8] {
         format == .json ? Array(root.terminator.utf8) : []
     }
 
     /// Where it is written.
-    package var path: FilePath { file.handle.path }
-
-    /// The file's length: all of it is valid.
-    package var byteCount: Int { Int(file.length) }
+    package var path: FilePath { handle.path }
 
     /// How many of the file's bytes stay as they are, whatever is appended: all but the terminator.
     package var stableByteCount: Int { byteCount - terminator.count }
-
-    /// What may be synced from another thread.
-    package var handle: OpenFile { file.handle }
 
     /// How long the file would be, terminator included, if so many bytes of records were appended.
     package func length(adding count: Int) -> Int {
@@ -95,6 +110,24 @@ package final class LogFile {
         hasRecords || format != .json ? 0 : format.separator.utf8.count
     }
 
+    /// Takes records for appended that an interrupted program has left in the file, if they are these.
+    ///
+    /// - Parameters:
+    ///   - offset: where they belong; those in front of the file's end are there in any case.
+    ///   - samples: how many samples the file has with them.
+    func skip(_ records: UnsafeRawBufferPointer, at offset: Int, samples: Int) throws(RecordingError) -> Bool {
+        guard isOverlong else { return false }
+        let bytes = UnsafeRawBufferPointer(rebasing: records.dropFirst(skippedByteCount))
+        if offset < stableByteCount, offset + bytes.count <= stableByteCount { return true }
+        guard offset == stableByteCount || bytes.isEmpty,
+            try handle.bytes(in: stableByteCount..<(stableByteCount + bytes.count)).elementsEqual(bytes)
+        else { return false }
+        byteCount += bytes.count
+        sampleCount = samples
+        hasRecords = hasRecords || !bytes.isEmpty
+        return true
+    }
+
     /// Moves records from the buffer to the end of the file; they are not durable before a sync.
     ///
     /// - Parameters:
@@ -104,42 +137,43 @@ package final class LogFile {
     package func append(_ records: inout ByteBuffer, samples: Int) throws(RecordingError) {
         let count = records.count
         if count == 0 { return }
+        if !isOverlong { try repair() }
+        let length = length(adding: count)
         records.append(terminator)
-        do {
+        do throws(RecordingError) {
             try records.withUnsafeBytes { bytes throws(RecordingError) in
-                try file.append(UnsafeRawBufferPointer(rebasing: bytes[skippedByteCount...]))
+                let new = UnsafeRawBufferPointer(rebasing: bytes[skippedByteCount...])
+                try handle.write(new, at: Int64(stableByteCount))
             }
+            if isOverlong { try handle.resize(to: Int64(length)) }
         } catch {
+            isDamaged = true
+            try? repair()
             records.truncate(to: count)
             throw error
         }
+        byteCount = length
+        isDamaged = false
+        isOverlong = false
         records.removeAll()
         hasRecords = true
         sampleCount += samples
     }
 
-    /// Gives the file its final name, at once: nothing is synced before `SealedFile.complete`. Nothing may be appended
-    /// afterwards.
-    ///
-    /// - Parameters:
-    ///   - date: the moment for the name's stamp.
-    ///   - last: the name of the log's latest finished file. The new one is greater, also when the clock was set back.
-    /// - Throws: after an error the file has the name that it had, and can be sealed or appended to later.
-    package func seal(at date: WallTime, after last: FinishedName?) throws(RecordingError) -> SealedFile {
-        try file.repair()
-        var newName = FinishedName(log: name, finishedAt: date, after: last, format: format)
-        // A name is never taken twice, whatever lies in the directory.
-        while directory.contains(newName.description) { newName = newName.next }
-        try directory.rename(name.fileName(format), to: newName.description, calls: calls)
-        return SealedFile(
-            file: file.handle, name: newName, bytes: byteCount, samples: sampleCount, directory: directory,
-            calls: calls)
+    /// Puts the terminator back and cuts off what stands behind it. In this order neither step needs room on the disk.
+    func repair() throws(RecordingError) {
+        guard isDamaged else { return }
+        try handle.write(terminator, at: Int64(stableByteCount))
+        try handle.resize(to: Int64(byteCount))
+        isDamaged = false
+        isOverlong = false
     }
 
-    /// Seals the file and completes it. Takes time in proportion to its size.
+    /// Gives the file its final name, at once: nothing is synced. Nothing may be appended afterwards.
     ///
-    /// - Throws: as `seal` and `SealedFile.complete` do.
-    package func finish(at date: WallTime, after last: FinishedName? = nil) throws(RecordingError) -> FinishedFile {
-        try seal(at: date, after: last).complete(hash: nil)
+    /// - Throws: after an error the file has the name that it had, and can be sealed or appended to later.
+    func seal(as newName: FinishedName) throws(RecordingError) {
+        try repair()
+        try directory.rename(name.fileName(format), to: newName.description, calls: calls)
     }
 }

@@ -12,17 +12,8 @@ package enum LogFormat: String, Codable, Sendable, CaseIterable {
     /// The end of a log file's name, without the dot.
     package var fileExtension: String { rawValue }
 
-    /// The media type of a log file.
-    package var contentType: String {
-        switch self {
-        case .json: "application/json"
-        case .csv: "text/csv"
-        case .tsv: "text/tab-separated-values"
-        }
-    }
-
     /// The bytes in front of each record; in a JSON log, not in front of the first.
-    var separator: String {
+    package var separator: String {
         self == .json ? ",\n" : "\n"
     }
 

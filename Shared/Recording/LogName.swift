@@ -20,16 +20,19 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     /// The name for `identifier`, different from the ones in `taken` even where upper and lower case are the same.
     package init(_ identifier: String, avoiding taken: some Sequence<LogName> = EmptyCollection()) {
+        self.init(identifier, avoiding: LogNames(taken))
+    }
+
+    private init(_ identifier: String, avoiding taken: LogNames) {
         var name = String(Self.fitting(identifier).prefix(Self.maximumCharacters))
         while name.utf8.count > Self.maximumBytes { name.removeLast() }
         if FinishedName.endsInStamp(name) {
             // It would be taken for a finished file of another log.
             name = String(name.map { $0 == "-" ? "_" : $0 })
         }
-        let unavailable = Self.reserved.union(taken.map { $0.text.lowercased() })
         var candidate = name
         var attempt = 0
-        while candidate.isEmpty || unavailable.contains(candidate.lowercased()) {
+        while candidate.isEmpty || Self.reserved.contains(candidate.lowercased()) || taken.contains(candidate) {
             let stem = name.isEmpty ? "log" : name
             candidate = "\(stem)-\(Self.digits(of: attempt == 0 ? identifier : "\(identifier)#\(attempt)"))"
             attempt += 1
@@ -38,7 +41,7 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
     }
 
     /// The name for a stream's log.
-    package init(device: String, stream: String, avoiding taken: some Sequence<LogName> = EmptyCollection()) {
+    package init(device: String, stream: String, avoiding taken: LogNames = LogNames()) {
         self.init("\(device)_\(stream)", avoiding: taken)
     }
 
@@ -90,18 +93,8 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
     }
 }
 
-extension LogName: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let text = try container.decode(String.self)
-        guard let name = LogName(existing: text) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\"\(text)\" is no name for a log.")
-        }
-        self = name
-    }
+extension LogName: RawRepresentable, Codable {
+    package var rawValue: String { text }
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
+    package init?(rawValue: String) { self.init(existing: rawValue) }
 }

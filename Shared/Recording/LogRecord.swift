@@ -7,19 +7,10 @@ package struct LogRecord: Hashable, Sendable {
         package var name: String
         /// A text as it was meant, a number with its digits as they stand in the file; non-finite ones are words.
         package var text: String
-
-        package init(name: String, text: String) {
-            self.name = name
-            self.text = text
-        }
     }
 
     /// The columns in their order, without the empty ones.
     package var columns: [Column]
-
-    package init(columns: [Column]) {
-        self.columns = columns
-    }
 
     /// The text of a column; `nil` if it is empty or not there.
     package subscript(name: String) -> String? {

@@ -1,18 +1,18 @@
 import Messages
 import SystemPackage
 
-/// Finds out how far one log came, from its files and the journal's lines about it, and cuts off what was torn.
+/// Finds out how far one log came, from its files alone, and cuts off what was torn.
 ///
-/// Whole is what comes before the first tear. Files that are listed were synced before they were listed, and the current
-/// one was up to its last commit; only what comes after that is read. A file that was renamed and not listed yet may have
-/// been torn by a power cut: then it is the current one again, and what came after it goes, as it was never durable and is
+/// Listed files were synced before they were listed. The ones that were finished and not listed, and the one being written,
+/// are read once, from their beginnings: markers say which sample comes next, and each sample counts one on. A session of
+/// 0.6 has jumps without a marker, which its journal says. What follows the last whole record was never durable, and is
 /// asked for again.
 ///
-/// May be cut off anywhere and done again: each step leaves files that say the same.
+/// May be interrupted anywhere and repeated: each step leaves files that say the same.
 struct LogRecovery {
     private(set) var log: SessionRecord.Log
-    /// A line that the journal needs.
-    private(set) var correction: JournalEntry?
+    /// What writes its files from here on.
+    private(set) var streamFile: StreamFile
 
     private let directory: Directory
     private let format: LogFormat
@@ -21,20 +21,28 @@ struct LogRecovery {
     private let terminatorLength: Int
     /// Whether the session was paused at any time.
     private let wasPaused: Bool
+    /// Whether a file is synced before it gets its final name, as it is since there is a write-ahead log.
+    private let isSealedDurably: Bool
 
-    /// The journal's lines that were not reached yet.
-    private var lines: ArraySlice<JournalEntry>
-    private let allLines: [JournalEntry]
+    /// Places that are known: the journal's, or the durable one of `session.json`.
+    private let places: [JournalEntry]
+    /// Those of them that were not reached yet.
+    private var rest: ArraySlice<JournalEntry>
+    /// Of each epoch the sample that comes next; the last is the current one.
     private var positions: [RecoveredLog.Position] = []
-    /// The latest line that was reached.
-    private var latest: JournalEntry?
+    /// Where the files that were read begin, if they follow on one another.
+    private var beginning: RecoveredLog.Position?
     private var gaps: [Gap] = []
+    private var firstUptime: Double?
     private var lastUptime: Double?
     /// The word of the last record, where it is a marker.
     private var lastMarker: String?
+    /// Whether the log's last record was read.
+    private var isRead = false
+    /// Whether all of its files are, but for those that were removed.
+    private let isReadWhole: Bool
 
-    /// - Parameters:
-    ///   - lines: the journal's lines about the log that are valid, in the order of their index.
+    /// - Parameter lines: the journal's lines about the log that are valid, in the order of their index.
     init(
         _ log: SessionRecord.Log, of record: SessionRecord, in directory: Directory, lines: [JournalEntry],
         calls: FileCalls
@@ -42,14 +50,26 @@ struct LogRecovery {
         self.log = log
         self.directory = directory
         self.calls = calls
+        streamFile = StreamFile(log.name, in: directory, calls: calls)
         format = record.format(of: log)
-        wasPaused = !record.pauses.isEmpty
         root = record.root
-        terminatorLength = format == .json ? root.terminator.utf8.count : 0
-        allLines = lines
-        self.lines = lines[...]
-        if lines.isEmpty {
-            // The journal is lost: what was stored last is the best there is.
+        terminatorLength = LogFile.terminator(format, root).count
+        wasPaused = !record.pauses.isEmpty
+        isSealedDurably = record.logPosition != nil
+        isReadWhole = log.files.isEmpty
+        if isSealedDurably, let durable = log.durable {
+            places = [
+                JournalEntry(
+                    kind: .commit, index: 0, log: log.name, segment: durable.file, bytes: durable.bytes,
+                    samples: durable.samples, epoch: durable.epoch, next: durable.next, counts: log.counts,
+                    date: record.startDate)
+            ]
+        } else {
+            places = lines
+        }
+        rest = places[...]
+        if isSealedDurably || lines.isEmpty {
+            // Without a journal, what was stored last is the best there is.
             positions = log.epochs.map { RecoveredLog.Position(epoch: $0.epoch, next: $0.next) }
         }
     }
@@ -59,88 +79,76 @@ struct LogRecovery {
     /// - Parameters:
     ///   - names: what is in the directory.
     ///   - removed: what was removed from it, and is gone.
-    ///   - nextIndex: greater than the index of each line about the log.
-    mutating func recover(
-        names: [String], removed: [String: RemovedFile], nextIndex: Int
-    ) throws(RecordingError) -> RecoveredLog {
-        let torn = try adopt(names, removed)
+    mutating func recover(names: [String], removed: [String: RemovedFile]) throws(RecordingError) -> RecoveredLog {
+        var current = try adopt(names, removed)
         let segment = log.files.count
         let name = log.name.fileName(format)
+        if current == nil, names.contains(name) { current = try read(name, segment: segment, isFinished: false) }
         var file: LogFile?
-        var tornBytes = 0
-        if torn || names.contains(name) {
-            let found = try scan(name, segment: segment, from: lastCommit(of: segment))
-            let length = found.end + terminatorLength
-            tornBytes = max(0, found.size - length)
-            if found.hasRecords {
-                if format != .json { takeFields(of: found.columns) }
-                file = try LogFile(
-                    reopening: log.name, in: directory, format: format, root: root, length: length,
-                    samples: found.samples, hasRecords: true, calls: calls)
-                log.file = name
-            } else {
-                // It says nothing. It is made anew, with its beginning, where the log goes on.
-                try Directory.removeFile(directory.path.appending(name))
-                tornBytes = found.size
-                if log.file != nil { log.file = name }
+        if let current, current.hasRecords {
+            if format != .json { takeFields(of: current.columns) }
+            file = try LogFile(
+                reopening: log.name, in: directory, format: format, root: root, length: current.end + terminatorLength,
+                samples: current.samples, hasRecords: true, calls: calls)
+            log.file = name
+        } else if current != nil {
+            // It says nothing. It is made anew, with its beginning, where the log continues.
+            try Directory.removeFile(directory.path.appending(name))
+            if log.file != nil { log.file = name }
+        }
+        var isRemoved = false
+        if !isRead, let last = log.files.last {
+            rest = places[...]
+            do {
+                _ = try read(last.name, segment: segment - 1, isFinished: true)
+            } catch {
+                if error.code != .notFound { throw error }
+                isRemoved = true
             }
         }
-        // The place of a file that was not begun.
-        reach(segment, -terminatorLength)
-        var isRemoved = false
-        if file == nil, let last = log.files.last, lastMarker == nil {
-            isRemoved = try !lookBack(in: last.name, from: last.bytes - terminatorLength)
-        }
+        reach(0, of: segment)
         // The last file of a log that was closed may have been removed since.
         let isStopped = lastMarker == Marker.Event.stop.name || (isRemoved && log.file == nil)
         if file == nil, isStopped { log.file = nil }
-        try conclude(file)
-        try settleGaps(file)
-        correct(segment: segment, file, index: nextIndex)
+        conclude(samplesInFile: file?.sampleCount ?? 0)
+        streamFile = StreamFile(log.name, in: directory, index: segment, file: file, calls: calls)
         return RecoveredLog(
-            file: file, positions: positions, counts: log.counts, gaps: log.gaps, firstUptime: log.firstUptime,
-            lastUptime: log.lastUptime, isMarkedStopped: isStopped, tornBytes: tornBytes,
-            nextIndex: nextIndex + (correction == nil ? 0 : 1))
-    }
-
-    /// Overtakes lines about places that were cut off: the log will come to these places again, with other records.
-    private mutating func correct(segment: Int, _ file: LogFile?, index: Int) {
-        guard !lines.isEmpty, log.file != nil, let position = positions.last else { return }
-        correction = JournalEntry(
-            .position, index: index, log: log.name, segment: segment, bytes: file?.byteCount ?? 0,
-            samples: file?.sampleCount ?? 0, epoch: position.epoch, next: position.next, counts: log.counts,
-            date: lines[lines.startIndex].date)
+            file: file.map { RecoveredLog.File(index: segment, bytes: $0.byteCount, samples: $0.sampleCount) },
+            positions: positions, counts: log.counts, gaps: log.gaps, firstUptime: log.firstUptime,
+            lastUptime: log.lastUptime, isMarkedStopped: isStopped)
     }
 
     // MARK: Files
 
     /// Takes over finished files that are not listed.
     ///
-    /// - Returns: whether one of them was torn, and is the current one now.
+    /// - Returns: the one that was torn, as that of 0.6 may be, and is the current one again.
     private mutating func adopt(
         _ names: [String], _ removed: [String: RemovedFile]
-    ) throws(RecordingError) -> Bool {
+    ) throws(RecordingError) -> Found? {
         let listed = Set(log.files.map(\.name))
-        // Of a session that failed, files may go that it did not come to list.
+        // Of a session that failed, files may have been removed that it did not come to list.
         let unlisted = (names + removed.keys).filter { !listed.contains($0) }
             .compactMap { FinishedName($0, of: log.name) }.sorted()
         let lastRemoved = unlisted.lastIndex { removed[$0.description] != nil } ?? -1
         for (index, name) in unlisted.enumerated() {
             let segment = log.files.count
+            // What the journal says of the place at which the next file begins.
+            let end = places.last { $0.segment == segment + 1 && $0.bytes == 0 }
             if let file = removed[name.description] {
-                adopt(file, segment: segment)
+                let before = log.files.reduce(0) { $0 + $1.samples }
+                let samples = max(0, (end?.counts.written ?? before) - before)
+                log.files.append(
+                    FinishedFile(name: file.name, bytes: file.bytes, samples: samples, sha256: file.sha256 ?? ""))
+                (isRead, beginning, lastMarker) = (false, nil, nil)
                 continue
             }
-            let found = try scan(name.description, segment: segment, from: nil, isFinished: true)
-            let next = index + 1 < unlisted.count ? unlisted[index + 1].description : log.name.fileName(format)
-            let follower = names.contains(next) ? next : nil
+            let found = try read(name.description, segment: segment, isFinished: true)
+            let path = directory.path.appending(name.description)
             // Files are synced before their successors are.
-            var isWhole = index < lastRemoved || allLines.contains { $0.segment > segment && $0.kind == .commit }
-            if !isWhole, found.isClean {
-                isWhole = try isFollowedUp(segment, found, next: follower)
-            }
-            if isWhole {
-                let path = directory.path.appending(name.description)
+            let isDurable =
+                isSealedDurably || index < lastRemoved || places.contains { $0.segment > segment && $0.kind == .commit }
+            if isDurable || found.isClean && found.size >= end?.sealedBytes ?? 0 {
                 try OpenFile(path, .readOnly, action: "open", calls: calls).syncAll()
                 let (bytes, digest) = try FinishedFile.measure(path)
                 log.files.append(
@@ -152,52 +160,12 @@ struct LogRecovery {
                 try Directory.removeFile(directory.path.appending(later.description))
             }
             try directory.rename(name.description, to: log.name.fileName(format), calls: calls)
-            restart()
-            return true
+            return found
         }
-        return false
+        return nil
     }
 
-    /// Takes over a file that was finished, and removed before it was listed: the journal knows how many samples it had.
-    private mutating func adopt(_ file: RemovedFile, segment: Int) {
-        let before = log.files.reduce(0) { $0 + $1.samples }
-        let line = allLines.last { $0.segment == segment + 1 && $0.bytes == 0 }
-        let samples = max(0, (line?.counts.written ?? before) - before)
-        log.files.append(
-            FinishedFile(name: file.name, bytes: file.bytes, samples: samples, sha256: file.sha256 ?? ""))
-    }
-
-    /// Whether nothing is missing at the end of a file that was finished, as far as what came after it tells.
-    ///
-    /// - Parameter next: the name of the file after it, where there is one.
-    private func isFollowedUp(_ segment: Int, _ found: Found, next: String?) throws(RecordingError) -> Bool {
-        if let line = allLines.last(where: { $0.segment == segment + 1 && $0.bytes == 0 }) {
-            if let sealedBytes = line.sealedBytes { return found.size >= sealedBytes }
-            return log.files.reduce(found.samples) { $0 + $1.samples } >= line.counts.written
-        }
-        guard let next else { return true }
-        var scanner = try LogScanner(directory.path.appending(next), format: format, root: root)
-        guard try scanner.next() != nil, let start = scanner.record.position,
-            let end = positions.first(where: { $0.epoch == start.epoch })
-        else { return true }
-        return start.from <= end.next
-    }
-
-    /// Forgets what was read, to read the current file from its last commit on.
-    private mutating func restart() {
-        lines = allLines[...]
-        latest = nil
-        gaps = []
-        lastMarker = nil
-        if !allLines.isEmpty { positions = [] }
-    }
-
-    private func lastCommit(of segment: Int) -> JournalEntry? {
-        allLines.last { $0.kind == .commit && $0.segment == segment }
-    }
-
-    // MARK: Records
-
+    /// What reading a file brought.
     private struct Found {
         /// The end of the last whole record.
         var end: Int
@@ -209,60 +177,72 @@ struct LogRecovery {
         var columns: [String]
     }
 
-    /// Reads a file from its last commit on, or from its beginning where that can't be right.
+    /// Reads a file from its beginning, and what follows its durable place in any case: that was whole once, and a byte that
+    /// changed in it is damage, behind which nothing is torn.
     ///
     /// - Parameter isFinished: whether nothing follows, although the file is whole.
-    private mutating func scan(
-        _ name: String, segment: Int, from commit: JournalEntry?, isFinished: Bool = false
-    ) throws(RecordingError) -> Found {
+    private mutating func read(_ name: String, segment: Int, isFinished: Bool) throws(RecordingError) -> Found {
         let path = directory.path.appending(name)
         let size = Int(try OpenFile(path, .readOnly, action: "open").byteCount())
-        reach(segment, -terminatorLength)
-        var samples = 0
-        var start: Int?
-        if let commit, commit.bytes <= size {
-            let end = commit.bytes - terminatorLength
-            let scanner = try LogScanner(path, format: format, root: root, from: end)
-            if scanner.isAtBoundary, scanner.openingEnd != nil {
-                start = end
-                samples = commit.samples
-                try lookBack(in: name, from: end)
+        reach(0, of: segment)
+        var scanner = try LogScanner(path, format: format, root: root)
+        var found = Found(
+            end: scanner.end, samples: 0, size: size, isClean: false, hasRecords: false, columns: scanner.columns)
+        try walk(&scanner, segment: segment, isFinished: isFinished, into: &found)
+        if let durable = places.last(where: { $0.kind == .commit && $0.segment == segment }),
+            found.end + terminatorLength < durable.bytes, durable.bytes <= size, scanner.openingEnd != nil
+        {
+            var behind = try LogScanner(path, format: format, root: root, from: durable.bytes - terminatorLength)
+            if behind.isAtBoundary {
+                found.end = behind.end
+                found.samples = durable.samples
+                found.hasRecords = true
+                reach(durable.bytes, of: segment)
+                try walk(&behind, segment: segment, isFinished: isFinished, into: &found)
             }
         }
-        var scanner = try LogScanner(path, format: format, root: root, from: start)
-        var end = scanner.end
-        reach(segment, end)
-        // Counts once something follows.
+        return found
+    }
+
+    /// Takes the records that a scanner finds.
+    private mutating func walk(
+        _ scanner: inout LogScanner, segment: Int, isFinished: Bool, into found: inout Found
+    ) throws(RecordingError) {
+        // Counts once something follows: otherwise it may have been longer.
         var unproven: (marker: LogRecord, end: Int)?
         while let record = try scanner.next() {
-            if let (marker, markerEnd) = unproven {
+            if let (marker, end) = unproven.take() {
                 take(marker)
-                reach(segment, markerEnd)
-                unproven = nil
+                note(end, of: segment, in: &found)
             }
             if !record.isProven {
                 unproven = (scanner.record, scanner.end)
                 continue
             }
             if record.kind == .sample {
-                samples += 1
+                found.samples += 1
                 lastUptime = scanner.uptime
+                if firstUptime == nil { firstUptime = lastUptime }
                 lastMarker = nil
                 if !positions.isEmpty { positions[positions.count - 1].next += 1 }
             } else {
                 take(scanner.record)
             }
-            end = scanner.end
-            reach(segment, end)
+            note(scanner.end, of: segment, in: &found)
         }
-        if isFinished, scanner.isClean, let (marker, markerEnd) = unproven {
+        if isFinished, let (marker, end) = unproven {
             take(marker)
-            end = markerEnd
-            reach(segment, end)
+            note(end, of: segment, in: &found)
         }
-        return Found(
-            end: end, samples: samples, size: size, isClean: scanner.isClean && end == scanner.end,
-            hasRecords: scanner.openingEnd.map { end > $0 } ?? false, columns: scanner.columns)
+        found.isClean = scanner.isClean
+    }
+
+    /// Notes the end of a record that counts.
+    private mutating func note(_ end: Int, of segment: Int, in found: inout Found) {
+        found.end = end
+        found.hasRecords = true
+        isRead = true
+        reach(end + terminatorLength, of: segment)
     }
 
     /// Notes which columns the current file has: they may have changed after they were stored, or before.
@@ -272,14 +252,15 @@ struct LogRecovery {
         if names != formatter.fields { log.fields = log.fields.prefix(1) + names }
     }
 
-    /// Goes to the end of a record: the lines up to there count.
-    private mutating func reach(_ segment: Int, _ end: Int) {
-        let place = JournalPlace(segment: segment, bytes: end + terminatorLength)
-        while let line = lines.first, line.place <= place {
-            lines.removeFirst()
-            latest = line
-            setPosition(line.epoch, line.next)
-            turn(to: line.epoch)
+    // MARK: Places
+
+    /// Takes what is known of the places up to a length of a file.
+    private mutating func reach(_ bytes: Int, of segment: Int) {
+        while let place = rest.first, place.isReached(at: bytes, of: segment) {
+            rest.removeFirst()
+            log.counts = place.counts
+            setPosition(place.epoch, place.next)
+            turn(to: place.epoch)
         }
     }
 
@@ -292,6 +273,7 @@ struct LogRecovery {
         } else if let (epoch, from) = marker.position {
             setPosition(epoch, from)
             turn(to: epoch)
+            if beginning == nil { beginning = positions.last }
         }
     }
 
@@ -299,50 +281,32 @@ struct LogRecovery {
         if let index = positions.firstIndex(where: { $0.epoch == epoch }) {
             positions[index].next = next
         } else {
-            // The last is the current one.
             positions.insert(RecoveredLog.Position(epoch: epoch, next: next), at: max(0, positions.count - 1))
         }
     }
 
-    /// Makes an epoch the current one, which is the last.
+    /// Makes an epoch the current one.
     private mutating func turn(to epoch: String) {
-        guard positions.last?.epoch != epoch, let index = positions.firstIndex(where: { $0.epoch == epoch }) else {
-            return
-        }
+        guard let index = positions.firstIndex(where: { $0.epoch == epoch }) else { return }
         positions.append(positions.remove(at: index))
-    }
-
-    /// Finds the last record and the last sample in front of a place that need not be read otherwise.
-    ///
-    /// - Returns: false where the file was removed.
-    @discardableResult
-    private mutating func lookBack(in name: String, from end: Int) throws(RecordingError) -> Bool {
-        do {
-            let path = directory.path.appending(name)
-            guard let last = try LogScanner.last(in: path, before: end, format: format, root: root) else { return true }
-            lastUptime = last.uptime ?? lastUptime
-            lastMarker = last.marker
-            return true
-        } catch {
-            if error.code == .notFound { return false }
-            throw error
-        }
     }
 
     // MARK: Conclusion
 
     /// Puts what was found into the log's entry.
-    private mutating func conclude(_ file: LogFile?) throws(RecordingError) {
-        if let latest { log.counts = latest.counts }
-        log.counts.written = log.files.reduce(file?.sampleCount ?? 0) { $0 + $1.samples }
-        if log.counts.written == 0 {
-            log.firstUptime = nil
-            log.lastUptime = nil
-        } else {
-            if log.firstUptime == nil { log.firstUptime = try firstUptimeInFiles(file) }
-            log.lastUptime = lastUptime ?? log.lastUptime
-        }
+    private mutating func conclude(samplesInFile: Int) {
+        log.counts.written = log.files.reduce(samplesInFile) { $0 + $1.samples }
+        log.lastUptime = log.counts.written == 0 ? nil : lastUptime ?? log.lastUptime
+        log.firstUptime = log.counts.written == 0 ? nil : log.firstUptime ?? (isReadWhole ? firstUptime : nil)
         log.intervals?.breakOff()
+        if isSealedDurably {
+            // What was stored of later epochs than the current one, or of a log without files, stood in the write-ahead log
+            // alone.
+            let current = log.epochs.firstIndex { $0.epoch == positions.last?.epoch } ?? log.epochs.endIndex
+            let later = Set(log.epochs.dropFirst(current + 1).map(\.epoch))
+            positions.removeAll { later.contains($0.epoch) }
+            if !isRead, log.files.isEmpty { positions = [] }
+        }
         for index in log.epochs.indices {
             let epoch = log.epochs[index]
             log.epochs[index].next = positions.first { $0.epoch == epoch.epoch }?.next ?? epoch.from
@@ -350,100 +314,33 @@ struct LogRecovery {
         if positions.isEmpty, let epoch = log.epochs.first {
             positions = [RecoveredLog.Position(epoch: epoch.epoch, next: epoch.next)]
         }
-    }
-
-    /// Lists the gaps whose markers are in the part of the log that is left, and makes the counts fit: each sample of an
-    /// epoch was written, left out during a pause, or lost.
-    ///
-    /// A gap may have been committed and not stored, or stored and not written; where that can't be told from places,
-    /// all of the log is read. What was left out was counted at another place than that to which the log was cut, and is
-    /// the rest.
-    private mutating func settleGaps(_ file: LogFile?) throws(RecordingError) {
-        let stored = log.gaps
-        let ends = Set(gaps.map(\.start))
-        let isInLog = stored.map { self.isInLog($0, ends) }
-        log.gaps = zip(stored, isInLog).filter { $1 == true }.map(\.0)
-        addGaps(gaps)
-        if unexplained > 0 || isInLog.contains(nil) {
-            let found = try allGaps(file)
-            let starts = Set(found.map(\.start))
-            // Those in files that were removed were stored before.
-            let hasRemoved = log.files.contains { !directory.contains($0.name) }
-            log.gaps = zip(stored, isInLog).filter { gap, isInLog in
-                starts.contains(gap.start) || (hasRemoved && isInLog != false)
-            }.map(\.0)
-            addGaps(found)
-        }
-        if wasPaused { log.counts.paused = max(0, log.counts.paused + unexplained) }
-    }
-
-    /// Lists gaps that are not.
-    private mutating func addGaps(_ found: [Gap]) {
+        let found = Set(gaps.map(\.start))
+        log.gaps = log.gaps.filter { found.contains($0.start) || isListed($0) }
         let known = Set(log.gaps.map(\.start))
-        log.gaps += found.filter { !known.contains($0.start) }
+        log.gaps += gaps.filter { !known.contains($0.start) }
+        if wasPaused { countPaused() }
     }
 
-    /// Whether the marker of a gap that was stored is in the part of the log that is left; `nil` where places don't tell.
-    /// - Parameter ends: where the gaps begin whose markers were read.
-    private func isInLog(_ gap: Gap, _ ends: Set<Gap.Start>) -> Bool? {
-        if ends.contains(gap.start) { return true }
-        guard let next = positions.first(where: { $0.epoch == gap.epoch })?.next else { return false }
-        if gap.count > 0 { return gap.from + gap.count <= next }
-        // Of unknown length: it moves no place.
-        return gap.from < next ? true : gap.from > next ? false : nil
+    /// Whether a gap that was stored lies in front of the files that were read. Otherwise its marker would be in them, or
+    /// was cut off with what follows it.
+    private func isListed(_ gap: Gap) -> Bool {
+        guard let start = beginning ?? positions.last,
+            let first = log.epochs.firstIndex(where: { $0.epoch == start.epoch }),
+            let own = log.epochs.firstIndex(where: { $0.epoch == gap.epoch })
+        else { return true }
+        // One of unknown length moves no place.
+        return (own, gap.from) < (first, start.next) || (own, gap.from, gap.count) == (first, start.next, 0)
     }
 
-    /// The names of the log's files, in order.
-    private func names(_ file: LogFile?) -> [String] {
-        log.files.map(\.name) + (file == nil ? [] : [log.name.fileName(format)])
-    }
-
-    /// Reads a file from its beginning; `nil` where it was removed.
-    private func scanner(of name: String) throws(RecordingError) -> LogScanner? {
-        do {
-            return try LogScanner(directory.path.appending(name), format: format, root: root)
-        } catch {
-            if error.code == .notFound { return nil }
-            throw error
-        }
-    }
-
-    private func firstUptimeInFiles(_ file: LogFile?) throws(RecordingError) -> Double? {
-        for name in names(file) {
-            guard var scanner = try scanner(of: name) else { continue }
-            while let record = try scanner.next() {
-                if record.kind == .sample { return scanner.uptime }
-            }
-        }
-        return nil
-    }
-
-    /// The gaps that the log's files have markers of.
-    private func allGaps(_ file: LogFile?) throws(RecordingError) -> [Gap] {
-        var found: [Gap] = []
-        for name in names(file) {
-            guard var scanner = try scanner(of: name) else { continue }
-            var last: Double?
-            while let record = try scanner.next() {
-                if record.kind == .sample {
-                    last = scanner.uptime
-                } else if var gap = scanner.record.gap {
-                    gap.afterUptime = last
-                    found.append(gap)
-                }
-            }
-        }
-        return found
-    }
-
-    /// Samples of the epochs of which nothing is known; negative where more is known than there can be.
-    private var unexplained: Int {
+    /// Each sample of an epoch was written, lost, or left out during a pause. The last was counted at another place than
+    /// the one to which the log was cut, and is the rest.
+    private mutating func countPaused() {
         var spans = log.epochs.reduce(0) { $0.addingClamped(max(0, $1.next - $1.from)) }
-        // Those that were met just before the end are not stored.
+        // Epochs that were met just before the end are not stored.
         for position in positions where !log.epochs.contains(where: { $0.epoch == position.epoch }) {
             spans = spans.addingClamped(position.next)
         }
-        return log.gaps.reduce(spans - log.counts.received) { $0.addingClamped(-$1.count) }
+        log.counts.paused = max(0, log.gaps.reduce(spans - log.counts.written) { $0.addingClamped(-$1.count) })
     }
 }
 

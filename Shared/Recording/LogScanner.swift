@@ -45,7 +45,7 @@ package struct LogScanner: ~Copyable {
     /// A row's text can't be longer than the frame in which it came, 32 MB, and the names of its columns.
     private static let maximumRecordSize = 64 << 20
 
-    private let source: Source
+    private let source: OpenFile
     private let terminator: [UInt8]
     private let format: LogFormat
     private var piece: Piece
@@ -61,7 +61,7 @@ package struct LogScanner: ~Copyable {
     package init(
         _ path: FilePath, format: LogFormat, root: JSONRoot, from offset: Int? = nil
     ) throws(RecordingError) {
-        let source = Source(file: try OpenFile(path, .readOnly, action: "read"))
+        let source = try OpenFile(path, .readOnly, action: "read")
         var piece = Piece(from: 0)
         var opening = Opening.more
         while case .more = opening {
@@ -195,7 +195,7 @@ package struct LogScanner: ~Copyable {
         /// Forgets what lies in front of `place` and reads on.
         ///
         /// - Returns: `false` if nothing more can be had: the file ends, or what is not read to its end is too long.
-        mutating func fill(from source: Source, limit: Int) throws(RecordingError) -> Bool {
+        mutating func fill(from source: OpenFile, limit: Int) throws(RecordingError) -> Bool {
             if reachesEnd { return false }
             // The byte in front of the place stays: a record's end is told by it.
             let dropped = max(0, place - 1)
@@ -212,8 +212,11 @@ package struct LogScanner: ~Copyable {
                 bytes += [UInt8](repeating: 0, count: max(count, LogScanner.pieceSize))
             }
             while count < bytes.count {
-                let start = count
-                let length = try source.read(into: &bytes, from: start, at: offset + start)
+                let (start, place) = (count, offset + count)
+                let length = try bytes.withUnsafeMutableBufferPointer { bytes throws(RecordingError) in
+                    let room = UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: bytes[start...]))
+                    return try source.read(into: room, at: place)
+                }
                 if length == 0 {
                     reachesEnd = true
                     return true
@@ -221,24 +224,6 @@ package struct LogScanner: ~Copyable {
                 count += length
             }
             return true
-        }
-    }
-
-    /// The file.
-    private struct Source {
-        let file: OpenFile
-
-        /// Fills the array from an index on with what stands at an offset, and says with how many bytes.
-        func read(into bytes: inout [UInt8], from index: Int, at offset: Int) throws(RecordingError) -> Int {
-            do {
-                return try bytes.withUnsafeMutableBytes { bytes in
-                    try file.descriptor.read(
-                        fromAbsoluteOffset: Int64(offset),
-                        into: UnsafeMutableRawBufferPointer(rebasing: bytes[index...]))
-                }
-            } catch {
-                throw RecordingError(error as? Errno ?? .ioError, action: "read", path: file.path)
-            }
         }
     }
 

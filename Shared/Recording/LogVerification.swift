@@ -53,7 +53,8 @@ struct LogVerification {
             }
         }
         samples += found
-        verification.add(samples: found)
+        verification.files += 1
+        verification.samples += found
         if !scanner.isClean {
             let behind = size - scanner.end
             verification.damage(

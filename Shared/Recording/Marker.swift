@@ -16,6 +16,8 @@ package struct Marker: Hashable, Sendable {
         case resumed
         /// Samples are missing here.
         case gap(Gap)
+        /// The samples that follow do not follow on those before: another run of the publisher, or some were left out.
+        case position
         /// The session stopped; the last record of a log.
         case stop
 
@@ -28,6 +30,7 @@ package struct Marker: Hashable, Sendable {
             case .resume: "resume"
             case .resumed: "resumed"
             case .gap: "gap"
+            case .position: "position"
             case .stop: "stop"
             }
         }

@@ -12,7 +12,7 @@ package final class OpenFile: Sendable {
     package let path: FilePath
     let descriptor: FileDescriptor
 
-    private let calls: FileCalls
+    let calls: FileCalls
     /// Whether the file is new, and its entry in its directory may not be durable yet.
     private let isEntryNew: Atomic<Bool>
 
@@ -30,6 +30,45 @@ package final class OpenFile: Sendable {
         self.path = path
         self.calls = calls
         isEntryNew = Atomic(options.contains(.exclusiveCreate))
+    }
+
+    /// Opens or makes a file and locks it with flock(2). The system takes the lock back when the file is closed, also if the
+    /// program is killed.
+    ///
+    /// - Parameter isShared: whether others may have the lock too that share it.
+    /// - Returns: nil while somebody else has it, in this program or another.
+    static func lock(_ path: FilePath, isShared: Bool = false) throws(RecordingError) -> OpenFile? {
+        while true {
+            let file = try OpenFile(
+                path, .readWrite, options: [.create, .noFollow],
+                permissions: [.ownerReadWrite, .groupRead, .otherRead], action: "open")
+            do throws(Errno) {
+                try SystemCall.repeating { () throws(Errno) in
+                    try SystemCall.check(flock(file.descriptor.rawValue, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB))
+                }
+            } catch {
+                if error == .wouldBlock { return nil }
+                throw RecordingError(error, action: "lock", path: path)
+            }
+            // Somebody may have removed the file before it was locked; then the lock keeps nobody out.
+            if file.isFile(at: path) { return file }
+        }
+    }
+
+    /// Makes a file, which must not be there yet, with its first bytes. Nothing is durable before a sync.
+    convenience init(
+        creating path: FilePath, _ opening: [UInt8], calls: FileCalls = .system
+    ) throws(RecordingError) {
+        try self.init(
+            path, .readWrite, options: [.create, .exclusiveCreate],
+            permissions: [.ownerReadWrite, .groupRead, .otherRead], action: "create", calls: calls)
+        do throws(RecordingError) {
+            try write(opening, at: 0)
+        } catch {
+            // Without its opening the file is none, and a second try must be able to make it.
+            try? Directory.removeFile(path)
+            throw error
+        }
     }
 
     deinit {
@@ -50,6 +89,34 @@ package final class OpenFile: Sendable {
     /// As fdatasync(2), with the file's other attributes, or with a directory's entries: fsync(2). Any thread.
     func syncAll() throws(RecordingError) {
         try SystemCall.attempt("sync", path) { () throws(Errno) in try calls.syncAll(descriptor) }
+    }
+
+    /// Writes all of the bytes at an offset, in as many calls as that takes.
+    ///
+    /// - Throws: after an error some of them may be there.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(RecordingError) {
+        var written = 0
+        while written < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
+            let count = try SystemCall.attempt("write to", path) { () throws(Errno) in
+                try calls.write(descriptor, rest, offset + Int64(written))
+            }
+            // A disk that takes nothing and reports nothing must not be asked for ever.
+            if count <= 0 { throw RecordingError(.ioError, action: "write to", path: path) }
+            written += count
+        }
+    }
+
+    /// As above.
+    func write(_ bytes: [UInt8], at offset: Int64) throws(RecordingError) {
+        try bytes.withUnsafeBufferPointer { bytes throws(RecordingError) in
+            try write(UnsafeRawBufferPointer(bytes), at: offset)
+        }
+    }
+
+    /// Makes the file exactly so long.
+    func resize(to length: Int64) throws(RecordingError) {
+        try SystemCall.attempt("write to", path) { () throws(Errno) in try calls.resize(descriptor, length) }
     }
 
     /// Whether the file still has a name. One that was removed, or replaced by another, takes bytes as before, and
@@ -82,6 +149,15 @@ package final class OpenFile: Sendable {
         _ = posix_fadvise(descriptor.rawValue, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_DONTNEED)
     }
 
+    /// Reads bytes at an offset, as many as there are and have room; 0 at the file's end.
+    func read(into bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(RecordingError) -> Int {
+        do {
+            return try descriptor.read(fromAbsoluteOffset: Int64(offset), into: bytes)
+        } catch {
+            throw RecordingError(error as? Errno ?? .ioError, action: "read", path: path)
+        }
+    }
+
     /// The bytes of the file from an offset to another, or to its end, in pieces.
     ///
     /// - Parameter body: gets each piece, which it must not keep.
@@ -92,17 +168,18 @@ package final class OpenFile: Sendable {
         defer { piece.deallocate() }
         var offset = range.lowerBound
         while offset < range.upperBound {
-            let count: Int
-            do {
-                count = try descriptor.read(
-                    fromAbsoluteOffset: Int64(offset),
-                    into: UnsafeMutableRawBufferPointer(rebasing: piece.prefix(range.upperBound - offset)))
-            } catch {
-                throw RecordingError(error as? Errno ?? .ioError, action: "read", path: path)
-            }
+            let room = UnsafeMutableRawBufferPointer(rebasing: piece.prefix(range.upperBound - offset))
+            let count = try read(into: room, at: offset)
             if count == 0 { return }
             body(UnsafeRawBufferPointer(rebasing: piece[..<count]))
             offset += count
         }
+    }
+
+    /// All bytes of a range, or as many as there are.
+    func bytes(in range: Range<Int>) throws(RecordingError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try forEachPiece(in: range) { bytes += $0 }
+        return bytes
     }
 }

@@ -175,17 +175,12 @@ package struct RecordFormatter: Sendable {
             buffer.append(utf8: ",\"stepPath\":")
             buffer.append(jsonString: marker.stepPath)
             for (name, value) in zip(Self.trailing, trailingValues(of: marker)) {
+                guard let value else { continue }
+                buffer.append(utf8: ",\"\(name)\":")
                 switch value {
-                case .none: continue
-                case .text(let text):
-                    buffer.append(utf8: ",\"\(name)\":")
-                    buffer.append(jsonString: text)
-                case .integer(let integer):
-                    buffer.append(utf8: ",\"\(name)\":")
-                    buffer.append(integer)
-                case .number(let number):
-                    buffer.append(utf8: ",\"\(name)\":")
-                    buffer.append(json: number)
+                case .text(let text): buffer.append(jsonString: text)
+                case .integer(let integer): buffer.append(integer)
+                case .number(let number): buffer.append(json: number)
                 }
             }
             buffer.append(UInt8(ascii: "}"))
@@ -200,7 +195,7 @@ package struct RecordFormatter: Sendable {
             for value in trailingValues(of: marker) {
                 buffer.append(format.delimiter)
                 switch value {
-                case .none: continue
+                case nil: continue
                 case .text(let text): buffer.append(utf8: tableText(text))
                 case .integer(let integer): buffer.append(integer)
                 case .number(let number): buffer.append(text: number)
@@ -210,26 +205,22 @@ package struct RecordFormatter: Sendable {
     }
 
     private enum MarkerValue {
-        case none
         case text(String)
         case integer(Int)
         case number(Double)
-
-        init(_ text: String?) { self = text.map { .text($0) } ?? .none }
-        init(_ integer: Int?) { self = integer.map { .integer($0) } ?? .none }
-        init(_ number: Double?) { self = number.map { .number($0) } ?? .none }
     }
 
     /// A value for each of `trailing`.
-    private func trailingValues(of marker: Marker) -> [MarkerValue] {
+    private func trailingValues(of marker: Marker) -> [MarkerValue?] {
         var gap: Gap?
         if case .gap(let missing) = marker.event { gap = missing }
         let header = marker.description
         return [
-            .text(marker.date), .text(marker.event.name), MarkerValue(gap?.epoch ?? marker.position?.epoch),
-            MarkerValue(gap?.from ?? marker.position?.from), MarkerValue(gap?.count),
-            MarkerValue(gap?.reason.rawValue), MarkerValue(header?.device), MarkerValue(header?.unit),
-            MarkerValue(header?.rate),
+            .text(marker.date), .text(marker.event.name),
+            (gap?.epoch ?? marker.position?.epoch).map { .text($0) },
+            (gap?.from ?? marker.position?.from).map { .integer($0) }, (gap?.count).map { .integer($0) },
+            (gap?.reason.rawValue).map { .text($0) }, (header?.device).map { .text($0) },
+            (header?.unit).map { .text($0) }, (header?.rate).map { .number($0) },
         ]
     }
 

@@ -1,22 +1,25 @@
 package import Messages
 
-/// How far a log came before it was cut off.
-package struct RecoveredLog {
-    /// Where an epoch goes on.
+/// How far a log came before it was interrupted.
+package struct RecoveredLog: Sendable {
+    /// Where an epoch continues.
     package struct Position: Hashable, Sendable {
         package var epoch: String
         /// The sequence of the sample that comes next.
         package var next: Int
-
-        package init(epoch: String, next: Int) {
-            self.epoch = epoch
-            self.next = next
-        }
     }
 
-    /// The file to go on in; `nil` where the log is closed, and where there is none although there should be: then it
-    /// must be made anew.
-    package let file: LogFile?
+    /// The file being written.
+    package struct File: Hashable, Sendable {
+        /// Which of the log's files, counted from 0.
+        package let index: Int
+        /// Its length, terminator included.
+        package let bytes: Int
+        package let samples: Int
+    }
+
+    /// `nil` if the log is closed, and if the file does not exist although it should: then it must be made anew.
+    package let file: File?
     /// In the order in which the epochs were met, the current one last.
     package let positions: [Position]
     package let counts: StreamCounts
@@ -28,8 +31,4 @@ package struct RecoveredLog {
     package let lastUptime: Double?
     /// Whether the session's stop is its last record.
     package let isMarkedStopped: Bool
-    /// How many bytes were cut off at its end.
-    package let tornBytes: Int
-    /// Greater than the index of every line about it in the journal.
-    package let nextIndex: Int
 }

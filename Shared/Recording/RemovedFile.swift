@@ -79,7 +79,7 @@ package struct RemovedFile: Codable, Hashable, Sendable {
             path, .readWrite, options: isNew ? [.create, .exclusiveCreate, .append] : [.append, .noFollow],
             permissions: isNew ? [.ownerReadWrite, .groupRead, .otherRead] : nil, action: "open")
         let length = try wholeLength(of: file)
-        if try file.byteCount() > length { try resize(file, to: length) }
+        if try file.byteCount() > length { try file.resize(to: Int64(length)) }
         let lines = files.flatMap { StoredJSON.line($0) + [UInt8(ascii: "\n")] }
         do throws(RecordingError) {
             let written = try SystemCall.attempt("write to", path) { () throws(Errno) in
@@ -91,7 +91,7 @@ package struct RemovedFile: Codable, Hashable, Sendable {
             if written < lines.count { throw RecordingError(Errno.noSpace, action: "write to", path: path) }
             try file.sync()
         } catch {
-            try? resize(file, to: length)
+            try? file.resize(to: Int64(length))
             throw error
         }
     }
@@ -102,15 +102,10 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         var end = Int(try file.byteCount())
         while end > 0 {
             let start = max(0, end - pieceSize)
-            var piece: [UInt8] = []
-            try file.forEachPiece(in: start..<end) { piece += $0 }
+            let piece = try file.bytes(in: start..<end)
             if let index = piece.lastIndex(of: UInt8(ascii: "\n")) { return start + index + 1 }
             end = start
         }
         return 0
-    }
-
-    private static func resize(_ file: OpenFile, to length: Int) throws(RecordingError) {
-        try SystemCall.perform("write to", file.path) { ftruncate(file.descriptor.rawValue, off_t(length)) }
     }
 }

@@ -1,60 +1,48 @@
 import SystemPackage
 
-/// A log file that has its final name and will not change any more, but may not be durable yet.
-package struct SealedFile: Sendable {
-    package let file: OpenFile
+/// A log file that has its final name and will not change any more. The name may not be durable yet.
+package struct SealedFile {
     package let name: FinishedName
     /// Its length.
-    package let bytes: Int
+    let bytes: Int
     /// How many samples are in it, markers not counted.
-    package let samples: Int
+    let samples: Int
+    /// The file; nil if it was finished before, and is only known by its name.
+    let file: OpenFile?
+    /// Of the part of the file that was hashed before.
+    var hash = SegmentHash()
+    /// Whether somebody removed it before it was finished.
+    var isMissing = false
 
-    private let directory: Directory
-    private let calls: FileCalls
-
-    init(file: OpenFile, name: FinishedName, bytes: Int, samples: Int, directory: Directory, calls: FileCalls) {
-        self.file = file
-        self.name = name
-        self.bytes = bytes
-        self.samples = samples
-        self.directory = directory
-        self.calls = calls
-    }
-
-    /// Makes the file and its name durable, and certifies it. May take as long as the disk does; on any thread. May be
-    /// tried again after an error.
+    /// Checks that the file is what was written, and takes its hash. The file and its directory must be synced. On any
+    /// thread; may be tried again after an error.
     ///
-    /// - Parameter hash: of the part of the file that was hashed before; nil where none was.
     /// - Throws: `unreadable` if somebody else changed, moved or removed the file.
-    package func complete(hash: SegmentHash?) throws(RecordingError) -> FinishedFile {
-        try file.sync()
-        try directory.sync(calls: calls)
-        return try certify(hash: hash)
-    }
-
-    /// Checks that a file is what was written, and takes its hash. The file and its directory must be synced.
-    ///
-    /// - Parameter hash: of the part of the file that was hashed before; nil where none was.
-    /// - Throws: `unreadable` if somebody else changed, moved or removed the file.
-    package func certify(hash: SegmentHash?) throws(RecordingError) -> FinishedFile {
-        let path = directory.path.appending(name.description)
-        // First, because hashing takes its time.
-        let isOurs = try file.isFile(at: path) ? true : isRemoved()
+    package func certify(in directory: Directory) throws(RecordingError) -> FinishedFile {
+        var certified = FinishedFile(name: name.description, bytes: bytes, samples: samples, sha256: "")
+        let path = directory.path.appending(certified.name)
+        if isMissing {
+            certified.sha256 = try removal(in: directory)?.sha256 ?? ""
+            return certified
+        }
+        let file = if let file { file } else { try OpenFile(path, .readOnly, action: "read") }
+        // First, because hashing takes its time. A file that log-manager removed is whole as long as it is open.
+        var isOurs = file.isFile(at: path)
+        if !isOurs, !directory.contains(certified.name) { isOurs = try removal(in: directory) != nil }
         guard isOurs, try file.byteCount() == bytes else {
             throw RecordingError(
                 .unreadable, action: "finish", path: path,
                 reason: "it is not the file of \(bytes) bytes that was written",
                 advice: "Another program must have changed it; keep others out of the data directory.")
         }
-        var hash = hash ?? SegmentHash()
+        var hash = hash
         try hash.update(file, upTo: bytes, atMost: .max)
-        return FinishedFile(name: name.description, bytes: bytes, samples: samples, sha256: hash.digits)
+        certified.sha256 = hash.digits
+        return certified
     }
 
-    /// Whether log-manager removed the file already: it is whole as long as it is open.
-    private func isRemoved() throws(RecordingError) -> Bool {
-        let name = name.description
-        if directory.contains(name) { return false }
-        return try RemovedFile.read(in: directory).contains { $0.name == name }
+    /// What log-manager says of the file, if it removed it.
+    private func removal(in directory: Directory) throws(RecordingError) -> RemovedFile? {
+        try RemovedFile.read(in: directory).last { $0.name == name.description }
     }
 }

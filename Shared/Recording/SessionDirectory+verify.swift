@@ -7,10 +7,10 @@ extension SessionDirectory {
     /// Nothing is changed. Takes time in proportion to the size of the session, and memory that does not grow with it.
     package func verify() -> SessionVerification {
         var verification = SessionVerification()
-        verification.begin(session.text, streams: 0)
+        verification.name = session.text
         do throws(RecordingError) {
             let record = try record()
-            verification.begin(session.text, streams: record.logs.count)
+            verification.streams = record.logs.count
             let hashes = hashes(into: &verification)
             let removed = try removedFiles(of: record)
             try verifyChecksums(of: record, hashes: hashes, removed: removed, into: &verification)
@@ -83,7 +83,7 @@ extension SessionDirectory {
     ) throws(RecordingError) {
         let names = try directory.names()
         var removed = removed
-        let lines = JournalEntry.valid(in: (try? Journal.read(in: directory).entries) ?? [])
+        let lines = JournalEntry.valid(in: (try? JournalEntry.read(in: directory)) ?? [])
         for name in try strayNames(of: record) {
             switch record.status {
             case .finished, .cancelled: verification.damage(name, "is of no log that session.json has")

@@ -22,6 +22,15 @@ package struct SessionDirectory: Hashable, Sendable {
         directory = Directory(Self.recordings(in: data).path.appending(session.text))
     }
 
+    /// The directory of a session, wherever it was copied to.
+    ///
+    /// - Throws: `notFound` or `unreadable`: who it is of stands in its `session.json`.
+    package init(at path: FilePath) throws(RecordingError) {
+        let directory = Directory(path)
+        session = try StoredJSON.read(SessionRecord.self, from: Self.recordName, in: directory).session
+        self.directory = directory
+    }
+
     /// Where the sessions of a data directory are.
     package static func recordings(in data: FilePath) -> Directory {
         Directory(data.appending(recordingsName))
@@ -38,6 +47,26 @@ package struct SessionDirectory: Hashable, Sendable {
         try recordings(in: data).create()
         try new.directory.createExclusively()
         return new
+    }
+
+    /// Makes the directory for a new session, with what is known of it.
+    ///
+    /// - Throws: `alreadyExists` if there is a session of this name.
+    package static func create(_ record: SessionRecord, in data: FilePath) throws(RecordingError) -> SessionDirectory {
+        let directory = try create(record.session, in: data)
+        do throws(RecordingError) {
+            try directory.write(record)
+        } catch {
+            // Its name must be free for another try.
+            directory.discard()
+            throw error
+        }
+        return directory
+    }
+
+    /// Removes the journal that 0.6 and before kept, once the session's places are known without it.
+    package func removeJournal() {
+        try? Directory.removeFile(directory.path.appending(JournalEntry.fileName))
     }
 
     /// Removes the directory of a session that did not come about, as far as that is possible.

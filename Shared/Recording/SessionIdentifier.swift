@@ -48,19 +48,11 @@ package struct SessionIdentifier: Hashable, Sendable, Comparable, CustomStringCo
     }
 }
 
-extension SessionIdentifier: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let text = try container.decode(String.self)
-        do {
-            try self.init(text)
-        } catch {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(error)")
-        }
-    }
+extension SessionIdentifier: RawRepresentable, Codable {
+    package var rawValue: String { text }
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
+    package init?(rawValue: String) {
+        guard Self.isValid(rawValue) else { return nil }
+        text = rawValue
     }
 }

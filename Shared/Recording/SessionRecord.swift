@@ -40,6 +40,9 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     package var clocks: [ClockComparison] = []
     /// What was answered in it, as it was given with `recording.stop`; see `TaskResults`.
     package var results: JSONValue?
+    /// How far the recorder's write-ahead log is in here and in the files; `nil` once the session is over, and in one
+    /// that was recorded by 0.6 or before.
+    package var logPosition: LogPosition?
 
     package init(
         session: SessionIdentifier, task: String, step: String, streams: [String], format: LogFormat, root: JSONRoot,
@@ -55,6 +58,11 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         self.startDate = startDate
         self.limits = limits
         self.shard = shard
+    }
+
+    /// Notes what went wrong, once.
+    mutating func note(failure: String) {
+        if !failures.contains(failure) { failures.append(failure) }
     }
 
     /// The format of a log's files.
@@ -127,6 +135,10 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var isEndKnown = false
         /// How regularly the samples were taken, when this was stored last.
         package var intervals: IntervalStatistics?
+        /// Up to where its files are durable, while the session runs.
+        package var durable: DurablePlace?
+        /// Whether the session's stop was its last record, when this was stored last.
+        package var isMarkedStopped: Bool?
 
         package init(
             name: LogName, device: String, stream: String, fields: [String], unit: String? = nil, rate: Double? = nil,

@@ -24,7 +24,12 @@ extension SessionDirectory {
                 try original.copy(name, to: target)
             }
             let directory = try SessionDirectory(at: copy)
-            if directory.needsRecovery() { try directory.finish(directory.recover()) }
+            guard directory.needsRecovery() else { return directory }
+            // In the place where it was recorded, the recorder's log may have more than its files.
+            let record = try directory.finishFiles(from: try log(of: original), failures: [])
+            try directory.write(SessionReport(record))
+            try directory.write(record)
+            try directory.writeChecksums(known: record.logs.flatMap(\.files))
             return directory
         } catch {
             // It was made by this call, and half a copy would be taken for a recording.
@@ -33,42 +38,73 @@ extension SessionDirectory {
         }
     }
 
+    /// The write-ahead log that knows a session, where the session lies beside it.
+    private static func log(of session: SessionDirectory) throws(RecordingError) -> Directory? {
+        guard let identifier = try session.record().logPosition?.log else { return nil }
+        let recordings = Directory(session.directory.path.removingLastComponent())
+        for name in try recordings.names() where name == ".wal" || name.hasPrefix(".wal-") {
+            let directory = Directory(recordings.path.appending(name))
+            if try LogReader.identifier(in: directory) == identifier { return directory }
+        }
+        return nil
+    }
+
     private func copy(_ name: String, to target: Directory) throws(RecordingError) {
-        var file = try GrowingFile(
-            creating: target.path.appending(name), opening: [], terminator: [], calls: .system)
+        let file = try OpenFile(creating: target.path.appending(name), [])
         let source = try OpenFile(directory.path.appending(name), .readOnly, action: "read")
         let pieceSize = 1 << 20
         var offset = 0
         var bytes: [UInt8] = []
         repeat {
-            bytes.removeAll(keepingCapacity: true)
-            try source.forEachPiece(in: offset..<(offset + pieceSize)) { bytes += $0 }
-            try file.append(bytes)
+            bytes = try source.bytes(in: offset..<(offset + pieceSize))
+            try file.write(bytes, at: Int64(offset))
             offset += bytes.count
         } while bytes.count == pieceSize
     }
 
-    /// Ends a session that was recovered, with what its files have.
-    private func finish(_ recovered: RecoveredSession) throws(RecordingError) {
+    /// Recovers a session and finishes its files, with what they and the write-ahead log have.
+    ///
+    /// - Parameter failures: why it ends, if that is known.
+    /// - Returns: what is to be stored of it.
+    package func finishFiles(from log: Directory?, failures: [String]) throws(RecordingError) -> SessionRecord {
+        let recovery = try SessionRecovery(of: [self], log: log)
+        guard let recovered = try recovery.outcomes[session]?.get() else { return try record() }
+        return try finish(recovered, failures: failures)
+    }
+
+    private func finish(_ recovered: RecoveredSession, failures: [String]) throws(RecordingError) -> SessionRecord {
         var record = recovered.record
+        for failure in failures { record.note(failure: failure) }
         for index in record.logs.indices {
             let log = record.logs[index]
             record.logs[index].file = nil
-            guard let file = recovered.logs[log.name]?.file else { continue }
+            record.logs[index].durable = nil
+            // Of an epoch that was met just before the end, records alone may be left.
+            for position in recovered.logs[log.name]?.positions ?? []
+            where !log.epochs.contains(where: { $0.epoch == position.epoch }) {
+                guard let last = log.epochs.last else { break }
+                record.logs[index].epochs.append(
+                    SessionRecord.Epoch(
+                        epoch: position.epoch, clock: last.clock, replay: last.replay, next: position.next,
+                        heard: last.heard))
+            }
+            guard let file = recovered.files[log.name], let open = recovered.logs[log.name]?.file else { continue }
             let last = log.files.last.flatMap { FinishedName($0.name, of: log.name) }
-            let sealed = try file.seal(at: log.fileDate ?? record.startDate, after: last)
-            record.logs[index].files.append(try sealed.complete(hash: nil))
+            let name = FinishedName(
+                log: log.name, finishedAt: log.fileDate ?? record.startDate, after: last, format: record.format(of: log)
+            ).free(in: directory)
+            let end = FileEnd(index: open.index, name: name.description, bytes: open.bytes, samples: open.samples)
+            guard let sealed = try file.seal(end) else { continue }
+            try directory.sync()
+            record.logs[index].files.append(try sealed.certify(in: directory))
         }
         if !record.status.isOver {
             let isStopped = !recovered.logs.isEmpty && recovered.logs.values.allSatisfy(\.isMarkedStopped)
-            record.status.rise(to: isStopped ? .finished : .failed)
-            if !isStopped { record.failures.append("cut off; recovered offline") }
+            record.status.rise(to: isStopped && failures.isEmpty ? .finished : .failed)
+            if !isStopped, failures.isEmpty { record.failures.append("interrupted; recovered offline") }
         }
-        if record.endDate == nil {
-            record.endDate = try Journal.read(in: directory).entries.map(\.date).max() ?? record.startDate
-        }
-        try write(SessionReport(record))
-        try write(record)
-        try writeChecksums(known: record.logs.flatMap(\.files))
+        if record.endDate == nil { record.endDate = lastDate(of: record) ?? record.startDate }
+        record.logPosition = nil
+        return record
     }
 }

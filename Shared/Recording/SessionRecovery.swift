@@ -1,69 +1,136 @@
+import Messages
 import SystemPackage
 
+/// Repairs interrupted sessions and makes them ready to continue.
+package struct SessionRecovery {
+    package typealias Outcome = Result<RecoveredSession, RecordingError>
+
+    /// What came of each session.
+    package private(set) var outcomes: [SessionIdentifier: Outcome] = [:]
+    /// What of the write-ahead log can't be read.
+    package private(set) var damage: LogReader.Damage?
+    /// The log's identifier; nil where there is none.
+    package private(set) var log: String?
+    /// The position behind everything that the log has.
+    package private(set) var logEnd = 0
+
+    /// Recovers sessions, in one pass over the write-ahead log. Takes time in proportion to what the log has, not to what was
+    /// recorded.
+    ///
+    /// A session that the log knows gets exactly what was committed. Of any other one, and if the log is damaged, its files
+    /// alone say how far it came: each is cut after its last whole record.
+    ///
+    /// - Throws: what reading the log brings; what concerns one session is its outcome.
+    package init(
+        of directories: [SessionDirectory], log logDirectory: Directory?, calls: FileCalls = .system
+    ) throws(RecordingError) {
+        var reader = logDirectory.map { LogReader($0) }
+        var records: [SessionIdentifier: SessionRecord] = [:]
+        var redos: [SessionIdentifier: SessionRedo] = [:]
+        let log = if let logDirectory { try LogReader.identifier(in: logDirectory) } else { String?.none }
+        for directory in directories {
+            do throws(RecordingError) {
+                let record = try directory.record()
+                records[directory.session] = record
+                // Without the log, what its files lack is asked for again, and is a gap only if nobody has it.
+                guard let position = record.logPosition, position.log == log else { continue }
+                redos[directory.session] = try SessionRedo(record, position, in: directory, calls: calls)
+            } catch {
+                outcomes[directory.session] = .failure(error)
+            }
+        }
+        var names: [UInt32: (redo: SessionRedo, log: LogName?)] = [:]
+        // Where no session needs the log, its last segment still says where it ends.
+        let needed = redos.values.map(\.neededPosition).min() ?? .max
+        let known = redos.values.map(\.knownPosition).max() ?? 0
+        try reader?.forEachFrame(from: needed, knownUpTo: known) { frame in
+            switch frame.kind {
+            // Numbers hold for one segment.
+            case .log: names = [:]
+            case .name:
+                names[frame.number] = frame.name.flatMap { name in redos[name.session].map { ($0, name.log) } }
+            default:
+                if let (redo, log) = names[frame.number] { redo.apply(frame, of: log) }
+            }
+        }
+        for redo in redos.values where try redo.isAheadOfLog() { try reader?.noteMissingEnd() }
+        let damage = reader?.damage
+        self.damage = damage
+        self.log = reader?.log ?? log
+        logEnd = reader?.end ?? 0
+        for directory in directories where outcomes[directory.session] == nil {
+            guard let record = records[directory.session] else { continue }
+            do throws(RecordingError) {
+                var recovered = try Self.recover(
+                    directory, record, redos[directory.session], isWhole: damage == nil, calls: calls)
+                recovered.listedFiles = record.logs.reduce(into: [:]) { $0[$1.name] = $1.files.count }
+                // Where nothing of the log can be read, it may have been this session's.
+                if let damage, let position = record.logPosition, log == nil || position.log == log {
+                    recovered.record.note(failure: "\(damage)")
+                }
+                outcomes[directory.session] = .success(recovered)
+            } catch {
+                outcomes[directory.session] = .failure(error)
+            }
+        }
+    }
+
+    /// Recovers a session with what the log had of it, as far as that was whole and fits its files.
+    private static func recover(
+        _ directory: SessionDirectory, _ record: SessionRecord, _ redo: SessionRedo?, isWhole: Bool, calls: FileCalls
+    ) throws(RecordingError) -> RecoveredSession {
+        guard let redo else { return try directory.recoverFromFiles(record, calls: calls) }
+        do throws(RecordingError) {
+            let recovered = try redo.finish(cutting: isWhole)
+            return isWhole ? recovered : try directory.recoverFromFiles(recovered.record, calls: calls)
+        } catch {
+            guard error.code == .unreadable else { throw error }
+            var recovered = try directory.recoverFromFiles(record, calls: calls)
+            recovered.record.note(failure: "\(error)")
+            return recovered
+        }
+    }
+}
+
 extension SessionDirectory {
-    /// Whether the session was cut off before its last file was written, or is being recorded.
+    /// Whether the session was interrupted before its last file was written, or is being recorded.
     ///
     /// Costs one look at the directory.
     package func needsRecovery() -> Bool {
         !directory.contains(Self.checksumsName)
     }
 
-    /// Repairs what a session that was cut off has left, and makes it ready to go on.
+    /// Repairs what an interrupted session has left, from its files and `session.json` alone.
     ///
-    /// Each log is cut after its last whole record, files that were finished and not listed are adopted, and how far
-    /// each epoch came is known exactly. Takes time in proportion to what was not committed, not to what was recorded.
-    /// Neither `session.json` nor anything that is whole is changed; so it may itself be cut off anywhere, and done again.
+    /// Each log is cut after its last whole record, and files that were finished and not listed are adopted. Neither
+    /// `session.json` nor anything that is whole is changed; so it may itself be interrupted anywhere, and repeated.
     ///
     /// Works also for sessions that are over, whose last files are missing.
     ///
-    /// - Throws: `notFound` or `unreadable` for a `session.json` that is missing or damaged; `noSpace`, `notPermitted`
-    ///   or `inputOutput`.
-    package func recover(calls: FileCalls = .system) throws(RecordingError) -> RecoveredSession {
-        var record = try record()
-        let contents = try removeStrays(of: record, try journalContents(), calls: calls)
-        let lines = JournalEntry.valid(in: contents?.entries ?? [])
+    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`.
+    func recoverFromFiles(_ record: SessionRecord, calls: FileCalls) throws(RecordingError) -> RecoveredSession {
+        var record = record
+        let entries = record.logPosition == nil ? try JournalEntry.read(in: directory) : []
+        try removeStrays(of: record, entries)
+        let lines = JournalEntry.valid(in: entries)
         let names = try directory.names()
-        let there = Set(names)
-        let gone = try RemovedFile.read(in: directory).filter { !there.contains($0.name) }
+        let existing = Set(names)
+        let gone = try RemovedFile.read(in: directory).filter { !existing.contains($0.name) }
         let removed = Dictionary(gone.map { ($0.name, $0) }) { _, last in last }
         var logs: [LogName: RecoveredLog] = [:]
-        var corrections: [JournalEntry] = []
-        for index in record.logs.indices {
-            let name = record.logs[index].name
-            var recovery = LogRecovery(
-                record.logs[index], of: record, in: directory, lines: lines[name] ?? [], calls: calls)
-            let greatest = contents?.entries.filter { $0.log == name }.map(\.index).max()
-            logs[name] = try recovery.recover(
-                names: names, removed: removed, nextIndex: (greatest ?? -1) + 1)
+        var files: [LogName: StreamFile] = [:]
+        for (index, log) in record.logs.enumerated() {
+            var recovery = LogRecovery(log, of: record, in: directory, lines: lines[log.name] ?? [], calls: calls)
+            logs[log.name] = try recovery.recover(names: names, removed: removed)
+            files[log.name] = recovery.streamFile
             record.logs[index] = recovery.log
-            if let correction = recovery.correction { corrections.append(correction) }
-        }
-        let journal =
-            if let contents {
-                try Journal(reopeningIn: directory, contents: contents, calls: calls)
-            } else {
-                try Journal(creatingIn: directory, calls: calls)
-            }
-        if !corrections.isEmpty {
-            try journal.append(corrections)
-            try journal.sync()
         }
         // What was being written beside a file, to be put in its place.
         for name in names where name.hasPrefix(".") && name.hasSuffix(".new") {
             try Directory.removeFile(directory.path.appending(name))
         }
         try directory.sync(calls: calls)
-        return RecoveredSession(record: record, journal: journal, logs: logs)
-    }
-
-    /// What the journal says; `nil` if there is none.
-    private func journalContents() throws(RecordingError) -> Journal.Contents? {
-        do {
-            return try Journal.read(in: directory)
-        } catch {
-            if error.code == .notFound { return nil }
-            throw error
-        }
+        return RecoveredSession(record: record, logs: logs, files: files, isFromLog: false)
     }
 
     /// The names of files that look like a log's, and belong to none that `session.json` has.
@@ -79,30 +146,18 @@ extension SessionDirectory {
         }.sorted()
     }
 
-    /// Removes files of logs that were begun, and of which nothing was stored when the session was cut off: they were
-    /// never durable, and their samples are asked for when their stream is met again. The journal forgets them too.
+    /// Removes files of logs that were begun by 0.6 or before, and of which nothing was stored when the session was
+    /// interrupted: they were never durable, and their samples are asked for when their stream is met again.
     ///
     /// A log that was committed stays: it must have been in `session.json`.
-    /// - Returns: what the journal says then.
-    private func removeStrays(
-        of record: SessionRecord, _ contents: Journal.Contents?, calls: FileCalls
-    ) throws(RecordingError) -> Journal.Contents? {
-        if record.status.isOver { return contents }
-        let entries = contents?.entries ?? []
+    private func removeStrays(of record: SessionRecord, _ entries: [JournalEntry]) throws(RecordingError) {
+        if record.status.isOver || record.logPosition != nil { return }
         let committed = Set(entries.filter { $0.kind == .commit }.map(\.log))
-        for name in try strayNames(of: record)
-        where !committed.contains(where: { log in
-            LogFormat.allCases.contains { log.fileName($0) == name } || FinishedName(name, of: log) != nil
-        }) {
-            try Directory.removeFile(directory.path.appending(name))
+        for name in try strayNames(of: record) {
+            let isCommitted = committed.contains { log in
+                LogFormat.allCases.contains { log.fileName($0) == name } || FinishedName(name, of: log) != nil
+            }
+            if !isCommitted { try Directory.removeFile(directory.path.appending(name)) }
         }
-        let known = entries.filter { entry in
-            committed.contains(entry.log) || record.logs.contains { $0.name == entry.log }
-        }
-        if known.count == entries.count { return contents }
-        // A log of the same name counts its lines anew.
-        let lines = known.flatMap { StoredJSON.line($0) + [UInt8(ascii: "\n")] }
-        try directory.replace(Journal.fileName, with: lines, calls: calls)
-        return Journal.Contents(entries: known, validBytes: lines.count)
     }
 }

@@ -23,11 +23,7 @@ extension SessionReport {
 
 extension SessionReport.Stream {
     fileprivate init(_ log: SessionRecord.Log, openBytes: Int) {
-        let lost = log.gaps.reduce(0) { sum, gap in
-            let (total, overflow) = sum.addingReportingOverflow(gap.count)
-            return overflow ? .max : total
-        }
-        let (expected, overflow) = log.counts.received.addingReportingOverflow(lost)
+        let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }
         let rate: Double? =
             if let first = log.firstUptime, let last = log.lastUptime, last > first {
                 Double(log.counts.written - 1) / (last - first)
@@ -37,7 +33,7 @@ extension SessionReport.Stream {
         self.init(
             stream: StreamName(device: log.device, stream: log.stream), log: log.name.text,
             files: log.files.map(\.name) + (log.file.map { [$0] } ?? []),
-            bytes: log.files.reduce(openBytes) { $0 + $1.bytes }, expected: overflow ? .max : expected,
+            bytes: log.files.reduce(openBytes) { $0 + $1.bytes }, expected: log.counts.received.addingClamped(lost),
             received: log.counts.received, recovered: log.counts.recovered, duplicates: log.counts.duplicates,
             lost: lost, paused: log.counts.paused, gaps: log.gaps, isEndKnown: log.isEndKnown, nominalRate: log.rate,
             actualRate: rate, firstUptime: log.firstUptime, lastUptime: log.lastUptime,

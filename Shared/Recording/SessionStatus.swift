@@ -2,25 +2,19 @@
 ///
 /// The words and their order are the ancestors'. Any forward jump is legal (`idle` to `failed`, say); a step back or a
 /// repeat is ignored, so that a late report of an earlier stage can't undo a cancellation or a failure.
-package enum SessionStatus: Int, Sendable, Comparable, CaseIterable, CustomStringConvertible {
+package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable, CustomStringConvertible {
     case idle, requestingPermission, permissionGranted, starting, running, waitingToStop, processingResults, stopping,
         finished, cancelled, failed
 
-    private static let names = [
-        "idle", "requestingPermission", "permissionGranted", "starting", "running", "waitingToStop",
-        "processingResults", "stopping", "finished", "cancelled", "failed",
-    ]
+    private static let order = Dictionary(uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
 
     /// The word for it, as replies, events and files have it.
-    package var name: String { Self.names[rawValue] }
+    package var name: String { rawValue }
 
     package var description: String { name }
 
     /// The status of that name.
-    package init?(name: String) {
-        guard let index = Self.names.firstIndex(of: name) else { return nil }
-        self.init(rawValue: index)
-    }
+    package init?(name: String) { self.init(rawValue: name) }
 
     /// Whether nothing more will be recorded and every file is closed or about to be.
     package var isOver: Bool { self >= .finished }
@@ -52,22 +46,6 @@ package enum SessionStatus: Int, Sendable, Comparable, CaseIterable, CustomStrin
     }
 
     package static func < (one: SessionStatus, other: SessionStatus) -> Bool {
-        one.rawValue < other.rawValue
-    }
-}
-
-extension SessionStatus: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let name = try container.decode(String.self)
-        guard let status = SessionStatus(name: name) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\"\(name)\" is no status.")
-        }
-        self = status
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
+        order[one, default: 0] < order[other, default: 0]
     }
 }

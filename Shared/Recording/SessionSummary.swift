@@ -1,3 +1,4 @@
+import Glibc
 package import Messages
 import SystemPackage
 
@@ -84,8 +85,8 @@ extension SessionDirectory {
     /// - Throws: `notFound`, `unreadable` or `inputOutput`.
     package func summary() throws(RecordingError) -> SessionSummary {
         let record = try record()
-        let lines = record.status.isOver ? [] : (try? Journal.read(in: directory).entries) ?? []
-        let end = record.endDate ?? lines.map(\.date).max() ?? record.startDate
+        let lines = record.status.isOver ? [] : (try? JournalEntry.read(in: directory)) ?? []
+        let end = record.endDate ?? lastDate(of: record) ?? record.startDate
         let report = SessionReport(record)
         let removed = try removedFiles(of: record)
         return SessionSummary(
@@ -105,6 +106,19 @@ extension SessionDirectory {
                     format: log.format, files: stream.files.filter { removed[$0] == nil },
                     removed: gone.isEmpty ? nil : gone)
             })
+    }
+
+    /// When something was written last of a session that is not over: as a journal says, or else the files' own dates.
+    func lastDate(of record: SessionRecord) -> WallTime? {
+        let lines = (try? JournalEntry.read(in: directory)) ?? []
+        if let last = lines.map(\.date).max() { return last }
+        let names = record.logs.flatMap { $0.files.map(\.name) } + record.logs.compactMap(\.file)
+        let times = names.compactMap { name in
+            (try? directory.path.appending(name).stat(followTargetSymlink: false))?.st_mtim
+        }
+        return times.map { time in
+            WallTime(nanosecondsSince1970: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+        }.max()
     }
 
     /// A file's length; 0 if it is not there.

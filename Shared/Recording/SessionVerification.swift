@@ -25,10 +25,10 @@ package struct SessionVerification: Hashable, Sendable {
 
     package private(set) var findings: [Finding] = []
     /// Of the session, as far as it could be read.
-    package private(set) var name = ""
-    package private(set) var streams = 0
-    package private(set) var files = 0
-    package private(set) var samples = 0
+    package internal(set) var name = ""
+    package internal(set) var streams = 0
+    package internal(set) var files = 0
+    package internal(set) var samples = 0
     /// Files that were removed, as `removed.ndjson` says.
     package private(set) var removed: [RemovedFile] = []
     /// The samples that were in them, as `session.json` says.
@@ -59,17 +59,6 @@ package struct SessionVerification: Hashable, Sendable {
 
     mutating func loss(_ subject: String, _ text: String) {
         findings.append(Finding(verdict: .loss, subject: subject, text: text))
-    }
-
-    mutating func begin(_ name: String, streams: Int) {
-        self.name = name
-        self.streams = streams
-    }
-
-    /// Notes a file that was looked at.
-    mutating func add(samples: Int) {
-        files += 1
-        self.samples += samples
     }
 
     /// Notes a file that was removed after it was finished: nothing is wrong with that.

@@ -41,7 +41,7 @@ package struct Peers: Sendable {
 
     /// How publishers are asked, at the endpoints that descriptions of streams name.
     package var publishers: Publishers {
-        Publishers { (endpoint) throws(ZeroMQError) in
+        Publishers(context: context, thread: thread) { (endpoint) throws(ZeroMQError) in
             // It came over the network: what makes no sense, or may not be connected to, is as good as away.
             guard let place = try? Endpoint(typed: endpoint) else {
                 throw ZeroMQError(.invalidArgument, during: "connecting to \(endpoint)")
@@ -54,7 +54,7 @@ package struct Peers: Sendable {
             } catch {
                 throw ZeroMQError(.notAllowed, during: error.message)
             }
-            return try RequestClient(context: context, thread: thread, endpoint: endpoint, options: options)
+            return options
         }
     }
 }

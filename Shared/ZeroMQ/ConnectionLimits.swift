@@ -8,6 +8,10 @@ public struct ConnectionLimits: Hashable, Sendable {
     /// Connections that peers may hold to a listening socket. Far below the number of files that a process may have
     /// open, so that there is always one left for a log.
     public var maximumConnections = 256
+    /// For how long, in nanoseconds, a connection may be a stranger's where keys are asked for: a handshake takes less or fails.
+    /// Those that have lasted longer were let in by their keys, and count by themselves: strangers can't crowd them out. Nil
+    /// where anybody is let in.
+    var strangersTime: Int64?
     /// Bytes that a peer may send without a message having come out that they belong to. More than the largest message
     /// of an honest one, which is as long unfinished as it is under way.
     public var unfinishedBytes = 34 << 20

@@ -29,6 +29,7 @@ struct ConnectionTable: Sendable {
     private struct Connection: Sendable {
         let number: Int
         let isIncoming: Bool
+        let openedAt: Int64
         /// Whom we connected to; empty for a peer that connected to us.
         let endpoint: String
         /// Bytes that its predecessor to the same endpoint left to be read: libzmq hands them over before its own.
@@ -83,11 +84,11 @@ struct ConnectionTable: Sendable {
 
     /// Notes a connection that was made.
     /// - Parameter endpoint: whom we connected to.
-    mutating func open(_ descriptor: Int32, isIncoming: Bool, endpoint: String = "") {
+    mutating func open(_ descriptor: Int32, isIncoming: Bool, endpoint: String = "", at now: Int64 = 0) {
         lastNumber += 1
         lastOpened = descriptor
         connections[descriptor] = Connection(
-            number: lastNumber, isIncoming: isIncoming, endpoint: isIncoming ? "" : endpoint,
+            number: lastNumber, isIncoming: isIncoming, openedAt: now, endpoint: isIncoming ? "" : endpoint,
             left: isIncoming ? 0 : left.removeValue(forKey: endpoint) ?? 0)
     }
 
@@ -101,11 +102,16 @@ struct ConnectionTable: Sendable {
     /// The connection to cut where there are too many, or where others left more to be read than fits: the oldest of
     /// those that have not begun to shake hands, or the newest, so that a flood of newcomers harms nobody who was there
     /// before.
+    ///
+    /// Where keys are asked for, strangers are counted apart from those whose keys let them in.
     /// - Parameter received: how many bytes a connection has sent.
-    mutating func surplus(received: (Int32) -> Int?) -> Int32? {
+    mutating func surplus(at now: Int64 = 0, received: (Int32) -> Int?) -> Int32? {
         let isFull = abandoned > (pattern == .publish ? Self.unsuspicious : limits.totalUnfinishedBytes)
         guard isFull || connections.count > limits.maximumConnections else { return nil }
-        let incoming = connections.filter { $0.value.isIncoming && !$0.value.isCut }
+        let all = connections.filter { $0.value.isIncoming && !$0.value.isCut }
+        let strangers = all.filter { now - $0.value.openedAt <= limits.strangersTime ?? .max }
+        let isCrowded = all.count - strangers.count > limits.maximumConnections
+        let incoming = isCrowded ? all.filter { strangers[$0.key] == nil } : strangers
         guard incoming.count > limits.maximumConnections || isFull && incoming[lastOpened] != nil else { return nil }
         let silent = incoming.filter { $0.value.received <= Self.greeting }
             .sorted { $0.value.number < $1.value.number }

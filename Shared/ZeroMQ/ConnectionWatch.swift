@@ -99,9 +99,10 @@ actor ConnectionWatch {
             handles[event.value] = ConnectionHandle(
                 descriptor: event.value, endpoint: event.endpoint, isIncoming: isIncoming)
             cuts.remove(event.value)
-            table.open(event.value, isIncoming: isIncoming, endpoint: event.endpoint)
+            let now = MonotonicClock.now
+            table.open(event.value, isIncoming: isIncoming, endpoint: event.endpoint, at: now)
             alert()
-            while let surplus = table.surplus(received: { handles[$0]?.reading?.received }) {
+            while let surplus = table.surplus(at: now, received: { handles[$0]?.reading?.received }) {
                 cut(surplus, .tooManyConnections)
             }
         case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: failure = .handshakeFailed

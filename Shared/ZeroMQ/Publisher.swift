@@ -18,7 +18,7 @@ public final class Publisher: ConnectionUser {
     ) throws(ZeroMQError) {
         let socket = try Socket.open(.publish, in: context, options: options)
         monitor = try thread.map { (thread) throws(ZeroMQError) in
-            try SocketMonitor(of: socket, as: .publish, limits: options.limits, in: context, on: thread)
+            try SocketMonitor(of: socket, as: .publish, limits: options.connectionLimits, in: context, on: thread)
         }
         self.socket = Mutex(socket)
         monitor?.setOwner(self)

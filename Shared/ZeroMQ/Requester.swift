@@ -22,12 +22,9 @@ public actor Requester: ConnectionUser {
     ) throws(ZeroMQError) {
         self.thread = thread
         self.endpoint = endpoint ?? ""
-        var options = options
-        // A request whose asker has gone need not be delivered.
-        options.linger = .zero
+        var options = options.asking
         // One reply is awaited at a time; what else comes need not queue.
         options.receiveHighWaterMark = min(16, options.receiveHighWaterMark)
-        options.limits.memoryGrowth = max(options.limits.memoryGrowth, ConnectionLimits.askersMemoryGrowth)
         socket = try Socket.open(.request, in: context, options: options)
         monitor = try SocketMonitor(of: socket, as: .request, limits: options.limits, in: context, on: thread)
         if let endpoint { try socket.connect(to: endpoint) }

@@ -12,6 +12,7 @@ struct Socket: ~Copyable {
         case publish = 1
         case subscribe = 2
         case request = 3
+        case dealer = 5
         case router = 6
 
         var name: String {
@@ -20,6 +21,7 @@ struct Socket: ~Copyable {
             case .publish: "PUB"
             case .subscribe: "SUB"
             case .request: "REQ"
+            case .dealer: "DEALER"
             case .router: "ROUTER"
             }
         }

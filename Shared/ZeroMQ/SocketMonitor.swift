@@ -45,9 +45,16 @@ final class SocketMonitor: Sendable {
         }
     }
 
+    /// How many bytes have come over the last connection that was made.
+    var received: Int { counts.state.withLock { $0.connection }?.reading?.received ?? 0 }
+
     /// Says who uses the socket: asked, as long as it is there, what it has taken out of it.
-    func setOwner(_ owner: any ConnectionUser) {
-        counts.state.withLock { $0.owner = WeakUser(owner) }
+    /// - Parameter onDisconnect: called when a connection has ended.
+    func setOwner(_ owner: any ConnectionUser, onDisconnect: (@Sendable () -> Void)? = nil) {
+        counts.state.withLock { state in
+            state.owner = WeakUser(owner)
+            state.onDisconnect = onDisconnect
+        }
     }
 
     /// Shared by the monitor and its reader, which outlives it by one event.
@@ -56,6 +63,9 @@ final class SocketMonitor: Sendable {
             var events = ConnectionEvents()
             var connected: Set<String> = []
             var owner: WeakUser?
+            var onDisconnect: (@Sendable () -> Void)?
+            /// The last one that the socket made.
+            var connection: ConnectionHandle?
         }
 
         let state = Mutex(State())
@@ -63,12 +73,18 @@ final class SocketMonitor: Sendable {
         var owner: (any ConnectionUser)? { state.withLock { $0.owner?.user } }
 
         func take(_ event: ConnectionWatch.Event) {
-            state.withLock { state in
+            let onDisconnect = state.withLock { state in
                 state.events.count(event.number)
                 // Of a socket that listens these are its own.
                 if event.number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED { state.connected.insert(event.endpoint) }
                 if event.number == ZMQ_EVENT_DISCONNECTED { state.connected.remove(event.endpoint) }
+                if event.number == ZMQ_EVENT_CONNECTED, state.onDisconnect != nil {
+                    state.connection = ConnectionHandle(
+                        descriptor: event.value, endpoint: event.endpoint, isIncoming: false)
+                }
+                return event.number == ZMQ_EVENT_DISCONNECTED ? state.onDisconnect : nil
             }
+            onDisconnect?()
         }
     }
 

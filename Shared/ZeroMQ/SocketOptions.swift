@@ -34,8 +34,25 @@ public struct SocketOptions: Hashable, Sendable {
     /// What peers may cost besides, before their connections are cut.
     public var limits = ConnectionLimits()
 
+    /// The limits, with what they owe to the other options.
+    var connectionLimits: ConnectionLimits {
+        var limits = limits
+        // Twice as long, since a handshake's end is noticed late on a busy machine.
+        if case .server = security.mechanism { limits.strangersTime = 2 * handshakeLimit.inNanoseconds }
+        return limits
+    }
+
     /// The defaults.
     public init() {}
+
+    /// The same for a socket that sends requests.
+    var asking: SocketOptions {
+        var options = self
+        // A request whose asker has gone need not be delivered.
+        options.linger = .zero
+        options.limits.memoryGrowth = max(limits.memoryGrowth, ConnectionLimits.askersMemoryGrowth)
+        return options
+    }
 
     /// The defaults of a publisher: nothing that a subscriber sends is longer than a subscription to a topic, and
     /// each one sent is kept in memory, so longer frames end the connection.

@@ -36,11 +36,16 @@ public final class SocketThread: Sendable {
 
     /// One wait: a fresh stream each time, since a stream whose consumer was cancelled stays finished.
     func wait(
-        socket: UnsafeMutableRawPointer? = nil, descriptor: Int32 = -1, deadline: Int64? = nil
+        socket: UnsafeMutableRawPointer? = nil, descriptor: Int32 = -1, deadline: Int64? = nil,
+        interruptedBy interruption: Interruption? = nil
     ) async throws -> Bool {
         let (ready, wake) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
         let identifier = loop.watch(socket: socket, descriptor: descriptor, deadline: deadline, wake: wake)
-        defer { loop.unwatch(identifier) }
+        interruption?.end(wake)
+        defer {
+            interruption?.end(nil)
+            loop.unwatch(identifier)
+        }
         for await isReady in ready { return isReady }
         throw CancellationError()
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import Archiver
 
 /// Archives that only the owners of certificates can open, by the openssl program and by ours.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: Tool.isThere("openssl")))
+@Suite(.timeLimit(.minutes(2)), .enabled(if: Tool.exists("openssl")))
 struct EncryptionTests {
     private func withKeys(_ body: (ArchivedSession, TestKeys) async throws -> Void) async throws {
         try await withTemporaryDirectory { data in

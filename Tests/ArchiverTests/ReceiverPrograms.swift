@@ -19,12 +19,6 @@ enum ReceiverPrograms {
 
     static let nginx = directory.appending("bin/nginx")
 
-    /// A program that came with them; nil where it is another's.
-    static func program(_ name: String) -> FilePath? {
-        let path = directory.appending("bin").appending(name)
-        return FileManager.default.isExecutableFile(atPath: path.string) ? path : nil
-    }
-
     static let python = directory.appending("python/bin/python")
 
     /// A script beside this file's directory `Receivers`.

@@ -1,4 +1,5 @@
 import SystemPackage
+import TestSupport
 
 /// Keys and certificates of a test, made by the openssl program.
 struct TestKeys {
@@ -28,8 +29,8 @@ struct TestKeys {
         if !all.contains(where: { $0.hasPrefix("basicConstraints") }) {
             all.append("basicConstraints=critical,CA:FALSE")
         }
-        try await Tool.require(
-            "openssl",
+        try await Tool.output(
+            of: "openssl",
             [
                 "req", "-x509", "-nodes", "-days", "30", "-subj", "/CN=\(name)", "-keyout", key.string, "-out",
                 certificate.string,

@@ -53,9 +53,9 @@ struct ZipWriterTests {
         }
     }
 
-    @Test(.enabled(if: Tool.isThere("unzip"))) func unzipReadsIt() async throws {
+    @Test(.enabled(if: Tool.exists("unzip"))) func unzipReadsIt() async throws {
         try await withZip(Self.zip(Self.files)) { path in
-            let output = try await Tool.require("unzip", ["-t", path.string])
+            let output = try await Tool.output(of: "unzip", ["-t", path.string])
             #expect(output.contains("No errors detected"))
             for file in Self.files where file.name.utf8.allSatisfy({ $0 < 0x80 }) {
                 #expect(output.contains(file.name))
@@ -63,7 +63,7 @@ struct ZipWriterTests {
         }
     }
 
-    @Test(.enabled(if: Tool.isThere("python3"))) func pythonReadsIt() async throws {
+    @Test(.enabled(if: Tool.exists("python3"))) func pythonReadsIt() async throws {
         let program = """
             import sys, zipfile, hashlib
             z = zipfile.ZipFile(sys.argv[1])
@@ -73,25 +73,25 @@ struct ZipWriterTests {
                 print(i.filename + "=" + hashlib.sha256(z.read(i)).hexdigest())
             """
         try await withZip(Self.zip(Self.files)) { path in
-            let output = try await Tool.require("python3", ["-X", "utf8", "-c", program, path.string])
+            let output = try await Tool.output(of: "python3", ["-X", "utf8", "-c", program, path.string])
             #expect(
                 output.split(separator: "\n").map(String.init)
                     == Self.files.map { "\($0.name)=\(SHA256Digits.of($0.bytes))" })
         }
     }
 
-    @Test(.enabled(if: Tool.isThere("bsdtar"))) func bsdtarReadsItFromAFileAndFromAPipe() async throws {
+    @Test(.enabled(if: Tool.exists("bsdtar"))) func bsdtarReadsItFromAFileAndFromAPipe() async throws {
         try await withZip(Self.zip(Self.files)) { path in
             for command in ["bsdtar -xOf \"$0\" | sha256sum", "bsdtar -xOf - < \"$0\" | sha256sum"] {
-                let output = try await Tool.require(
-                    "sh", ["-c", "LC_ALL=C.UTF-8; export LC_ALL; \(command)", path.string])
+                let output = try await Tool.output(
+                    of: "sh", ["-c", "LC_ALL=C.UTF-8; export LC_ALL; \(command)", path.string])
                 #expect(output.hasPrefix(SHA256Digits.of(Self.files.flatMap(\.bytes))), "\(command)")
             }
         }
     }
 
     /// More files than the classic directory can count.
-    @Test(.enabled(if: Tool.isThere("python3") && Tool.isThere("unzip"))) func aHundredThousandFiles() async throws {
+    @Test(.enabled(if: Tool.exists("python3") && Tool.exists("unzip"))) func aHundredThousandFiles() async throws {
         let files = (0..<100_000).map { ("file \($0)", [UInt8]()) }
         try await withZip(Self.zip(files)) { path in
             let program = """
@@ -99,9 +99,9 @@ struct ZipWriterTests {
                 z = zipfile.ZipFile(sys.argv[1])
                 print(len(z.infolist()), z.infolist()[99999].filename)
                 """
-            let python = try await Tool.require("python3", ["-c", program, path.string])
+            let python = try await Tool.output(of: "python3", ["-c", program, path.string])
             #expect(python == "100000 file 99999\n")
-            let unzip = try await Tool.require("unzip", ["-l", path.string])
+            let unzip = try await Tool.output(of: "unzip", ["-l", path.string])
             #expect(unzip.contains("100000 files"))
             #expect(try ZipDirectory(ArchiveInput(path)).entries.count == 100_000)
         }

@@ -194,7 +194,7 @@ final class Archivist {
         guard end == .exited(0) else { throw Violation("archiver extract \(archive) \(end):\n\(text)") }
         let files = files.filter { $0.session == session }
         let paths = files.map { target.appending(FilePath($0.path).lastComponent?.string ?? "") }
-        let hashes = try await Self.output(of: "/usr/bin/sha256sum", paths.map(\.string))
+        let hashes = try await Self.output(of: Tool.require("sha256sum"), paths.map(\.string))
             .split(separator: "\n").map { String($0.prefix(64)) }
         guard hashes == files.map(\.sha256) else { throw Violation("\(archive) has other files than were recorded") }
     }
@@ -219,7 +219,7 @@ final class Archivist {
     }
 
     private static func sha256(_ path: FilePath) async throws -> String {
-        String(try await output(of: "/usr/bin/sha256sum", [path.string]).prefix(64))
+        String(try await output(of: Tool.require("sha256sum"), [path.string]).prefix(64))
     }
 
     /// What another program prints, which must succeed.

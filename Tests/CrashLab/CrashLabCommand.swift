@@ -16,6 +16,9 @@ struct CrashLabCommand: AsyncParsableCommand {
     @Option(help: "Repeats the choices of an earlier run; the moments differ as the machine does.")
     var seed: UInt64?
 
+    @Option(help: "How many streams there are where there are many (default: 300, and 1000 from 100 crashes on).")
+    var streams: Int?
+
     @Option(
         help: "How long the experiment soak lasts, as 10m or 40s; without it, it is left out.", transform: Soak.time)
     var soak: Duration?
@@ -43,7 +46,8 @@ struct CrashLabCommand: AsyncParsableCommand {
         try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
         let lab = Laboratory(
             programs: programs, faultLayer: try Self.ownDirectory().appending("libFaultLayer.so"),
-            directory: directory, seed: seed, crashes: crashes, soak: soak ?? .zero,
+            directory: directory, seed: seed, crashes: crashes, streams: streams ?? (crashes < 100 ? 300 : 1_000),
+            soak: soak ?? .zero,
             context: try Context(maximumSockets: 1_000),
             thread: try SocketThread(name: "lab"))
         Console.say("seed \(seed), sessions in \(directory)")
@@ -54,7 +58,8 @@ struct CrashLabCommand: AsyncParsableCommand {
         guard unknown.isEmpty else {
             throw ValidationError("there is no \(unknown.joined(separator: ", ")): \(all.map(\.name))")
         }
-        let outcome = await lab.run(only.isEmpty ? all : all.filter { only.contains($0.name) })
+        // Overload takes minutes, and is run when it is named.
+        let outcome = await lab.run(all.filter { only.isEmpty ? !($0 is Overload) : only.contains($0.name) })
         Console.say("\n" + outcome.table)
         if let output { try outcome.write(to: FilePath(output)) }
         guard outcome.isClean else {
@@ -75,13 +80,18 @@ struct CrashLabCommand: AsyncParsableCommand {
         PublisherRestarts(signal: .terminate, part: 0.08),
         RecorderHang(part: 0.05),
         LostBatches(part: 0.05),
+        ManyStreams(part: 0.2),
         PowerCuts(part: 1.5),
+        PowerCuts(part: 0.1, isWithMany: true),
         FailingCalls(part: 0.5),
         Custody(),
         Archiving(),
         CutLogs(part: 1.5),
+        SpoiledLog(part: 0.15),
+        FailingSyncs(part: 0.1),
         BitFlips(part: 1.5),
         FullDisk(),
+        Overload(),
         LostDirectory(),
     ]
 

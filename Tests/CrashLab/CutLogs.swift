@@ -2,13 +2,32 @@ import FoundationEssentials
 import SystemPackage
 import TestSupport
 
-/// Logs and the journal of a session that was cut off, shortened to every length: `recorder recover` keeps each record
-/// that is still whole, and nothing else.
+/// What a recorder that was killed left, spoiled: a log file or the write-ahead log cut at a length, or with a bit that is
+/// another. `recorder recover` keeps every record that is whole in either, and nothing else.
 struct CutLogs: Experiment {
     let part: Double
 
     let name = "cut-logs"
-    let fault = "a log or the journal cut at a byte"
+    let fault = "a log file or the write-ahead log cut at a byte, or with a flipped bit; `recorder recover`"
+
+    /// What is done to a file.
+    private enum Spoiling: CustomStringConvertible {
+        /// A session's log file is shortened. The write-ahead log is not there.
+        case fileCut(Int)
+        /// The same, with the write-ahead log beside the session.
+        case loggedFileCut(Int)
+        case logCut(Int)
+        case logFlip(byte: Int, bit: Int)
+
+        var description: String {
+            switch self {
+            case .fileCut(let length): "its file cut to \(length) bytes, without the write-ahead log"
+            case .loggedFileCut(let length): "its file cut to \(length) bytes, with the write-ahead log"
+            case .logCut(let length): "the write-ahead log cut to \(length) bytes"
+            case .logFlip(let byte, let bit): "bit \(bit) of byte \(byte) of the write-ahead log flipped"
+            }
+        }
+    }
 
     private static let plans = [
         "array": SessionPlan(streams: ["phone/accelerometer"]),
@@ -16,6 +35,7 @@ struct CutLogs: Experiment {
         "csv": SessionPlan(streams: ["phone/accelerometer"], format: "csv"),
         "tsv": SessionPlan(streams: ["phone/accelerometer"], format: "tsv"),
     ]
+    private static let history = StreamHistory(device: "phone", stream: "accelerometer")
 
     func run(in lab: Laboratory, row: inout Row) async throws {
         var random = lab.random(for: name)
@@ -25,82 +45,122 @@ struct CutLogs: Experiment {
             try await Task.sleep(for: .milliseconds(300))
             for session in Self.plans.keys { try await rig.change(session, .step("\(SessionPlan.task)/s1")) }
             try await Task.sleep(for: .milliseconds(200))
-            // Another epoch, so that a journal and a log say more than one thing.
+            // Another epoch, so that the log says more than one thing.
             try await rig.restartPublisher(by: .terminate)
             try await rig.catchUp()
             try await Task.sleep(for: .milliseconds(150))
             try await rig.killRecorder()
-            var cases = try Self.plans.keys.sorted().flatMap { session in
-                let log = SessionFiles.log(of: StreamHistory(device: "phone", stream: "accelerometer"))
-                let file = "\(log).\(Self.plans[session]?.format ?? "json")"
-                return try [file, "journal.ndjson"].flatMap { name in
-                    let count = try SessionFiles(rig.directory(of: session)).bytes(name).count
-                    return (0...count).map { (session, name, $0) }
-                }
+            guard let segment = try WriteAheadFiles(rig.data).segments.last else {
+                throw Violation("the recorder left no write-ahead log")
             }
-            cases.shuffle(using: &random)
-            let wanted = min(cases.count, lab.share(part, atLeast: 20))
-            row.notes.append("\(wanted) of \(cases.count) lengths")
-            for (session, file, length) in cases.prefix(wanted) where row.violations.isEmpty {
+            row.notes.append("the write-ahead log has \(segment.bytes.count) bytes")
+            var known: [String: [LogRecord]] = [:]
+            for session in Self.plans.keys.sorted() { known[session] = try await logged(session, rig) }
+            for number in 0..<lab.share(part, atLeast: 20) where row.violations.isEmpty {
                 row.tries += 1
-                try await cut(session, file, to: length, rig, &row)
+                guard let session = Self.plans.keys.sorted().randomElement(using: &random) else { continue }
+                let count = try SessionFiles(rig.directory(of: session)).bytes(Self.file(of: session)).count
+                let spoiling: Spoiling =
+                    switch number % 4 {
+                    case 0: .fileCut(Int.random(in: 0...count, using: &random))
+                    case 1: .loggedFileCut(Int.random(in: 0...count, using: &random))
+                    case 2: .logCut(Int.random(in: 0...segment.bytes.count, using: &random))
+                    default:
+                        .logFlip(
+                            byte: Int.random(in: 0..<segment.bytes.count, using: &random),
+                            bit: Int.random(in: 0..<8, using: &random))
+                    }
+                try await spoil(session, spoiling, segment, whole: known[session] ?? [], rig, &row)
             }
         }
     }
 
-    private func cut(
-        _ session: String, _ file: String, to length: Int, _ rig: Rig, _ row: inout Row
+    private static func format(of session: String) -> String { plans[session]?.format ?? "json" }
+
+    private static func file(of session: String) -> String {
+        "\(SessionFiles.log(of: history)).\(format(of: session))"
+    }
+
+    private static func records(of session: String, in directory: FilePath) throws -> [LogRecord] {
+        let files = try SessionFiles(directory)
+        return try (files.logs[SessionFiles.log(of: history)] ?? []).flatMap { file in
+            try LogText.records(files.bytes(file.name), format: format(of: session))
+        }
+    }
+
+    /// What a session has by its files and the write-ahead log together, both as the recorder left them.
+    private func logged(_ session: String, _ rig: Rig) async throws -> [LogRecord] {
+        let output = rig.directory.appending("whole-\(session)")
+        let (end, text) = try await rig.lab.output(
+            of: "recorder", ["recover", rig.directory(of: session).string, "--output", output.string])
+        guard end == .exited(3) else { throw Violation("recorder recover of session \(session) \(end):\n\(text)") }
+        let whole = try Self.records(of: session, in: output)
+        let before = try Self.records(of: session, in: rig.directory(of: session))
+        guard whole.count >= before.count, whole.prefix(before.count) == before[...] else {
+            throw Violation("session \(session): its file and the write-ahead log disagree")
+        }
+        return whole
+    }
+
+    private func spoil(
+        _ session: String, _ spoiling: Spoiling, _ segment: WriteAheadFiles.Segment, whole known: [LogRecord],
+        _ rig: Rig,
+        _ row: inout Row
     ) async throws {
-        let format = Self.plans[session]?.format ?? "json"
         let original = rig.directory(of: session)
-        let copy = rig.directory.appending("cut").appending(session)
+        let recordings = rig.directory.appending("spoiled/recordings")
+        let copy = recordings.appending(session)
         let output = rig.directory.appending("recovered")
-        for path in [rig.directory.appending("cut"), output] {
+        for path in [rig.directory.appending("spoiled"), output] {
             try? FileManager.default.removeItem(atPath: path.string)
         }
-        try FileManager.default.createDirectory(
-            atPath: rig.directory.appending("cut").string, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: recordings.string, withIntermediateDirectories: true)
         try FileManager.default.copyItem(atPath: original.string, toPath: copy.string)
+        let format = Self.format(of: session)
+        let file = Self.file(of: session)
         let bytes = try SessionFiles(copy).bytes(file)
-        try Data(bytes.prefix(length)).write(to: URL(filePath: copy.appending(file).string))
+        let before = try LogText.records(bytes, format: format)
+        var whole = before.count
+        var log: [UInt8]? = segment.bytes
+        switch spoiling {
+        case .fileCut(let length), .loggedFileCut(let length):
+            try Data(bytes.prefix(length)).write(to: URL(filePath: copy.appending(file).string))
+            whole = Self.wholeRecords(in: bytes, before: length, format: format)
+            if case .fileCut = spoiling { log = nil } else { whole = known.count }
+        case .logCut(let length): log = Array(segment.bytes.prefix(length))
+        case .logFlip(let byte, let bit): log?[byte] ^= 1 << UInt8(bit)
+        }
+        if let log { try WriteAheadFiles.write(log, named: segment.name, beside: recordings) }
 
         let start = ContinuousClock.now
         let (end, text) = try await rig.lab.output(
             of: "recorder", ["recover", copy.string, "--output", output.string])
         row.add(recovery: .now - start)
-        let place = "session \(session), \(file) cut to \(length) of \(bytes.count) bytes"
-        // Without the journal it can't be proven that nothing is missing.
-        let isLog = file != "journal.ndjson"
-        guard end == .exited(0) || end == .exited(3) || (!isLog && end == .exited(1)) else {
+        let place = "session \(session), \(spoiling)"
+        guard end == .exited(0) || end == .exited(3) else {
             return row.violations.append("\(place): recorder recover \(end):\n\(text)")
         }
-        let log = SessionFiles.log(of: StreamHistory(device: "phone", stream: "accelerometer"))
-        let before = try LogText.records(
-            SessionFiles(original).bytes("\(log).\(format)"), format: format)
-        var whole = isLog ? Self.wholeRecords(in: bytes, before: length, format: format) : before.count
         var after: [LogRecord] = []
-        do {
-            let files = try SessionFiles(output)
-            for file in files.logs[log] ?? [] {
-                after += try LogText.records(files.bytes(file.name), format: format)
-            }
-        } catch {
+        do { after = try Self.records(of: session, in: output) } catch {
             row.unreadable += 1
             return row.violations.append("\(place): what was recovered: \(error)")
         }
+        let (verdict, why) = try await rig.lab.output(of: "recorder", ["verify", output.string])
+        if verdict != .exited(3) { row.violations.append("\(place): recorder verify \(verdict):\n\(why)") }
         // Whether the last column of a table's last row was longer can't be told; a sample's is empty.
-        if isLog, format != "json", whole > 0, after.count < whole, !before[whole - 1].isSample { whole -= 1 }
-        row.samples += after.count(where: \.isSample)
-        let lost = before.prefix(whole).count(where: \.isSample) - after.count(where: \.isSample)
-        row.lost += max(0, lost)
-        let added = after.dropFirst(whole)
-        // A file of which not even the beginning is left is made anew, with a marker of its own.
-        let isAnew = whole == 0
-        if !isAnew && after.prefix(whole) != before.prefix(whole) || lost != 0 || added.contains(where: \.isSample) {
-            row.unexplained += max(1, lost)
+        if log == nil, format != "json", whole > 0, after.count < whole, !before[whole - 1].isSample { whole -= 1 }
+        // What stands in the file and in the log is the same, as far as both go; no more than both may come back.
+        let samples = after.filter(\.isSample)
+        let expected = known.prefix(whole).filter(\.isSample)
+        row.samples += samples.count
+        row.lost += max(0, expected.count - samples.count)
+        if !known.filter(\.isSample).starts(with: samples) || samples.count < expected.count
+            || log == nil && samples.count != expected.count
+        {
+            row.unexplained += max(1, expected.count - samples.count)
             row.violations.append(
-                "\(place): \(whole) records were whole, and \(after.count) came back; the last ones are "
-                    + "\(before.prefix(whole).suffix(1)) and \(after.suffix(2))")
+                "\(place): \(expected.count) of \(known.count(where: \.isSample)) samples were whole, and "
+                    + "\(samples.count) came back; the last ones are \(expected.suffix(1)) and \(samples.suffix(2))")
         }
     }
 

@@ -76,6 +76,8 @@ struct DiskModel {
             directories[nextNode] = Directory()
             enter([(record.path, nextNode)])
             nextNode += 1
+        // What it would have made durable may still become so.
+        case .syncFailed: break
         }
     }
 
@@ -104,7 +106,8 @@ struct DiskModel {
 
     private mutating func endSync(_ record: DiskTrace.Record) {
         guard let (node, count) = syncs.removeValue(forKey: record.offset) else { return }
-        if var file = files[node] {
+        // Taken out, so that the bytes are changed in their place.
+        if var file = files.removeValue(forKey: node) {
             let settled = max(0, count - file.settled)
             for change in file.changes.prefix(settled) { Self.apply(change, to: &file.durable) }
             file.changes.removeFirst(settled)

@@ -8,7 +8,7 @@ struct DiskTrace {
         /// The numbers are those of `enum fault_layer_kind` in FaultLayer.h.
         enum Kind: UInt32 {
             case open = 1
-            case write, truncate, syncBegin, syncEnd, rename, link, unlink, makeDirectory, removeDirectory
+            case write, truncate, syncBegin, syncEnd, rename, link, unlink, makeDirectory, removeDirectory, syncFailed
         }
 
         /// Nanoseconds of CLOCK_MONOTONIC.
@@ -31,6 +31,9 @@ struct DiskTrace {
     }
 
     private(set) var records: [Record] = []
+
+    /// A trace of these calls.
+    init(_ records: [Record]) { self.records = records }
 
     /// The size of `struct fault_layer_record`.
     private static let headerSize = 40
@@ -68,14 +71,22 @@ struct DiskTrace {
         }
     }
 
-    /// What a file was opened as.
-    func handles(of name: String) -> Set<UInt32> {
-        Set(records.filter { $0.kind == .open && $0.path.hasSuffix("/\(name)") }.map(\.handle))
+    /// What files were opened as whose paths start so.
+    func handles(under prefix: FilePath) -> Set<UInt32> {
+        Set(records.filter { $0.kind == .open && $0.path.hasPrefix(prefix.string) }.map(\.handle))
     }
 
     /// How often a kind of call was made; failed ones do not count.
-    var counts: [FaultLayer.Call: Int] {
-        records.reduce(into: [:]) { counts, record in
+    var counts: [FaultLayer.Call: Int] { counts { _ in true } }
+
+    /// How often a kind of call was made on paths that start so.
+    func counts(under prefix: FilePath) -> [FaultLayer.Call: Int] {
+        let opened = handles(under: prefix)
+        return counts { $0.handle == 0 ? $0.path.hasPrefix(prefix.string) : opened.contains($0.handle) }
+    }
+
+    private func counts(where isCounted: (Record) -> Bool) -> [FaultLayer.Call: Int] {
+        records.filter(isCounted).reduce(into: [:]) { counts, record in
             switch record.kind {
             case .open: if record.isCreated { counts[.create, default: 0] += 1 }
             case .write: counts[.write, default: 0] += 1
@@ -85,8 +96,36 @@ struct DiskTrace {
             case .unlink: counts[.unlink, default: 0] += 1
             case .makeDirectory: counts[.mkdir, default: 0] += 1
             case .syncBegin: counts[record.offset & 1 == 0 ? .sync : .syncall, default: 0] += 1
-            case .syncEnd, .removeDirectory: break
+            case .syncEnd, .removeDirectory, .syncFailed: break
             }
         }
+    }
+
+    /// The files of which a sync succeeded after one had failed, by the names that they had then.
+    var resyncedPaths: [String] {
+        var nodes: [String: Int] = [:]
+        var handles: [UInt32: Int] = [:]
+        var next = 0
+        var failed: Set<Int> = []
+        var resynced: [String] = []
+        for record in records {
+            switch record.kind {
+            case .open:
+                if record.isCreated || nodes[record.path] == nil {
+                    nodes[record.path] = next
+                    next += 1
+                }
+                handles[record.handle] = nodes[record.path]
+            case .rename: nodes[record.second] = nodes.removeValue(forKey: record.path)
+            case .link: nodes[record.second] = nodes[record.path]
+            case .unlink: nodes[record.path] = nil
+            case .syncFailed: if let node = handles[record.handle] { failed.insert(node) }
+            case .syncEnd:
+                guard let node = handles[record.handle], failed.contains(node) else { break }
+                resynced += nodes.filter { $0.value == node }.map(\.key)
+            case .write, .truncate, .syncBegin, .makeDirectory, .removeDirectory: break
+            }
+        }
+        return Set(resynced).sorted()
     }
 }

@@ -30,7 +30,9 @@ struct EventWatch {
             try batch.withUnsafeMessages { messages in
                 for message in 0..<messages.count {
                     let event = try EventFrames(message, of: messages).decode(RecordingEvent.self)
-                    guard failure == nil, event.session == session, event.change == .failure else { continue }
+                    // One that names a stream is about its sensor.
+                    guard failure == nil, event.session == session, event.change == .failure, event.stream == nil
+                    else { continue }
                     let now = Instant.now
                     let wall = Double(event.date.nanosecondsSince1970) / 1e9
                     failure = Failure(

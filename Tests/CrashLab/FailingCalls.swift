@@ -13,6 +13,17 @@ struct FailingCalls: Experiment {
     let name = "failing-calls"
     let fault = "each write, sync, rename … of a session failing in turn (ENOSPC, EIO, EDQUOT, EROFS, short writes)"
 
+    /// A fault, and on whose files.
+    private struct Place {
+        let isLog: Bool
+        let fault: FaultLayer.Fault
+
+        init(isLog: Bool, _ fault: FaultLayer.Fault) {
+            self.isLog = isLog
+            self.fault = fault
+        }
+    }
+
     private static let errors: [Errno] = [.noSpace, .ioError, .diskQuotaExceeded, .readOnlyFileSystem]
 
     func run(in lab: Laboratory, row: inout Row) async throws {
@@ -21,36 +32,49 @@ struct FailingCalls: Experiment {
             rig.data = rig.directory.appending("data")
             let heal = rig.directory.appending("heal")
             var layer = FaultLayer(library: lab.faultLayer, root: rig.data, heal: heal)
+            // What a program does at its start is another matter, so those of the session's own files are counted, and
+            // those of the write-ahead log, each for itself.
             layer.prefix = rig.directory(of: "counted")
-            // Counted with the prefix of its own session: what a program does at its start is another matter.
-            let counts = try await ShortSession.calls(of: rig, with: layer)
-            var faults = counts.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { call, count in
-                (1...count).map { number in
-                    FaultLayer.Fault(
-                        call: call, number: number,
-                        action: .fail(Self.errors.randomElement(using: &random) ?? .ioError))
+            let calls = try await ShortSession.trace(of: rig, with: layer)
+            var faults: [Place] = []
+            for isLog in [false, true] {
+                let log = WriteAheadFiles.directory(beside: rig.data.appending("recordings"))
+                let counts = calls.counts(under: isLog ? log : rig.directory(of: "counted"))
+                faults += counts.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap { call, count in
+                    (1...count).map { number in
+                        let action = FaultLayer.Action.fail(Self.errors.randomElement(using: &random) ?? .ioError)
+                        return Place(isLog: isLog, FaultLayer.Fault(call: call, number: number, action: action))
+                    }
+                }
+                faults += (1...4).map {
+                    Place(isLog: isLog, FaultLayer.Fault(call: .write, number: $0 * 3, action: .short))
                 }
             }
-            faults += (1...4).map { FaultLayer.Fault(call: .write, number: $0 * 3, action: .short) }
             faults.shuffle(using: &random)
-            let lasting = Self.errors.map { errno in
-                FaultLayer.Fault(call: .write, number: 5, action: .fail(errno), count: 1_000_000)
+            let lasting = Self.errors.enumerated().map { index, errno in
+                Place(
+                    isLog: index.isMultiple(of: 2),
+                    FaultLayer.Fault(call: .write, number: 5, action: .fail(errno), count: 1_000_000))
             }
             let wanted = lab.crashes >= 500 ? faults.count : min(faults.count, lab.share(part, atLeast: 10))
             row.notes.append("\(wanted) of \(faults.count) calls, and \(lasting.count) faults that last")
             var failed = 0
-            for (number, fault) in (lasting + faults.prefix(wanted)).enumerated() where row.violations.isEmpty {
+            for (number, place) in (lasting + faults.prefix(wanted)).enumerated() where row.violations.isEmpty {
                 row.tries += 1
+                let fault = place.fault
                 rig.data = rig.directory.appending("data-\(number)")
                 try? FileManager.default.removeItem(atPath: heal.string)
                 var layer = FaultLayer(library: lab.faultLayer, root: rig.data, fault: fault, heal: heal)
-                layer.prefix = rig.directory(of: "session")
+                let log = WriteAheadFiles.directory(beside: rig.data.appending("recordings"))
+                layer.prefix = place.isLog ? log : rig.directory(of: "session")
                 do {
                     let hasFailed = try await attempt(layer, heal: heal, rig, &row)
                     if hasFailed { failed += 1 }
                     if !hasFailed, fault.count > 1 { throw Violation("nothing failed") }
                 } catch {
-                    throw Violation("\(fault): \(error)\n\(try rig.running().standardError)")
+                    throw Violation(
+                        "\(place.isLog ? "write-ahead log, " : "")\(fault): \(error)\n\(try rig.running().standardError)"
+                    )
                 }
             }
             row.notes.append("\(failed) sessions failed or were refused, the others did not mind")

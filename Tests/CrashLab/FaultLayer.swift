@@ -51,6 +51,8 @@ struct FaultLayer: Sendable {
     var heal: FilePath?
     /// Syncs take this long and do nothing.
     var syncMicroseconds: Int?
+    /// Bytes that the disk takes a second, and while the file `heal` is there.
+    var rates: (slow: Int, fast: Int)?
 
     /// What the program is to have in its environment.
     var environment: [String: String] {
@@ -60,6 +62,7 @@ struct FaultLayer: Sendable {
         environment["FAULT_LAYER_PREFIX"] = prefix?.string
         environment["FAULT_LAYER_HEAL"] = heal?.string
         environment["FAULT_LAYER_SYNC"] = syncMicroseconds.map { "\($0)" }
+        environment["FAULT_LAYER_RATE"] = rates.map { "\($0.slow):\($0.fast)" }
         return environment
     }
 }

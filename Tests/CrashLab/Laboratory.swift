@@ -15,6 +15,8 @@ struct Laboratory: Sendable {
     let seed: UInt64
     /// How many crashes are wanted; other faults are tried in proportion.
     let crashes: Int
+    /// How many streams are many.
+    let streams: Int
     /// How long the soak lasts.
     let soak: Duration
     let context: Context

@@ -14,6 +14,10 @@ struct LogCheck {
     /// The epoch of the last sample or gap, and what comes next in it.
     private var epoch = 0
     private var next: Int?
+    /// Where the next sample is, by a marker that says so.
+    private var announced: (epoch: Int, sequence: Int)?
+    /// Whether the log has such markers: then each sample that does not follow on needs one.
+    private let hasPlaces: Bool
     /// `uptime` less `timestamp`, which is the same throughout an epoch.
     private var origins: [Double?]
 
@@ -24,12 +28,15 @@ struct LogCheck {
         self.log = log
         present = Array(repeating: [], count: history.epochs.count)
         origins = Array(repeating: nil, count: history.epochs.count)
+        hasPlaces = records.contains { $0.marker != nil && $0.marker != "gap" && $0.from != nil }
         for (index, record) in records.enumerated() {
             if record.isSample {
                 findings.samples += 1
                 take(record, at: index)
             } else if record.marker == "gap" {
                 takeGap(record, at: index)
+            } else if record.from != nil {
+                takePlace(record, at: index)
             }
         }
         checkCompleteness()
@@ -62,6 +69,7 @@ struct LogCheck {
         }
         origins[epoch] = origins[epoch] ?? origin
 
+        checkPlace(epoch, sequence, at: index)
         if let next, (epoch, sequence) < (self.epoch, next) {
             if present[epoch].contains(where: { $0.contains(sequence) }) {
                 findings.duplicated += 1
@@ -75,6 +83,31 @@ struct LogCheck {
         add(sequence, to: epoch)
         self.epoch = epoch
         next = sequence + 1
+    }
+
+    /// Takes a marker that says which sample comes next.
+    private mutating func takePlace(_ record: LogRecord, at index: Int) {
+        guard let epoch = history.epochs.firstIndex(where: { $0.epoch == record.epoch }), let from = record.from else {
+            findings.violate("\(log): record \(index) names a place that no publisher has: \(record)")
+            return
+        }
+        announced = (epoch, from)
+    }
+
+    /// Holds a sample's place against what the markers before it say.
+    private mutating func checkPlace(_ epoch: Int, _ sequence: Int, at index: Int) {
+        defer { announced = nil }
+        if let announced {
+            if announced != (epoch, sequence) {
+                findings.violate(
+                    "\(place(epoch, sequence)) is record \(index), where a marker says that sample "
+                        + "\(announced.sequence) of epoch \(announced.epoch) comes next")
+            }
+        } else if hasPlaces, let next, (epoch, sequence) != (self.epoch, next) {
+            findings.violate(
+                "\(place(epoch, sequence)) does not follow on sample \(next - 1) of epoch \(self.epoch), and no marker "
+                    + "says so")
+        }
     }
 
     private mutating func check(_ record: LogRecord, date: Double, at place: String) {
@@ -135,6 +168,7 @@ struct LogCheck {
             findings.violate("\(place(epoch, from)) begins a gap behind sample \(next) of epoch \(self.epoch)")
         }
         gaps.append((epoch, from, count))
+        announced = nil
         self.epoch = epoch
         next = from + count
     }

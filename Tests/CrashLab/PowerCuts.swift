@@ -12,15 +12,22 @@ import ZeroMQ
 /// published more than 200 ms before.
 struct PowerCuts: Experiment {
     let part: Double
+    /// Whether there are many streams, or the usual ones.
+    var isWithMany = false
 
-    let name = "power-cut"
-    let fault = "power cut: unsynced pages gone, kept or torn"
+    var name: String { isWithMany ? "power-cut-many" : "power-cut" }
+    var fault: String {
+        "power cut" + (isWithMany ? " with many streams" : "") + ": unsynced pages gone, kept or torn"
+    }
 
     /// What a power cut may cost, in nanoseconds; more only where the machine stood still shortly before.
     private static let allowedLoss: Int64 = 200_000_000
     private static let stallWindow: Int64 = 500_000_000
     private static let cutsPerRun = 50
-    private static let continuedPerRun = 10
+    /// Each of these has hundreds of files.
+    private static let cutsPerLargeRun = 15
+    /// One of so many cuts is one after which a recorder goes on.
+    private static let cutsPerContinued = 5
 
     /// The recorder's calls on one file system, over all its runs.
     private struct History {
@@ -43,10 +50,11 @@ struct PowerCuts: Experiment {
 
     func run(in lab: Laboratory, row: inout Row) async throws {
         var random = lab.random(for: name)
-        let wanted = lab.share(part, atLeast: 20)
+        let wanted = lab.share(part, atLeast: isWithMany ? 3 : 20)
+        let streams = isWithMany ? StreamPlan.many(lab.streams) : StreamPlan.usual
         while row.tries < wanted, row.violations.isEmpty {
-            let cuts = min(Self.cutsPerRun, wanted - row.tries)
-            try await Rig.run("\(name)-\(row.tries)", in: lab, row: &row) { rig, row in
+            let cuts = min(isWithMany ? Self.cutsPerLargeRun : Self.cutsPerRun, wanted - row.tries)
+            try await Rig.run("\(name)-\(row.tries)", in: lab, row: &row, streams: streams) { rig, row in
                 let (history, ended) = try await record(rig, &random)
                 try await cut(cuts, history, ended: ended, rig, &row, &random)
             }
@@ -61,12 +69,15 @@ struct PowerCuts: Experiment {
     private func record(_ rig: Rig, _ random: inout SplitMix) async throws -> (History, [String: Int64]) {
         var history = History()
         var ended: [String: Int64] = [:]
-        let plans = [
-            SessionPlan(streams: ["phone/", "left-wrist/gyro"], maximumFileSize: 20_000),
-            SessionPlan(streams: ["left-wrist/"], format: "csv"),
-            SessionPlan(streams: ["phone/accelerometer", "left-wrist/gyro"], format: "tsv", maximumFileAge: 1),
-            SessionPlan(streams: ["phone/"], root: "dictionary"),
-        ]
+        let plans =
+            isWithMany
+            ? SessionPlan.many(rig.lab.streams)
+            : [
+                SessionPlan(streams: ["phone/", "left-wrist/gyro"], maximumFileSize: 20_000),
+                SessionPlan(streams: ["left-wrist/"], format: "csv"),
+                SessionPlan(streams: ["phone/accelerometer", "left-wrist/gyro"], format: "tsv", maximumFileAge: 1),
+                SessionPlan(streams: ["phone/"], root: "dictionary"),
+            ]
         var killed: Int64?
         for process in 0..<2 {
             var layer = FaultLayer(library: rig.lab.faultLayer, root: rig.data)
@@ -110,7 +121,7 @@ struct PowerCuts: Experiment {
         _ random: inout SplitMix
     ) async throws {
         let places = Set((0..<cuts).map { _ in Int.random(in: 0..<history.recordCount, using: &random) })
-        let continued = Set(places.shuffled(using: &random).prefix(Self.continuedPerRun))
+        let continued = Set(places.sorted().shuffled(using: &random).prefix(max(1, cuts / Self.cutsPerContinued)))
         let expectations = rig.expectations
         var disk = DiskModel(root: rig.data.string)
         var place = 0

@@ -152,7 +152,7 @@ struct SelfTest: Experiment {
         guard var expectation = rig.expectations["traced"], let end = trace.records.last?.time else { return }
         expectation.isCutOff = true
         expectation.stopAsked.monotonic = end - 200_000_000
-        let log = trace.handles(of: "phone_accelerometer.csv")
+        let log = trace.handles(under: WriteAheadFiles.directory(beside: rig.data.appending("recordings")))
         for syncs in [true, false] {
             row.tries += 1
             var disk = DiskModel(root: rig.data.string)
@@ -162,14 +162,22 @@ struct SelfTest: Experiment {
             }
             let remains = rig.directory.appending("remains-\(syncs)")
             try disk.remains(.none, using: &random).write(to: remains)
+            let output = rig.directory.appending("recovered-\(syncs)")
+            let (recoveryEnd, text) = try await rig.lab.output(
+                of: "recorder",
+                ["recover", remains.appending("recordings").appending("traced").string, "--output", output.string])
+            guard recoveryEnd == .exited(3) else {
+                if syncs { row.violations.append("recorder recover \(recoveryEnd) after a power cut:\n\(text)") }
+                continue
+            }
             let findings = SessionCheck.findings(
-                in: remains.appending("recordings").appending("traced"), expectation: expectation,
+                in: output, expectation: expectation,
                 histories: rig.forwarder.samples.histories(matching: expectation.streams))
             if findings.lost > 0 || findings.unreadable > 0, syncs {
                 row.violations.append("a power cut cost more than it may: \(findings)")
             }
             if findings.lost + findings.unreadable == 0, !syncs {
-                row.violations.append("not noticed: a recorder that does not sync its log")
+                row.violations.append("not noticed: a recorder that does not sync its write-ahead log")
             }
         }
         rig.forget("traced")

@@ -20,6 +20,19 @@ struct SessionPlan: Sendable {
         SessionPlan(streams: ["left-wrist/gyro"], root: "dictionary", maximumFileSize: 50_000),
     ]
 
+    /// Sessions that together have all of `StreamPlan.many`, in two formats, and some of them twice.
+    static func many(_ count: Int) -> [SessionPlan] {
+        func wearers(_ remainder: Int) -> [String] {
+            (0..<(count + 9) / 10).filter { $0 % 2 == remainder }.map { "\(StreamPlan.wearer($0))/" }
+        }
+        return [
+            SessionPlan(streams: wearers(0)),
+            SessionPlan(streams: [wearers(0)[0]], root: "dictionary", maximumFileSize: 30_000),
+            SessionPlan(streams: wearers(1), format: "csv", maximumFileSize: 60_000),
+            SessionPlan(streams: [wearers(1)[0]], format: "tsv", maximumFileAge: 2),
+        ]
+    }
+
     func request(_ name: String) -> RecordingStart {
         RecordingStart(
             session: name, task: Self.task, step: "s0", streams: streams, format: format, root: root,

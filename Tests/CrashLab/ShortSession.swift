@@ -19,8 +19,12 @@ enum ShortSession {
     }
 
     /// How often a recorder makes each kind of call for it.
-    /// - Parameter prefix: only on paths that start so.
     static func calls(of rig: Rig, with layer: FaultLayer) async throws -> [FaultLayer.Call: Int] {
+        try await trace(of: rig, with: layer).counts
+    }
+
+    /// The calls that a recorder makes for it.
+    static func trace(of rig: Rig, with layer: FaultLayer) async throws -> DiskTrace {
         var layer = layer
         let trace = rig.directory.appending("trace")
         layer.trace = trace
@@ -28,6 +32,6 @@ enum ShortSession {
         try await record("counted", with: rig)
         try await rig.killRecorder()
         rig.forget("counted")
-        return try DiskTrace(trace).counts
+        return try DiskTrace(trace)
     }
 }

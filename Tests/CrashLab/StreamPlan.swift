@@ -27,6 +27,18 @@ struct StreamPlan: Sendable {
         StreamPlan(device: "left-wrist", stream: "accelerometer", rate: 5_000, batch: 20),
     ]
 
+    /// As many as are asked for, ten of each wearer's: five messages a second of ten samples, half of them packed.
+    static func many(_ count: Int) -> [StreamPlan] {
+        (0..<count).map { index in
+            StreamPlan(
+                device: wearer(index / 10), stream: "sensor-\(index % 10)", rate: 50, batch: 10,
+                isPacked: index.isMultiple(of: 2))
+        }
+    }
+
+    /// A device of `many`.
+    static func wearer(_ number: Int) -> String { "wearer-\(number)" }
+
     /// The publisher's configuration file.
     static func configuration(_ streams: [StreamPlan], seed: UInt64) -> String {
         let sections = streams.enumerated().map { index, stream in

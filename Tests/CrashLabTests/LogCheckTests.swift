@@ -159,4 +159,25 @@ struct LogCheckTests {
         other[60].values[0] = other[60].values[0].nextUp
         #expect(try Self.findings(other).unexplained == 1)
     }
+
+    @Test func aMarkerSaysWhichSampleComesNext() throws {
+        func place(_ word: String, _ epoch: String, _ from: Int) -> LogRecord {
+            var record = LogRecord(uptime: 0, timestamp: 0, stepPath: "Lab/s0", marker: word)
+            record.epoch = epoch
+            record.from = from
+            return record
+        }
+        let first = [place("start", "first", 21)] + Self.whole.prefix(79)
+        let second = Self.whole.suffix(31)
+        #expect(try Self.findings(first + [place("position", "second", 0)] + second).violations == [])
+        // None, one too few, one of a publisher that never was.
+        #expect(try !Self.findings(first + second).violations.isEmpty)
+        #expect(try !Self.findings(first + [place("position", "second", 1)] + second).violations.isEmpty)
+        #expect(try !Self.findings(first + [place("position", "third", 0)] + second).violations.isEmpty)
+        var expectation = Self.expectation
+        expectation.mayLose = true
+        var records = first + [place("position", "second", 0)] + second
+        records.replaceSubrange(11..<16, with: [Self.gap("first", from: 31, count: 5)])
+        #expect(try Self.findings(records, expectation).violations == [])
+    }
 }

@@ -8,6 +8,8 @@
 //                      actions: an errno's number; short (half of a write); kill-before, kill-after, kill-torn (kill -9)
 // FAULT_LAYER_PREFIX   faults, and the counting for them, only where the path starts so
 // FAULT_LAYER_HEAL     while a file of this path is there, nothing fails
+// FAULT_LAYER_RATE     slow:fast; all writes together take as long as on a disk of so many bytes a second: slow, or fast
+//                      while the file of FAULT_LAYER_HEAL is there
 // FAULT_LAYER_SYNC     syncs only take so many microseconds, and the disk is left alone
 //
 // System calls are made directly, so nothing depends on the order in which libraries are loaded. What is not seen:
@@ -52,6 +54,9 @@ static char prefix[MAXIMUM_PATH];
 static char heal[MAXIMUM_PATH];
 static int trace = -1;
 static long sync_microseconds = -1;
+static uint64_t slow_rate, fast_rate;
+// When the slow disk is done with what it was given, in nanoseconds of CLOCK_MONOTONIC.
+static uint64_t busy_until;
 static enum call fault_call = CALLS;
 static enum action fault_action = PASS;
 static int fault_errno;
@@ -94,6 +99,9 @@ static void set_up(void) {
     copy_environment("FAULT_LAYER_HEAL", heal);
     const char *microseconds = getenv("FAULT_LAYER_SYNC");
     if (microseconds) sync_microseconds = atol(microseconds);
+    const char *rates = getenv("FAULT_LAYER_RATE");
+    unsigned long long slow, fast;
+    if (rates && sscanf(rates, "%llu:%llu", &slow, &fast) == 2) slow_rate = slow, fast_rate = fast;
     const char *path = getenv("FAULT_LAYER_TRACE");
     if (path)
         trace = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -288,6 +296,25 @@ int dup2(int descriptor, int wanted) { return descriptor == wanted ? wanted : du
 
 // MARK: Writing
 
+// Waits as long as a slow disk would take, after what it was given before. `mutex` is not held.
+static void take_time(ssize_t bytes) {
+    if (!slow_rate || bytes <= 0) return;
+    int error = errno;
+    bool is_healed = heal[0] && syscall(SYS_faccessat, AT_FDCWD, heal, F_OK) == 0;
+    uint64_t rate = is_healed ? fast_rate : slow_rate;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    pthread_mutex_lock(&mutex);
+    if (busy_until < time) busy_until = time;
+    busy_until += (uint64_t)bytes * 1000000000u / (rate ? rate : 1);
+    uint64_t end = busy_until;
+    pthread_mutex_unlock(&mutex);
+    struct timespec then = {(time_t)(end / 1000000000u), (long)(end % 1000000000u)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL) == EINTR) {}
+    errno = error;
+}
+
 // The bytes of a write, from one run of memory or several.
 static ssize_t write_file(int descriptor, uint32_t handle, const void *bytes, size_t count, off_t offset, bool moves) {
     pthread_mutex_lock(&mutex);
@@ -304,6 +331,7 @@ static ssize_t write_file(int descriptor, uint32_t handle, const void *bytes, si
                             : syscall(SYS_pwrite64, descriptor, bytes, count, offset);
     if (written > 0) record(FAULT_LAYER_WRITE, handle, offset, NULL, NULL, bytes, (size_t)written);
     finish(action);
+    take_time(written);
     return written;
 }
 
@@ -424,7 +452,10 @@ static int sync_file(int descriptor, enum call call, long number) {
     if (!handle) return (int)syscall(number, descriptor);
     pthread_mutex_lock(&mutex);
     enum action action = next_action(call, is_in_prefix[descriptor]);
-    if (action == FAIL) return refuse();
+    if (action == FAIL) {
+        record(FAULT_LAYER_SYNC_FAILED, handle, 0, NULL, NULL, NULL, 0);
+        return refuse();
+    }
     int64_t begun = (int64_t)++syncs * 2 + (call == SYNCALL);
     record(FAULT_LAYER_SYNC_BEGIN, handle, begun, NULL, NULL, NULL, 0);
     pthread_mutex_unlock(&mutex);

@@ -3,14 +3,15 @@ import Messages
 
 /// Does with an intake what a recording does, and remembers what became of each sample.
 final class IntakeModel {
-    private(set) var intake: StreamIntake
+    private(set) var intake = StreamIntake()
+    private let maximumHeldBytes: Int
     /// The samples that were written, in the order in which they were.
     private(set) var taken: [String: [Int]] = [:]
     /// The samples that were given up.
     private(set) var lost: [Gap] = []
 
     init(maximumHeldBytes: Int = .max) {
-        intake = StreamIntake(maximumHeldBytes: maximumHeldBytes)
+        self.maximumHeldBytes = maximumHeldBytes
     }
 
     func start(_ epoch: String, at sequence: Int) { intake.start(epoch: epoch, at: sequence) }
@@ -35,7 +36,7 @@ final class IntakeModel {
             let frame = [UInt8](repeating: 0, count: 100)
             let batch = StreamIntake.HeldBatch(
                 epoch: epoch, sequence: samples.lowerBound, count: samples.count, frames: [frame])
-            if intake.hold(batch) { giveUp(.heldTooMuch) }
+            if intake.heldBytes < maximumHeldBytes { intake.hold(batch) }
         }
     }
 

@@ -84,14 +84,18 @@ struct StreamIntakeTests {
         #expect(model.taken == ["a": Array(0..<8)])
     }
 
-    @Test func tooMuchThatWaitsGivesUpWhatItWaitsFor() {
-        let model = IntakeModel(maximumHeldBytes: 250)
+    @Test func whatIsNotKeptIsMissingLaterAndNotLost() {
+        let model = IntakeModel(maximumHeldBytes: 150)
         model.arrive("a", 2..<4)
         model.arrive("a", 4..<6)
-        #expect(model.lost.isEmpty)
         model.arrive("a", 6..<8)
-        #expect(model.lost == [Gap(epoch: "a", from: 0, count: 2, reason: .heldTooMuch)])
-        #expect(model.taken == ["a": Array(2..<8)])
+        model.bring("a", 0..<2)
+        #expect(model.taken == ["a": Array(0..<6)])
+        model.arrive("a", 8..<10)
+        #expect(model.missing == 6..<8)
+        model.bring("a", 6..<8)
+        #expect(model.taken == ["a": Array(0..<10)])
+        #expect(model.lost.isEmpty)
     }
 
     @Test func aDescriptionTellsWhatNoBatchDid() {
@@ -249,19 +253,5 @@ struct StreamIntakeTests {
             let expected = Array((starts[epoch] ?? 0)..<(batches.last?.upperBound ?? 0))
             #expect((taken + lost).sorted() == expected)
         }
-    }
-}
-
-/// Random numbers that a seed repeats (Marsaglia, "Xorshift RNGs", 2003). This target has nothing of `TestSupport`, which
-/// would bring its dependencies to the thread sanitizer.
-private struct Xorshift: RandomNumberGenerator {
-    /// Not 0.
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state
     }
 }

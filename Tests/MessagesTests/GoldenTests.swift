@@ -59,6 +59,12 @@ struct GoldenTests {
         var described = Self.description
         described.clock.elapsed = 5234.75
         try expectGolden("stream.v1-elapsed", described)
+        var failed = Self.description
+        failed.state = .failed
+        failed.reason = "standard input was closed"
+        failed.lastSample = 1230.25
+        failed.retention = 600
+        try expectGolden("stream.v1-failed", failed)
         try expectGolden(
             "recording.v1",
             RecordingEvent(
@@ -155,6 +161,27 @@ struct GoldenTests {
             SamplesReplay(device: "left-wrist", stream: "accelerometer", epoch: "7D1B0C4E", from: 120, count: 30))
         try expectGolden(
             reply: SamplesReplay.self, SamplesReplay.Reply(from: 130, count: 20, first: 130, last: 699))
+    }
+
+    @Test func rangesOfSeveralStreams() throws {
+        let requests = [
+            SamplesReplay(device: "left-wrist", stream: "accelerometer", epoch: "7D1B0C4E", from: 120, count: 30),
+            SamplesReplay(device: "right-wrist", stream: "accelerometer", epoch: "0A2F", from: 7, count: 5),
+        ]
+        try expectGolden(
+            "samples.replay-ranges", RequestEnvelope(id: .integer(1), params: SamplesReplay(requests)))
+        let parts: [SamplesReplay.Reply.Part] = [
+            .init(.init(from: 130, count: 20, first: 130, last: 699), frames: 2),
+            .init(RequestError(.unknownEpoch, "it started anew"), from: 7),
+        ]
+        try expectGolden(
+            "samples.replay-ranges-reply", ReplyEnvelope(id: .integer(1), result: SamplesReplay.Reply(parts)))
+        // A publisher that does not know them answers for the first.
+        let first = try WireCoding.decode(
+            RequestEnvelope<SamplesReplay>.self, from: golden("samples.replay-ranges")
+        ).params
+        #expect(SamplesReplay.Range(first) == SamplesReplay.Range(requests[0]))
+        #expect(SamplesReplay([requests[0]]) == requests[0])
     }
 
     @Test func recordingRequests() throws {
@@ -274,6 +301,8 @@ struct GoldenTests {
             "error", ReplyEnvelope<Nothing>(id: .text("a"), error: RequestError(.alreadyRunning, "s1 is running")))
         try expectGolden(
             "error-standard", ReplyEnvelope<Nothing>(id: .null, error: .notJSON("the request is not JSON")))
+        let busy = RequestError(.busy, "too much to do", retryAfter: 0.5)
+        try expectGolden("error-busy", ReplyEnvelope<Nothing>(id: .integer(2), error: busy))
     }
 
     @Test func paramsMayBeLeftOutWhereAllAreOptional() throws {

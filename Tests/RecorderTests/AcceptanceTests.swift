@@ -35,10 +35,20 @@ struct AcceptanceTests {
             while finished.count < 2 {
                 let before = finished
                 try publisher.sample()
-                try await recorder.has(publisher.next - first, of: publisher)
+                let count = publisher.next - first
+                try await recorder.has(count, of: publisher)
+                // Files are written a little later, and finished a little later than that.
+                try await eventually("the samples in the files, and a file that has its size finished") {
+                    guard (try? await recorder.records())?.sequences.count == count else { return false }
+                    // Between two files there is none for a moment.
+                    return (try? Self.size(recorder.path("phone_accelerometer.json"))) ?? 0 < limit
+                }
+                // A file gets its final name a moment after its last record, and between two files there is none.
+                try await eventually("a file that has not reached its size") {
+                    (try? Self.size(recorder.path("phone_accelerometer.json"))) ?? 0 < limit
+                }
                 finished = try Self.logs(of: recorder).compactMap { FinishedName($0, of: name) }.sorted()
                 #expect(finished.count <= before.count + 1)
-                #expect(try Self.size(recorder.path("phone_accelerometer.json")) < limit)
                 for file in finished { #expect(try Self.size(recorder.path(file.description)) >= limit) }
             }
             // None is longer than it must be: without its last record it would not have reached the limit.
@@ -60,12 +70,16 @@ struct AcceptanceTests {
         let late = try await FakePublisher(StreamName(device: "phone", stream: "gyro"))
         try await RecorderUnderTest.run(listeningTo: [publisher, late]) { recorder in
             try await recorder.start("s", publisher, streams: ["phone/"])
-            #expect(try Self.logs(of: recorder) == ["phone_accelerometer.json"])
+            try await eventually("the first stream's file") {
+                try Self.logs(of: recorder) == ["phone_accelerometer.json"]
+            }
             try await recorder.describing([late]) {
                 try await eventually("the late stream's log") { try await recorder.status().logs.count == 2 }
             }
-            #expect(try Self.logs(of: recorder) == ["phone_accelerometer.json", "phone_gyro.json"])
-            #expect(try LogItem.read(recorder.path("phone_gyro.json")).markers == ["start"])
+            try await eventually("the late stream's marker in its file") {
+                try Self.logs(of: recorder) == ["phone_accelerometer.json", "phone_gyro.json"]
+                    && LogItem.read(recorder.path("phone_gyro.json")).markers == ["start"]
+            }
         }
     }
 

@@ -16,8 +16,11 @@ struct CutOffTests {
             try await recorder.hasAll(of: publisher)
             // Something in the way of each replacement of session.json, for root too.
             let inTheWay = try recorder.path(".session.json.new")
-            try FileManager.default.createDirectory(
-                atPath: inTheWay.appending("x").string, withIntermediateDirectories: true)
+            // One may be under way.
+            try await eventually("a way to block it") {
+                (try? FileManager.default.createDirectory(
+                    atPath: inTheWay.appending("x").string, withIntermediateDirectories: true)) != nil
+            }
             #expect(try await recorder.stop().status == "failed")
             try FileManager.default.removeItem(atPath: inTheWay.string)
             try await eventually("the session's end on disk") { try !recorder.directory().needsRecovery() }
@@ -37,6 +40,9 @@ struct CutOffTests {
                 let old = publisher.next
                 let oldEpoch = publisher.epoch
                 _ = try await recorder.send(RecordingPause(session: "s"))
+                try await eventually("the pause in session.json") {
+                    try !recorder.directory().record().pauses.isEmpty
+                }
                 let record = try recorder.directory().record()
                 let pause = try #require(record.pauses.first)
                 let now = ClockReading.now
@@ -51,19 +57,51 @@ struct CutOffTests {
                 let written = try #require(try await recorder.log(of: publisher)?.samples)
                 #expect(written - old < 20_000)
 
-                // As a kill before the next commit would have left it.
-                let copy = data.appending("copy/recordings/s")
-                try FileManager.default.createDirectory(
-                    atPath: copy.removingLastComponent().string, withIntermediateDirectories: true)
-                try FileManager.default.copyItem(atPath: recorder.path("").string, toPath: copy.string)
-                let journal = copy.appending(Journal.fileName).string
-                let lines = try String(decoding: Data(contentsOf: URL(filePath: journal)), as: UTF8.self)
-                    .split(separator: "\n").filter { !($0.contains("\"commit\"") && $0.contains(publisher.epoch)) }
-                try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: journal))
-                let recovered = try SessionDirectory.open(SessionIdentifier("s"), in: data.appending("copy")).recover()
+                // As a kill would leave it now.
+                let copy = data.appending("copy")
+                try FileManager.default.copyItem(
+                    atPath: recorder.data.appending("recordings").string, toPath: copy.string)
+                let session = try SessionDirectory(at: copy.appending("s"))
+                let recovery = try SessionRecovery(of: [session], log: Directory(copy.appending(".wal")))
+                let recovered = try #require(recovery.outcomes.values.first).get()
                 let positions = try #require(recovered.logs.values.first?.positions)
                 #expect(positions.map(\.epoch) == [oldEpoch, publisher.epoch])
-                #expect(positions.map(\.next) == [old, written - old])
+                // Those of the pause were dealt with too.
+                #expect(positions.map(\.next) == [old, 20_000])
+            }
+        }
+    }
+
+    /// From one checkpoint to the next the log is needed from where the first one was.
+    @Test func whoIsCutOffTwiceBetweenCheckpointsGoesOn() async throws {
+        let publisher = try await FakePublisher()
+        try await withTemporaryDirectory { directory in
+            let lives = (0..<4).map { directory.appending("\($0)") }
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: lives[0]) { recorder in
+                try await recorder.start("s", publisher)
+                try await recorder.prime(publisher)
+                try await eventually("session.json") { try !recorder.directory().record().logs.isEmpty }
+                try await copySession("s", of: recorder, to: lives[1])
+            }
+            for life in 1...2 {
+                try await RecorderUnderTest.run(listeningTo: [publisher], data: lives[life]) { recorder in
+                    // The first finds no log, so a checkpoint follows at once.
+                    try await eventually("session.json") {
+                        let record = try recorder.directory().record()
+                        return record.restarts.count == life && record.logs.allSatisfy { $0.durable != nil }
+                    }
+                    try publisher.sample(5)
+                    try await recorder.describing([publisher]) { try await recorder.hasAll(of: publisher) }
+                    try await copySession("s", of: recorder, to: lives[life + 1])
+                    try FileManager.default.copyItem(
+                        atPath: recorder.data.appending("recordings").appending(".wal").string,
+                        toPath: lives[life + 1].appending("recordings").appending(".wal").string)
+                }
+            }
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: lives[3]) { recorder in
+                try await recorder.describing([publisher]) { try await recorder.hasAll(of: publisher) }
+                #expect(try await recorder.stop().report.isWhole)
+                #expect(try await recorder.records().sequences == Array(0..<publisher.next))
             }
         }
     }

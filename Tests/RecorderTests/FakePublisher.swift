@@ -122,11 +122,22 @@ final class FakePublisher: Sendable {
         try publish(body: body, packed: packed)
     }
 
+    /// Takes a sample, and publishes it as if that had been some time ago.
+    func sample(late: Duration) throws {
+        let next = next
+        try sample(isLost: true)
+        let (body, packed) = batch(next..<next + 1)
+        let lateness = late.components.seconds * 1_000_000_000
+        try publish(
+            body: body, packed: packed,
+            at: WallTime(nanosecondsSince1970: WallTime.now.nanosecondsSince1970 - lateness))
+    }
+
     /// Publishes anything as a batch.
-    func publish(body: [UInt8], packed: [UInt8]? = nil) throws {
+    func publish(body: [UInt8], packed: [UInt8]? = nil, at date: WallTime = .now) throws {
         try events.publish(
             topic: Array("\(TopicArea.samples)\(name)".utf8), body: Self.buffer(body),
-            packed: packed.map(Self.buffer), at: .now)
+            packed: packed.map(Self.buffer), at: date)
     }
 
     /// Publishes what the stream is.

@@ -19,6 +19,8 @@ final class RecorderUnderTest: Sendable {
     private let endpoint: String
     private let client: RequestClient
     let outcome: @Sendable () -> ExitStatus
+    /// How it is.
+    let health: Health
     /// What it counts.
     let metrics: @Sendable () async -> MetricsPage
     /// What it published, in order.
@@ -26,8 +28,9 @@ final class RecorderUnderTest: Sendable {
     private let group: ServiceGroup
 
     private init(
-        data: FilePath, endpoints: ServiceEndpoints, group: ServiceGroup, running: RunningService
+        data: FilePath, endpoints: ServiceEndpoints, group: ServiceGroup, running: RunningService, health: Health
     ) async throws {
+        self.health = health
         self.data = data
         context = try Context()
         thread = try SocketThread(name: "test")
@@ -78,7 +81,7 @@ final class RecorderUnderTest: Sendable {
             services: [ReplyService(server: server)] + (try running.parts(endpoints)), logger: host.logger)
 
         let recorder = try await RecorderUnderTest(
-            data: data, endpoints: endpoints, group: group, running: running)
+            data: data, endpoints: endpoints, group: group, running: running, health: host.health)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for publisher in publishers { tasks.addTask { try? await publisher.run() } }
             tasks.addTask { try? await recorder.events.collect() }
@@ -248,6 +251,7 @@ final class RecorderUnderTest: Sendable {
     /// The records of a log's files, one file after the other.
     func records(_ session: String = "s", log: Int = 0) async throws -> [LogItem] {
         let record = try directory(session).record()
+        guard record.logs.indices.contains(log) else { throw TestFailure("session.json has no log \(log) yet") }
         let files = record.logs[log].files.map(\.name) + (record.logs[log].file.map { [$0] } ?? [])
         return try files.flatMap { try LogItem.read(path($0, session: session)) }
     }

@@ -161,8 +161,8 @@ struct RecoveryTests {
             let gate = publisher.gateReplays()
             try publisher.sample(2, isLost: true)
             try publisher.sample(3)
-            // Each question is waited for 2 s, so that the limit is over, and nothing was heard meanwhile.
-            try await eventually("questions beyond the limit") { publisher.replaysAsked >= 6 }
+            // Each question is waited for 2 s at least, so that the limit is over, and nothing was heard meanwhile.
+            try await eventually("questions beyond the limit") { publisher.replaysAsked >= 4 }
             #expect(try await recorder.log(of: publisher)?.gaps == 0)
             gate.open()
             publisher.onReplay(nil)
@@ -204,46 +204,20 @@ struct RecoveryTests {
         }
     }
 
-    @Test func tooMuchThatWaitsGivesUpTheRecovery() async throws {
+    @Test func whatIsTooMuchToWaitIsAskedForLater() async throws {
         try await record(recoveryLimit: "20s", holdLimit: "4KB") { recorder, publisher in
-            let first = publisher.next
             let gate = publisher.gateReplays()
             try await loseTwo(of: publisher)
             for _ in 0..<30 { try publisher.sample(3) }
-            let event = try await recorder.events.recording(.gap)
-            #expect(event.gap?.plain == Gap(epoch: publisher.epoch, from: first, count: 2, reason: .heldTooMuch))
-            try await recorder.has(publisher.next - 2, of: publisher)
-            // The answer comes at last, when something else is missing: it is no answer to that.
-            let second = publisher.next
             publisher.onReplay(nil)
-            try publisher.sample(2, isLost: true)
-            try publisher.sample(1)
             gate.open()
-            try await recorder.has(publisher.next - 2, of: publisher)
+            // A sample that arrives, or a description, shows what was not kept.
+            try await recorder.describing([publisher]) {
+                try await recorder.hasAll(of: publisher)
+            }
             let result = try await recorder.stop()
-            #expect(result.report.streams.first?.gaps.count == 1)
-            let sequences = try await recorder.records().sequences
-            #expect(sequences == Array(0..<first) + Array(first + 2..<publisher.next))
-            #expect(sequences.contains(second))
-        }
-    }
-
-    @Test func aLateRefusalIsNoAnswerToTheNextQuestion() async throws {
-        try await record(recoveryLimit: "20s", holdLimit: "4KB") { recorder, publisher in
-            let first = publisher.next
-            let gate = publisher.gateReplays(error: RequestError(.unknownEpoch, "an answer to a question of long ago"))
-            try await loseTwo(of: publisher)
-            for _ in 0..<30 { try publisher.sample(3) }
-            try await recorder.events.recording(.gap)
-            publisher.onReplay(nil)
-            try publisher.sample(2, isLost: true)
-            // What another session has, this one was given too: it misses the two.
-            try await recorder.start("other", publisher)
-            try publisher.sample(1)
-            try await recorder.has(1, of: publisher, session: "other")
-            gate.open()
-            try await recorder.has(publisher.next - 2, of: publisher)
-            #expect(try await recorder.stop().report.streams.first?.gaps.map(\.from) == [first])
+            #expect(result.report.isWhole)
+            #expect(try await recorder.records().sequences == Array(0..<publisher.next))
         }
     }
 

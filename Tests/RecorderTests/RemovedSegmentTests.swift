@@ -32,7 +32,8 @@ struct RemovedSegmentTests {
                 try await recorder.start("s", publisher, maximumFileSize: 500)
                 try await recorder.prime(publisher)
                 var removed = 0
-                for _ in 0..<40 {
+                // Files are announced once session.json lists them, a little behind the samples.
+                for _ in 0..<2_000 where removed <= 3 {
                     try publisher.sample(3)
                     try await recorder.hasAll(of: publisher)
                     for segment in recorder.events.segments.dropFirst(removed) {

@@ -1,14 +1,21 @@
-import FoundationEssentials
+import Foundation
 import Messages
-import Recording
 import SystemPackage
 import Testing
 
-/// A session of one stream, recorded as the recorder does it: records, lines in the journal, files; and what a recovery
-/// has to find after each record.
+@testable import Recording
+
+/// A session of one stream that has its files alone: as the recorder of 0.6 left it, with a journal, or as a copy without
+/// the write-ahead log, with the durable place in `session.json`; and what a recovery has to find after each record.
 ///
 /// Samples are `[uptime, sequence, number of the epoch]`, 100 per second.
 final class RecordedLog {
+    /// What says how far the log was durable.
+    enum Memory: CaseIterable {
+        case journal
+        case record
+    }
+
     /// How the log stood after a record.
     struct State {
         /// Where the record ends in its file.
@@ -31,7 +38,7 @@ final class RecordedLog {
     private(set) var record: SessionRecord
     /// Of the file being written.
     private(set) var states: [State] = []
-    private(set) var journal: Journal
+    private let memory: Memory
 
     private let name = LogName("phone_gyro")
     private let start: WallTime
@@ -46,7 +53,8 @@ final class RecordedLog {
     private var logged: RecoveredLog.Position?
     private var lastUptime: Double?
 
-    init(in data: FilePath, _ format: LogFormat, _ root: JSONRoot) throws {
+    init(in data: FilePath, _ format: LogFormat, _ root: JSONRoot, _ memory: Memory = .journal) throws {
+        self.memory = memory
         self.format = format
         self.root = root
         self.data = data
@@ -55,7 +63,7 @@ final class RecordedLog {
             session: try SessionIdentifier("s1"), task: "W, \"f\"", step: "a\nb",
             streams: ["phone/gyro"], format: format, root: root, status: .running, startDate: start)
         directory = try SessionDirectory.create(record.session, in: data)
-        journal = try Journal(creatingIn: directory.directory)
+        if memory == .journal { try write([], to: directory.directory.path.appending(JournalEntry.fileName)) }
         formatter = RecordFormatter(format: format, sensorType: "gyro", fields: ["uptime", "x", "y"])
         file = try Self.create(name, in: directory.directory, format, root, formatter)
         record.logs = [
@@ -157,6 +165,9 @@ final class RecordedLog {
         try line(.position, ended, bytes: file.length(adding: 0))
         try line(.position, position, bytes: file.length(adding: 0))
         logged = position
+        guard memory == .record else { return }
+        mark(.position, isPlaced: true)
+        try flush()
     }
 
     func move(to step: String) throws {
@@ -173,7 +184,13 @@ final class RecordedLog {
         skip()
         try file.handle.sync()
         try line(.commit, position, bytes: file.byteCount)
-        try journal.sync()
+        guard memory == .record else { return }
+        record.logs[0].durable = DurablePlace(
+            file: segment, bytes: file.byteCount, samples: file.sampleCount, epoch: position.epoch, next: position.next)
+        record.logs[0].counts = counts
+        for (index, position) in positions.enumerated() { record.logs[0].epochs[index].next = position.next }
+        record.logPosition = LogPosition(log: "elsewhere", recorded: 0, written: 0)
+        try save()
     }
 
     /// Gives the file its final name.
@@ -201,24 +218,24 @@ final class RecordedLog {
         }
     }
 
-    /// Goes on with what was recovered, as the recorder does.
+    /// Continues with what was recovered.
     /// - Parameter from: another place than the one that was recovered.
-    func goOn(with recovered: RecoveredSession, from: Int? = nil) throws {
+    func resume(_ recovered: RecoveredSession, from: Int? = nil) throws {
         let log = try #require(recovered.logs[name])
         record = recovered.record
-        journal = recovered.journal
         positions = log.positions
         if let from { positions[positions.count - 1].next = from }
         counts = log.counts
         gaps = log.gaps
         lastUptime = log.lastUptime
-        index = log.nextIndex
         unlisted = 0
         skipped = 0
         logged = nil
         states = []
         if let old = log.file {
-            file = old
+            file = try LogFile(
+                reopening: name, in: directory.directory, format: format, root: root, length: old.bytes,
+                samples: old.samples, hasRecords: true)
         } else {
             file = try Self.create(name, in: directory.directory, format, root, formatter)
             mark(.step, describes: true)
@@ -252,13 +269,13 @@ final class RecordedLog {
 
     func save() throws { try directory.write(record) }
 
-    private func mark(_ event: Marker.Event, describes: Bool = false) {
+    private func mark(_ event: Marker.Event, describes: Bool = false, isPlaced: Bool = false) {
         var marker = Marker(
             event, time: 0, date: "2026-11-21T02:55:01.123Z", stepPath: "W, \"f\"/a\nb")
         if describes {
             marker.description = StreamHeader(device: "phone", unit: "rad/s", rate: 100)
-            marker.position = Marker.Position(epoch: position.epoch, from: position.next)
         }
+        if describes || isPlaced { marker.position = Marker.Position(epoch: position.epoch, from: position.next) }
         isDescribing = describes
         isStop = event == .stop
         formatter.append(marker, origin: 1_000_000_000_000, to: &buffer)
@@ -281,17 +298,28 @@ final class RecordedLog {
         _ kind: JournalEntry.Kind, _ position: RecoveredLog.Position, bytes: Int, samples: Int? = nil,
         segment: Int? = nil
     ) throws {
-        try journal.append([
-            JournalEntry(
-                kind, index: index, log: name, segment: segment ?? self.segment, bytes: bytes,
-                samples: samples ?? file.sampleCount, epoch: position.epoch, next: position.next, counts: counts,
-                sealedBytes: bytes == 0 ? file.byteCount : nil, date: start)
-        ])
+        let entry = JournalEntry(
+            kind: kind, index: index, log: name, segment: segment ?? self.segment, bytes: bytes,
+            samples: samples ?? file.sampleCount, epoch: position.epoch, next: position.next, counts: counts,
+            sealedBytes: bytes == 0 ? file.byteCount : nil, date: start)
+        if memory == .journal { try append(entry) }
         index += 1
+        // The record is stored with a commit, and not with each jump.
+        guard memory == .journal || kind == .commit else { return }
         if segment == nil, let last = states.indices.last, states[last].end == bytes - terminator {
             states[last].positions = positions
             states[last].paused = counts.paused
         }
+    }
+}
+
+extension RecordedLog {
+    /// Adds a line to the journal, as 0.6 did.
+    func append(_ entry: JournalEntry) throws {
+        let file = try FileHandle(forWritingTo: URL(filePath: path(of: JournalEntry.fileName).string))
+        try file.seekToEnd()
+        try file.write(contentsOf: StoredJSON.line(entry) + [UInt8(ascii: "\n")])
+        try file.close()
     }
 }
 
@@ -302,9 +330,11 @@ let logKinds: [(format: LogFormat, root: JSONRoot)] = [
 
 /// Lends a session that has just begun, in a data directory of its own.
 /// - Parameter kind: the index of its log's format.
-func withRecordedLog(_ kind: Int, _ body: (RecordedLog) throws -> Void) throws {
+func withRecordedLog(
+    _ kind: Int, _ memory: RecordedLog.Memory = .journal, _ body: (RecordedLog) throws -> Void
+) throws {
     let (format, root) = logKinds[kind]
-    try withTemporaryDirectory { data in try body(RecordedLog(in: data.path, format, root)) }
+    try withTemporaryDirectory { data in try body(RecordedLog(in: data.path, format, root, memory)) }
 }
 
 /// All bytes of a file.

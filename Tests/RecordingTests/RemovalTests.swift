@@ -1,9 +1,10 @@
 import FoundationEssentials
 import Messages
-import Recording
 import SystemPackage
 import TestSupport
 import Testing
+
+@testable import Recording
 
 /// Finished files that log-manager removed: while a session is recorded, between a crash and the restart, afterwards.
 @Suite(.timeLimit(.minutes(5)))
@@ -192,7 +193,7 @@ struct RemovalTests {
                 #expect(found.gaps == expected?.gaps)
                 #expect(found.lastUptime == expected?.lastUptime)
                 #expect(recovered.record.logs[0].files == files)
-                try log.goOn(with: recovered)
+                try log.resume(recovered)
                 try log.samples(2)
                 try log.rotate(isListed: true)
                 try log.samples(1)
@@ -278,7 +279,7 @@ struct RemovalTests {
             #expect(recovered.record.logs[0].files == expected.record.logs[0].files)
             #expect(recovered.logs[log.log]?.positions == expected.logs[log.log]?.positions)
             #expect(recovered.logs[log.log]?.counts == expected.logs[log.log]?.counts)
-            try log.goOn(with: recovered)
+            try log.resume(recovered)
             try log.samples(1)
             try log.finish()
             #expect(log.directory.verify().verdict == .whole)

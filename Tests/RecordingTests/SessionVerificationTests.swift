@@ -193,12 +193,41 @@ struct SessionVerificationTests {
             try log.commit()
             // Goes on with a place of earlier, as if samples were recorded twice.
             let recovered = try log.directory.recover()
-            try log.goOn(with: recovered, from: 1)
+            try log.resume(recovered, from: 1)
             #expect(log.directory.verify().findings.contains { $0.text.hasPrefix("goes back to sample 1 of epoch E1") })
         }
     }
 
     // MARK: Recovery of a copy
+
+    /// Recovers a copy of an interrupted session, which must have nothing worse than that, and so many samples.
+    private func recoverCopy(
+        of log: RecordedLog, samples: Int
+    ) throws -> (recovered: SessionDirectory, copy: FilePath) {
+        let copy = log.data.appending("copy")
+        let recovered = try SessionDirectory.recover(copyOf: log.directory.directory.path, to: copy)
+        let verification = recovered.verify()
+        #expect(verification.findings.map(\.description) == ["session.json: failure: interrupted; recovered offline"])
+        #expect(verification.samples == samples)
+        return (recovered, copy)
+    }
+
+    /// The write-ahead log had it, and is gone.
+    @Test(arguments: 0..<4)
+    func anEpochOfWhichOnlyRecordsAreLeftIsKept(kind: Int) throws {
+        try withRecordedLog(kind, .record) { log in
+            try log.samples(3)
+            try log.commit()
+            let record = try log.directory.record()
+            try log.beginEpoch("E2")
+            try log.samples(4)
+            // The last one of a table may have been longer.
+            try log.move(to: "c")
+            try log.directory.write(record)
+            let (recovered, _) = try recoverCopy(of: log, samples: 7)
+            #expect(try recovered.record().logs[0].epochs.map(\.epoch) == ["E1", "E2"])
+        }
+    }
 
     @Test(arguments: 0..<4)
     func aCopyIsRecoveredAndTheOriginalStays(kind: Int) throws {
@@ -208,12 +237,7 @@ struct SessionVerificationTests {
             let whole = try bytes(of: log.path)
             try write(whole.dropLast(log.terminator + 3), to: log.path)
             let names = try log.directory.directory.names().sorted()
-            let copy = log.data.appending("copy")
-            let recovered = try SessionDirectory.recover(copyOf: log.directory.directory.path, to: copy)
-            let verification = recovered.verify()
-            #expect(
-                verification.findings.map(\.description) == ["session.json: failure: cut off; recovered offline"])
-            #expect(verification.samples == 7)
+            let (recovered, copy) = try recoverCopy(of: log, samples: 7)
             #expect(try recovered.record().status == .failed)
             #expect(try recovered.report().streams[0].received == 10)
             #expect(try log.directory.directory.names().sorted() == names)

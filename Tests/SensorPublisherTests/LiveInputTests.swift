@@ -44,4 +44,62 @@ struct LiveInputTests {
         #expect(take("rotationRate.y,x\n7,1\n", by: input, at: 0) == [[0, 1, 0, 0, 0, 0, 0, 0, 7, 0]])
         #expect(input.fields == ["uptime"] + DeviceMotion.fields)
     }
+
+    @Test func theLastSampleIsTheLatestThatCame() throws {
+        let input = try LiveInput(format: .csv, batch: 10)
+        try input.start(at: 0)
+        #expect(take("t,x\n", by: input, at: 5).isEmpty)
+        #expect(input.lastSample(at: 6) == nil)
+        #expect(take("1000,1\n", by: input, at: 7).isEmpty)
+        #expect(input.lastSample(at: 8) == 7)
+        #expect(take("1001,oops\n", by: input, at: 9).isEmpty)
+        #expect(input.lastSample(at: 100) == 7, "a line that can't be read is no sample")
+    }
+
+    @Test func linesThatCannotBeReadFailTheStreamUntilOneCan() throws {
+        let input = try LiveInput(format: .csv, batch: 10)
+        try input.start(at: 0)
+        #expect(take("x\n1\n2\n", by: input, at: 0).isEmpty)
+        let bad = String(repeating: "oops\n", count: LiveInput.tolerance - 1)
+        #expect(take(bad + "3\n" + bad, by: input, at: 0).isEmpty)
+        #expect(input.failure == nil)
+        #expect(take("oops\n", by: input, at: 0) == [[0, 1, 0, 2, 0, 3]], "what waits comes first")
+        let reason = "10 lines in a row could not be read, lately standard input, line 23: x: \"oops\" is not a number"
+        #expect(input.failure?.message == reason)
+        #expect(input.state == .running)
+        #expect(take("4\n", by: input, at: 0).isEmpty)
+        #expect(input.failure == nil)
+        #expect(input.stop(at: 0)?.rows == [0, 4])
+    }
+
+    @Test func aStartForgetsThatLinesCouldNotBeRead() throws {
+        let input = try LiveInput(format: .csv, batch: 1)
+        try input.start(at: 0)
+        _ = take("x\n1\n" + String(repeating: "oops\n", count: LiveInput.tolerance), by: input, at: 0)
+        #expect(input.failure != nil)
+        _ = input.stop(at: 0)
+        #expect(input.failure == nil)
+        try input.start(at: 0)
+        #expect(take(String(repeating: "oops\n", count: LiveInput.tolerance - 1), by: input, at: 0).isEmpty)
+        #expect(input.failure == nil)
+    }
+
+    @Test func anInputThatBreaksGivesWhatWaitsAndHasFailed() throws {
+        let input = try LiveInput(format: .csv, batch: 10)
+        try input.start(at: 0)
+        #expect(take("x\n1\n2\n", by: input, at: 0).isEmpty)
+        let failure = PublisherError(.unreadable, "standard input was closed")
+        #expect(input.fail(failure, at: 0).map(\.rows) == [[0, 1, 0, 2]])
+        #expect(input.failure == failure)
+        #expect(input.state == .ended)
+    }
+
+    @Test func anInputThatBreaksAfterAStopHasNotFailed() throws {
+        let input = try LiveInput(format: .csv, batch: 10)
+        try input.start(at: 0)
+        #expect(input.stop(at: 0) == nil)
+        #expect(input.fail(PublisherError(.unreadable, "standard input was closed"), at: 0).isEmpty)
+        #expect(input.failure == nil)
+        #expect(input.state == .stopped)
+    }
 }

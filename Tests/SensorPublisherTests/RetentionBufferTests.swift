@@ -53,6 +53,22 @@ struct RetentionBufferTests {
         #expect((answer.from, answer.count, answer.first, answer.last) == (30, 5, 30, 49))
     }
 
+    @Test func theSpanIsTheAgeThatBatchesReach() {
+        let second = Nanoseconds.perSecond
+        var roomy = RetentionBuffer(maximumAge: 600 * second)
+        #expect(roomy.span(at: 0) == nil)
+        roomy.insert(batch(0, 1), of: key, at: 0)
+        #expect(roomy.span(at: second / 2) == nil, "half a second says nothing about the rate")
+        #expect(roomy.span(at: second) == 600)
+        var tight = RetentionBuffer(maximumAge: 600 * second, maximumBytes: 20 * roomy.bytes)
+        for index in Int64(0)..<100 {
+            tight.insert(batch(index, 1), of: key, at: index * second)
+            // Of the batches that fit, one each second, the oldest is as many seconds old as there are others.
+            if index >= 30 { #expect(tight.span(at: index * second) == Double(tight.batchCount - 1)) }
+        }
+        #expect((19...22).contains(tight.batchCount))
+    }
+
     @Test func oldBatchesGoWithTime() {
         var buffer = RetentionBuffer(maximumAge: 100)
         buffer.insert(batch(0, 1), of: key, at: 0)

@@ -233,6 +233,72 @@ struct SensorPublisherServiceTests {
         }
     }
 
+    @Test func aReplayOfSeveralRangesIsBoundedAndFairBetweenThem() async throws {
+        let flags = [
+            "signal": "constant", "rate": "2e5", "batch": "10000", "packed": "true", "retention-bytes": "40MB",
+        ]
+        try await PublisherUnderTest.run(flags) { publisher in
+            var published = 0
+            while published < 300_000 {
+                published = try #require(try await publisher.stream("phone/accelerometer")).nextSequence
+            }
+            let last = try await publisher.ask(StreamsStop(stream: phone))
+            func range(_ from: Int, _ count: Int) -> SamplesReplay {
+                SamplesReplay(device: "phone", stream: "accelerometer", epoch: last.epoch, from: from, count: count)
+            }
+            var (unknown, old) = (range(0, 1), range(7, 1))
+            unknown.device = "watch"
+            old.epoch = "yesterday"
+            let all = last.nextSequence
+            let (reply, batches) = try await publisher.replay(
+                SamplesReplay([range(5, 10), unknown, range(0, all), old, range(1, all), range(all + 5, 1)]))
+            let parts = try #require(reply.ranges)
+            #expect(parts.map(\.error?.data?.reason) == [nil, "unknownStream", nil, "unknownEpoch", nil, nil])
+            #expect(parts.map(\.from) == [5, 0, 0, 7, 1, all + 5])
+            #expect(parts[0].count == 10)
+            #expect(parts[5].count == 0)
+            #expect(parts.allSatisfy { $0.error != nil || $0.last == all - 1 })
+            // What the small ones leave is shared.
+            #expect(parts[2].count > 30_000 && parts[4].count > 30_000)
+            #expect(batches.reduce(0) { $0 + $1.rows.count } == parts.reduce(0) { $0 + $1.count })
+            #expect(batches.reduce(0) { $0 + $1.rows.count } * 32 <= 4_000_000)
+            #expect(batches.count * 2 == parts.reduce(0) { $0 + $1.frames })
+            let many = SamplesReplay(Array(repeating: range(0, 1), count: 1_001))
+            #expect(try await publisher.refusal(of: many)?.data?.reason == "invalidParameter")
+        }
+    }
+
+    @Test func moreReplaysThanThereIsMemoryForAreToComeAgain() async throws {
+        let slots = ReplaySlots()
+        let refusals = await withTaskGroup(of: RequestError?.self) { group in
+            let (ends, end) = AsyncStream.makeStream(of: Void.self)
+            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            for _ in 0..<ReplaySlots.maximum {
+                group.addTask {
+                    try? await slots.withSlot {
+                        begin.yield()
+                        for await _ in ends {}
+                    }
+                    return nil
+                }
+            }
+            var iterator = begun.makeAsyncIterator()
+            for _ in 0..<ReplaySlots.maximum { await iterator.next() }
+            group.addTask {
+                do {
+                    try await slots.withSlot {}
+                    return nil
+                } catch {
+                    end.finish()
+                    return error as? RequestError
+                }
+            }
+            return await group.reduce(into: [RequestError]()) { if let refusal = $1 { $0.append(refusal) } }
+        }
+        #expect(refusals.map(\.data) == [RequestError.Detail(reason: "busy", retryAfter: 0.5)])
+        try await slots.withSlot {}
+    }
+
     @Test func theOldestSamplesGoWhenTheMemoryIsFull() async throws {
         let flags = ["signal": "sine", "rate": "1000", "batch": "1", "retention-bytes": "10KB"]
         try await PublisherUnderTest.run(flags) { publisher in
@@ -265,6 +331,29 @@ struct SensorPublisherServiceTests {
                 let health = publisher.host.health.reply
                 #expect(health.status == .degraded)
                 #expect(health.reasons.first?.contains("line 152") == true)
+            }
+        }
+    }
+
+    @Test func aFailureIsDescribedAtOnceAfterTheLastBatchAndAgainEachSecond() async throws {
+        let rows = (0..<100).map { "\(Double($0) / 1000),\($0 == 95 ? "oops" : "\($0)")" }
+        try await withFile("walk.csv", "t,x\n" + rows.joined(separator: "\n")) { path in
+            let flags = ["replay": path, "batch": "10", "start-stopped": "true"]
+            try await PublisherUnderTest.run(flags) { publisher in
+                let listener = try await publisher.listener()
+                _ = try await publisher.ask(StreamsStart(stream: phone))
+                let (batches, failed) = try await listener.batches { $0.state == .failed }
+                #expect(batches.map(\.batch.count) == [10, 10, 10, 10, 10, 10, 10, 10, 10, 5])
+                #expect(failed.nextSequence == 95)
+                #expect(failed.reason?.contains("oops") == true)
+                let last = try #require(batches.last?.rows.last)
+                #expect(failed.lastSample == last[0])
+                #expect(failed.clock.uptime >= last[0], "a failure that was read ahead is told in its time")
+                let (none, again) = try await listener.batches { _ in true }
+                #expect(none.isEmpty)
+                #expect(again.state == .failed)
+                #expect(again.reason == failed.reason)
+                #expect(again.lastSample == failed.lastSample)
             }
         }
     }

@@ -74,6 +74,12 @@ struct StreamConfigurationTests {
         #expect(!settings.startsStopped)
     }
 
+    @Test func asManyMessagesMayWaitAsTheStreamsSendInAWhile() throws {
+        let streams = (0..<200).map { #"{"device": "d\#($0)", "signal": "sine"}"# }.joined(separator: ",")
+        #expect(try settings(#"{"streams": [\#(streams)]}"#).highWaterMark == 2000)
+        #expect(try settings(#"{"high-water-mark": 5, "streams": [\#(streams)]}"#).highWaterMark == 5)
+    }
+
     @Test func withoutASourceTheCommandLineMakesNoSense() throws {
         let error = #expect(throws: ServiceError.self) { try settings(flags: ["rate": "5"]) }
         #expect(error?.status == .usage)

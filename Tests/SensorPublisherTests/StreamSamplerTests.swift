@@ -205,6 +205,45 @@ struct StreamSamplerTests {
         }
     }
 
+    @Test func aFailureIsToldWhenTheSamplesBeforeItAreDueAndNotEarlier() throws {
+        try withFile("bad.csv", "t,x\n" + (0..<70).map { "\($0),\($0)\n" }.joined() + "70,oops\n") { path in
+            var sampler = try StreamSampler(source: try ReplaySource(path: path), batch: 100)
+            try sampler.start(at: 0)
+            #expect(sampler.flush(at: 68 * second)?.count == 69)
+            #expect(sampler.failure == nil, "the broken line was read ahead, but its time has not come")
+            #expect(sampler.state == .running)
+            #expect(sampler.nextDeadline == 69 * second)
+            #expect(sampler.advance(to: 69 * second).map(\.count) == [1])
+            #expect(sampler.state == .ended)
+            #expect(sampler.failure?.message.contains("oops") == true)
+            try sampler.start(at: 100 * second)
+            #expect(sampler.failure == nil)
+        }
+    }
+
+    @Test func aStreamStoppedBeforeItsSourceBreaksWasStopped() throws {
+        try withFile("bad.csv", "t,x\n" + (0..<70).map { "\($0),\($0)\n" }.joined() + "70,oops\n") { path in
+            var sampler = try StreamSampler(source: try ReplaySource(path: path), batch: 100)
+            try sampler.start(at: 0)
+            #expect(sampler.stop(at: 5 * second)?.count == 6)
+            #expect(sampler.state == .stopped)
+            #expect(sampler.failure == nil)
+        }
+    }
+
+    @Test func theLastSampleIsTheLatestThatWasDueAlsoIfItWaits() throws {
+        var sampler = try points([0, 1, 60, 61], batch: 3)
+        #expect(sampler.lastSample(at: 0) == nil)
+        try sampler.start(at: 10 * second)
+        #expect(sampler.lastSample(at: 9 * second) == nil)
+        #expect(sampler.lastSample(at: 10 * second) == 10 * second)
+        #expect(sampler.lastSample(at: 40 * second) == 11 * second, "the source is silent for 59 s")
+        #expect(sampler.advance(to: 70 * second).map(\.count) == [3])
+        #expect(sampler.lastSample(at: 70 * second) == 70 * second)
+        #expect(sampler.stop(at: 70 * second) == nil)
+        #expect(sampler.lastSample(at: 90 * second) == 70 * second)
+    }
+
     @Test(arguments: [0, -1, 100_001]) func anImpossibleBatchIsRefused(batch: Int) {
         #expect(throws: PublisherError.self) { try points([0], batch: batch) }
     }

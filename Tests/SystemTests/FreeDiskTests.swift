@@ -22,7 +22,7 @@ struct FreeDiskTests {
 
     @Test(.enabled(if: SmallDisk.isPossible, "a small disk needs a mount namespace"))
     func aSessionStopsInGoodOrderAtTheFloor() async throws {
-        try await FullDisk.run(megabytes: 24, rate: 10_000, options: ["--minimum-free", "12MB"]) { disk in
+        try await FullDisk.run(megabytes: 64, rate: 10_000, options: ["--minimum-free", "48MB"]) { disk in
             _ = try await disk.recordings.send(
                 RecordingStart(session: "s", streams: ["phone/"]), timeout: .seconds(60))
             let report = try #require(
@@ -36,8 +36,6 @@ struct FreeDiskTests {
             let records = try LogItem.read(disk.data.appending("recordings/s").appending(file))
             #expect(records.last?.marker == "stop")
             #expect(records.filter { $0.marker == nil }.count == stream.received)
-            let health = try await disk.recordings.send(ServiceHealth(), timeout: .seconds(60))
-            #expect(health.status == .degraded)
             try disk.recorder.send(.terminate)
             #expect(try await disk.recorder.end() == .exited(3))
         }

@@ -1,10 +1,12 @@
+import FoundationEssentials
 import MessageBus
 import Messages
 import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// A recorder whose data directory is a small disk of its own, and a publisher of noise that fills it.
+/// A recorder whose data directory is a small disk of its own, and a publisher of noise: `phone/` fills the disk at once,
+/// `watch/` takes minutes for a megabyte.
 struct FullDisk {
     let recorder: ProgramUnderTest
     /// The data directory, as this process reaches it while the recorder runs.
@@ -22,14 +24,21 @@ struct FullDisk {
     static func run(
         megabytes: Int, rate: Int, options: [String] = [], _ body: (FullDisk) async throws -> Void
     ) async throws {
-        let noise =
-            ProgramUnderTest.anyPorts
-            + ["--device", "phone", "--signal", "noise:seed=1", "--rate", "\(rate)", "--batch", "\(rate / 100)"]
+        let streams = """
+            {"sensor-publisher": {"streams": [
+              {"device": "phone", "signal": "noise:seed=1", "rate": \(rate), "batch": \(rate / 100)},
+              {"device": "watch", "signal": "noise:seed=2", "rate": 20}
+            ]}}
+            """
         try await withTemporaryDirectory { directory in
+            let file = directory.appending("streams.json").string
+            try streams.write(toFile: file, atomically: true, encoding: .utf8)
             let context = try Context()
             let thread = try SocketThread(name: "test")
             let disk = try SmallDisk(megabytes: megabytes, at: directory.appending("disk"))
-            try await ProgramUnderTest.run("sensor-publisher", arguments: noise, in: directory) { publisher in
+            try await ProgramUnderTest.run(
+                "sensor-publisher", arguments: ["--config", file] + ProgramUnderTest.anyPorts, in: directory
+            ) { publisher in
                 let arguments = ["--data", disk.path.string, "--subscribe", try await publisher.ready().publish]
                 try await ProgramUnderTest.run(
                     "recorder", arguments: arguments + ProgramUnderTest.anyPorts + options, in: directory, on: disk

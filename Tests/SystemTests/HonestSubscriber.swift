@@ -28,6 +28,9 @@ final class HonestSubscriber: Sendable {
         }
     }
 
+    /// Whether its first connection lasts.
+    var isServed: Bool { subscriber.connectionEvents.disconnected == 0 }
+
     /// Checks that it was never cut off.
     /// - Parameter attack: what has gone before.
     func checkIsThere(after attack: String) {

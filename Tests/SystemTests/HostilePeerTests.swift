@@ -34,9 +34,10 @@ struct HostilePeerTests {
                     listener.checkIsThere(after: "\(attacks)")
                 }
             }
-            // Whoever listens anew is served.
-            let late = try await HonestSubscriber(to: victim)
-            late.checkIsThere(after: "all")
+            // A subscriber that connects afterwards is served: soon, since a busy machine may not be done with the attacks.
+            try await eventually("a new subscriber that is not cut", within: .seconds(20)) {
+                try await HonestSubscriber(to: victim).isServed
+            }
             for name in ["connectionsCut", "handshakesFailed", "requestsMalformed"] {
                 let measures = try await victim.measures()
                 #expect(measures[name] ?? 0 > 0)

@@ -42,14 +42,15 @@ extension Network {
     /// - Parameter name: that of its sockets in the data directory.
     func recorder(
         _ name: String = "recorder", listeningTo endpoint: String, on host: Int, data: FilePath,
-        options: [String] = [], _ body: (ProgramUnderTest, RequestClient) async throws -> Void
+        options: [String] = [], ends: ProgramEnd = .exited(0),
+        _ body: (ProgramUnderTest, RequestClient) async throws -> Void
     ) async throws {
         let arguments = ["--data", data.string, "--subscribe", endpoint] + Self.sockets(name, in: data) + options
         try await run("recorder", on: host, arguments: arguments) { recorder in
             try await body(recorder, Self.client(of: name, in: data))
             try recorder.send(.terminate)
             let end = try await recorder.end()
-            #expect(end == .exited(0))
+            #expect(end == ends)
         }
     }
 

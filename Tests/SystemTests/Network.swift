@@ -13,7 +13,7 @@ struct Network: Sendable {
     static let need = "needs root, namespaces, and ip of Debian's iproute2"
     private static let prefix = "holdfast-"
     private static let number = Atomic<Int>(0)
-    private static let ip = Tool.path(of: "ip") ?? FilePath("/usr/sbin/ip")
+    private static let ip = Tool.path(of: "ip") ?? "/usr/sbin/ip"
 
     let hosts: ClosedRange<Int>
     private let name: String

@@ -56,8 +56,11 @@ struct NetworkSession: Sendable {
     }
 
     /// Checks that each device's log has each sample of its time once, on the grid of its rate.
-    static func check(_ result: RecordingResult, devices: Set<String>) throws {
-        #expect(result.report.isWhole)
+    /// - Parameter stopped: those whose publisher was stopped meanwhile, which is a failure of the session.
+    static func check(_ result: RecordingResult, devices: Set<String>, stopped: Set<String> = []) throws {
+        #expect(result.report.isWhole == stopped.isEmpty, "\(result.report)")
+        #expect(result.report.streams.allSatisfy { $0.lost == 0 })
+        #expect(Set(result.report.failures.map { String($0.prefix { $0 != "/" }) }) == stopped)
         #expect(Set(result.report.streams.map(\.stream.device)) == devices)
         for log in result.logs {
             let uptimes = try samples(of: log, in: result).map(\.uptime)

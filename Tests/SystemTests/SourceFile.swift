@@ -1,5 +1,6 @@
 import FoundationEssentials
 import SystemPackage
+import TestSupport
 
 /// A recording to replay: times and accelerations, read here by other means than the publisher's.
 struct SourceFile {
@@ -16,6 +17,6 @@ struct SourceFile {
 
     /// Reads gzipped CSV, unpacked by the system's own tool.
     init(gzip path: FilePath) async throws {
-        self.init(csv: try await Tool.output(of: "/bin/gzip", ["-dc", path.string]))
+        self.init(csv: try await Tool.output(of: "gzip", ["-dc", path.string]))
     }
 }

@@ -30,7 +30,7 @@ extension Victim {
                 }
                 try program.send(.terminate)
                 let end = try await program.end()
-                #expect(end == .exited(code))
+                #expect(end == .exited(code), "\(program.standardError.suffix(1_000))")
             }
         }
     }

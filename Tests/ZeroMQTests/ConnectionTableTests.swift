@@ -238,6 +238,30 @@ struct ConnectionTableTests {
         #expect(table.surplus { spoken[$0] } == nil)
     }
 
+    @Test func strangersDoNotCrowdOutThoseWhoHaveKeys() {
+        var limits = ConnectionLimits()
+        limits.maximumConnections = 3
+        limits.strangersTime = 2
+        var table = table(.reply, limits)
+        for descriptor in Int32(1)...3 {
+            table.open(descriptor, isIncoming: true)
+            #expect(table.surplus { _ in 1_000 } == nil)
+        }
+        // By now these have shown their keys: strangers have places of their own.
+        for descriptor in Int32(4)...6 {
+            table.open(descriptor, isIncoming: true, at: 10)
+            #expect(table.surplus(at: 10) { _ in 1_000 } == nil)
+        }
+        table.open(7, isIncoming: true, at: 10)
+        #expect(table.surplus(at: 10) { _ in 1_000 } == 7)
+        table.close(7)
+        // Those with keys are limited too.
+        table.open(8, isIncoming: true, at: 20)
+        var cut: [Int32?] = []
+        for _ in 0..<4 { cut.append(table.surplus(at: 20) { _ in 1_000 }) }
+        #expect(cut == [6, 5, 4, nil])
+    }
+
     @Test func connectionsThatWeMadeAreNotLimited() {
         var limits = ConnectionLimits()
         limits.maximumConnections = 1

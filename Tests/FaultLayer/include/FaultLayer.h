@@ -28,6 +28,8 @@ enum fault_layer_kind {
     FAULT_LAYER_MAKE_DIRECTORY = 9,
     /// The directory `path` was removed.
     FAULT_LAYER_REMOVE_DIRECTORY = 10,
+    /// A sync of `handle` failed, as was asked for: what was written before it may be lost for good.
+    FAULT_LAYER_SYNC_FAILED = 11,
 };
 
 /// How a file was opened.

@@ -82,6 +82,6 @@ assert [entry["session"] for entry in ask("recording.list")["result"]["recording
 path = stopped["directory"] + "/" + stopped["logs"][0]["files"][0]
 with open(path) as file:
     records = json.load(file)
-assert [record["marker"] for record in records if "marker" in record] == ["start", "step", "pause", "resume", "stop"]
+assert [record["marker"] for record in records if "marker" in record] == ["start", "step", "pause", "resume", "position", "stop"]
 assert len([record for record in records if "sensorType" in record]) == stopped["logs"][0]["samples"]
 print("ok", path)

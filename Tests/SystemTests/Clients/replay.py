@@ -133,12 +133,15 @@ class Publisher:
         shake_hands(connection, "ROUTER")
         while True:
             *envelope, request = read_message(connection)
-            asked = json.loads(request).get("params", {})
+            request = json.loads(request)
+            asked = request.get("params", {})
+            number = request.get("id")
             if not self.has_begun:
-                connection.sendall(b"".join(frame(f, MORE) for f in envelope) + self.result(asked.get("from", 0), 0))
+                nothing = self.result(number, asked.get("from", 0), 0)
+                connection.sendall(b"".join(frame(f, MORE) for f in envelope) + nothing)
                 continue
             self.asked += 1
-            reply = self.frames(asked)
+            reply = self.frames(number, asked)
             if reply is None:
                 return
             data = b"".join(frame(f, MORE) for f in envelope) + reply
@@ -152,11 +155,11 @@ class Publisher:
                 connection.sendall(frame(bytes(200 if self.attack == "endless" else 0), MORE) * 5000)
 
     @staticmethod
-    def result(first, count, *batches):
+    def result(number, first, count, *batches):
         reply = {"from": first, "count": count, "first": first, "last": first + count - 1}
-        return message(json.dumps({"jsonrpc": "2.0", "id": 1, "result": reply}).encode(), *batches)
+        return message(json.dumps({"jsonrpc": "2.0", "id": number, "result": reply}).encode(), *batches)
 
-    def frames(self, asked):
+    def frames(self, number, asked):
         """What is answered; nothing to end the connection."""
         first, count = asked.get("from", 0), asked.get("count", 0)
         match self.attack:
@@ -167,19 +170,19 @@ class Publisher:
             case "garbage":
                 return message(b"\xff{")
             case "huge":
-                return self.result(first, count, bytes(BIG))
+                return self.result(number, first, count, bytes(BIG))
             case "endless" | "empty":
                 return frame(b"{}", MORE)
             case "other-epoch":
-                return self.result(first, count, self.samples(first, count, str(uuid.uuid4())))
+                return self.result(number, first, count, self.samples(first, count, str(uuid.uuid4())))
             case "numbers":
                 return self.result(
-                    2**62, 2**62, self.samples(first, 2**62), self.samples(2**62, 1),
+                    number, 2**62, 2**62, self.samples(first, 2**62), self.samples(2**62, 1),
                     self.samples(2**63 - 1, 2**63 - 1))
             case "nothing":
-                return self.result(first, 0)
+                return self.result(number, first, 0)
             case "drip" | "trickle":
-                return self.result(first, 1, self.samples(first, 1))
+                return self.result(number, first, 1, self.samples(first, 1))
         sys.exit("there is no attack '%s'" % self.attack)
 
 

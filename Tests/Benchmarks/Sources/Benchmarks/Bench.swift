@@ -7,21 +7,24 @@ import ZeroMQ
 /// Starts senders, receivers and programs, and measures them.
 struct Bench {
     let programs: String
+    /// What rows call these programs.
+    let name: String
     private let directory: String
     let context: Context
     let thread: SocketThread
     private var this: String { "/proc/self/exe" }
     private static let sine = ["--signal", "sine:amplitude=1", "--device", "bench"]
 
-    init(programs: String, directory: String) throws {
+    init(programs: String, directory: String, name: String = "now") throws {
         self.programs = programs
+        self.name = name
         self.directory = "\(directory)/holdfast-bench-\(getpid())"
         context = try Context()
         thread = try SocketThread(name: "bench")
     }
 
     /// What the plain loop takes.
-    func floor(_ wire: Wire, samples: Int) throws -> Measurement {
+    func floor(_ wire: Wire, samples: Int, _ format: String, _ options: FloorOptions) throws -> Measurement {
         try withDirectory { directory in
             let sender = try Child(this, sending(wire, samples))
             defer { sender.end() }
@@ -30,18 +33,24 @@ struct Bench {
                 this,
                 [
                     "floor", "--endpoint", String(endpoint), "--file", "\(directory)/floor", "--wire",
-                    wire.kind.rawValue, "--messages", "\(samples / wire.batch)",
-                ])
+                    wire.kind.rawValue, "--format", format, "--record", options.floor.rawValue, "--sync-interval",
+                    "\(options.floorSync)", "--samples", "\(samples)",
+                ] + (options.floorHash ? ["--hashes"] : []))
             guard try floor.line() == "ready" else { throw Child.Failure(description: "the floor does not start") }
+            let busy = try Machine.busySeconds()
             let start = MonotonicClock.now
             sender.type("go")
             guard try floor.line() == "done" else { throw Child.Failure(description: "the floor does not end") }
             let seconds = Double(MonotonicClock.now - start) / 1e9
-            return Measurement(samples: samples, seconds: seconds, usage: floor.end(signal: 0))
+            let all = try Machine.busySeconds() - busy - sender.usage().cpuSeconds
+            let usage = floor.end(signal: 0)
+            return Measurement(
+                samples: samples, seconds: seconds, usage: usage, otherCores: (all - usage.cpuSeconds) / seconds)
         }
     }
 
-    /// What the recorder takes, from the first sample to the last one that is durable and reported.
+    /// What the recorder takes, from the first sample until the session is over: all samples are durable, and their file
+    /// is finished.
     func recorder(_ wire: Wire, samples: Int, format: String) async throws -> Measurement {
         try await withDirectory { directory in
             let sender = try Child(this, sending(wire, samples))
@@ -51,6 +60,7 @@ struct Bench {
             defer { recorder.end() }
             try await untilKnown(client, session: "bench", stream: "\(Wire.device)/", format: format)
             let before = try recorder.usage()
+            let busy = try Machine.busySeconds()
             let start = MonotonicClock.now
             sender.type("go")
             guard try sender.line() == "sent" else { throw Child.Failure(description: "the sender does not end") }
@@ -59,14 +69,16 @@ struct Bench {
                 if state.logs.reduce(0, { $0 + $1.samples }) >= samples || state.status != "running" { break }
                 try await Task.sleep(for: .milliseconds(5))
             }
+            let result = try await client.send(RecordingStop(session: "bench"), timeout: .seconds(60))
             let seconds = Double(MonotonicClock.now - start) / 1e9
+            let all = try Machine.busySeconds() - busy - sender.usage().cpuSeconds
             var usage = try recorder.usage()
             usage.cpuSeconds -= before.cpuSeconds
-            let result = try await client.send(RecordingStop(session: "bench"), timeout: .seconds(60))
             guard result.report.isWhole, result.logs.first?.samples == samples else {
                 throw Child.Failure(description: "the recorder lost samples: \(result.report)")
             }
-            return Measurement(samples: samples, seconds: seconds, usage: usage)
+            return Measurement(
+                samples: samples, seconds: seconds, usage: usage, otherCores: (all - usage.cpuSeconds) / seconds)
         }
     }
 
@@ -281,13 +293,15 @@ struct Bench {
         let reply: String
     }
 
-    private func recorder(in directory: String, listeningTo endpoint: String) throws -> (Child, RequestClient) {
+    func recorder(
+        in directory: String, listeningTo endpoint: String, environment: [String: String] = [:], log: String? = nil
+    ) throws -> (Child, RequestClient) {
         let child = try Child(
             "\(programs)/recorder",
             [
                 "--data", directory, "--subscribe", endpoint, "--publish", "tcp://127.0.0.1:*", "--reply",
                 "tcp://127.0.0.1:*", "--log-level", "error",
-            ])
+            ], environment: environment, log: log)
         let ready = try WireCoding.decode(Ready.self, from: child.line().utf8)
         return (child, try client(of: "recorder", at: ready.reply))
     }
@@ -304,7 +318,7 @@ struct Bench {
     /// Starts a session and waits until its subscription has reached the publisher.
     private func untilKnown(_ client: RequestClient, session: String, stream: String, format: String) async throws {
         let started = try await client.send(
-            RecordingStart(session: session, task: "Bench", step: "run", streams: [stream], format: format),
+            RecordingStart(session: session, task: Wire.task, step: Wire.step, streams: [stream], format: format),
             timeout: .seconds(10))
         guard !started.logs.isEmpty else { throw Child.Failure(description: "the recorder does not know the stream") }
         try await Task.sleep(for: .milliseconds(300))

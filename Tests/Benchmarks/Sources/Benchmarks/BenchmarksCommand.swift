@@ -5,5 +5,7 @@ import ArgumentParser
 struct BenchmarksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "benchmarks", abstract: "Measure Holdfast's programs beside a plain loop that does the same.",
-        subcommands: [RunCommand.self, SendCommand.self, FloorCommand.self], defaultSubcommand: RunCommand.self)
+        subcommands: [
+            RunCommand.self, SendCommand.self, FloorCommand.self, LoadCommand.self, ReadCommand.self,
+        ], defaultSubcommand: RunCommand.self)
 }

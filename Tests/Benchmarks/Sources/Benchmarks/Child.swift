@@ -17,7 +17,12 @@ final class Child {
     private let output: Int32
     private var pending: [UInt8] = []
 
-    init(_ program: String, _ arguments: [String]) throws {
+    /// - Parameters:
+    ///   - environment: what the process has besides this one's environment.
+    ///   - log: a file for its standard error; this process's own if there is none.
+    init(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:], log: String? = nil
+    ) throws {
         var toChild: [Int32] = [0, 0]
         var fromChild: [Int32] = [0, 0]
         guard pipe(&toChild) == 0, pipe(&fromChild) == 0 else { throw Failure(description: "pipe failed") }
@@ -27,10 +32,16 @@ final class Child {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, toChild[0], STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, fromChild[1], STDOUT_FILENO)
+        if let log {
+            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        }
         var argv: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
         defer { for argument in argv { free(argument) } }
+        var variables = Self.inherited()
+        variables += environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for variable in variables { free(variable) } }
         var process = pid_t()
-        guard posix_spawn(&process, program, &actions, nil, &argv, environ) == 0 else {
+        guard posix_spawn(&process, program, &actions, nil, &argv, &variables) == 0 else {
             throw Failure(description: "\(program) can't be started")
         }
         close(toChild[0])
@@ -54,6 +65,16 @@ final class Child {
         }
     }
 
+    /// All that the process prints until it ends.
+    func rest() -> String {
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(output, &bytes, bytes.count)
+            guard count > 0 else { return String(decoding: pending, as: UTF8.self) }
+            pending += bytes.prefix(count)
+        }
+    }
+
     /// Types a line.
     func type(_ line: String) {
         let bytes = Array((line + "\n").utf8)
@@ -62,22 +83,32 @@ final class Child {
 
     /// CPU seconds used so far, and the peak of resident memory.
     func usage() throws -> Usage {
-        let statistics = try text(of: "/proc/\(processIdentifier)/stat")
+        let statistics = try Self.text(of: "/proc/\(processIdentifier)/stat")
         let fields = statistics.split(separator: ")").last?.split(separator: " ") ?? []
-        let status = try text(of: "/proc/\(processIdentifier)/status")
+        let status = try Self.text(of: "/proc/\(processIdentifier)/status")
         let peak =
             status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }?
             .split(whereSeparator: { !$0.isNumber }).first.flatMap { Double($0) } ?? 0
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
             throw Failure(description: "/proc can't be read")
         }
-        return Usage(cpuSeconds: (user + system) / Double(sysconf(Int32(_SC_CLK_TCK))), peakMegabytes: peak / 1_000)
+        return Usage(
+            cpuSeconds: (user + system) / Double(sysconf(Int32(_SC_CLK_TCK))), peakMegabytes: peak * 1_024 / 1e6)
     }
 
     /// Ends the process, if it has not ended, and waits for it.
     /// - Returns: all that it used.
     @discardableResult
-    func end(signal: Int32 = SIGTERM) -> Usage {
+    func end(signal: Int32 = SIGTERM) -> Usage { wait(signal: signal).usage }
+
+    /// Waits until the process ends.
+    /// - Returns: its exit status, or -1 if a signal ended it.
+    func status() -> Int32 {
+        let status = wait(signal: 0).status
+        return status & 0x7f == 0 ? status >> 8 & 0xff : -1
+    }
+
+    private func wait(signal: Int32) -> (status: Int32, usage: Usage) {
         close(input)
         close(output)
         if signal != 0 { kill(processIdentifier, signal) }
@@ -85,12 +116,27 @@ final class Child {
         var usage = rusage()
         while wait4(processIdentifier, &status, 0, &usage) < 0, errno == EINTR {}
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-        return Usage(
-            cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
-            peakMegabytes: Double(usage.ru_maxrss) * 1_024 / 1e6)
+        return (
+            status,
+            Usage(
+                cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+                peakMegabytes: Double(usage.ru_maxrss) * 1_024 / 1e6)
+        )
     }
 
-    private func text(of path: String) throws -> String {
+    /// The variables of this process, copied.
+    private static func inherited() -> [UnsafeMutablePointer<CChar>?] {
+        var variables: [UnsafeMutablePointer<CChar>?] = []
+        var next = environ
+        while let variable = next.pointee {
+            variables.append(strdup(variable))
+            next += 1
+        }
+        return variables
+    }
+
+    /// The beginning of a small file.
+    static func text(of path: String) throws -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(description: "\(path) can't be read") }
         defer { close(descriptor) }

@@ -1,87 +1,63 @@
 import ArgumentParser
-import CZMQ
 import Glibc
+import Plain
 import ZeroMQ
 
-/// The floor: a plain loop that receives and writes what it received as it is, through a 256 KiB buffer, with one
-/// fdatasync(2) every 100 ms in the same thread. No parsing, no formatting, no record of what came.
+/// The floor: a plain loop that receives, formats and writes: see `Floor.cpp`.
 struct FloorCommand: ParsableCommand {
+    /// What the floor writes of a sample.
+    enum Record: String, ExpressibleByArgument, CaseIterable, Codable, Sendable {
+        /// The payload as it came.
+        case pass
+        /// The stream's fields.
+        case fields
+        /// What the recorder writes: timestamp, step path and sensor type too.
+        case full
+    }
+
     static let configuration = CommandConfiguration(commandName: "floor", shouldDisplay: false)
 
     @Option var endpoint: String
     @Option var file: String
     @Option var wire: Wire.Kind
-    @Option var messages: Int
+    @Option var format: String
+    @Option var record: Record
+    @Option var syncInterval: Int64
+    @Option var samples: Int64
+    @Flag var hashes = false
 
     func run() throws {
-        let context = zmq_ctx_new()
-        let subscriber = zmq_socket(context, ZMQ_SUB)
-        zmq_setsockopt(subscriber, ZMQ_SUBSCRIBE, "samples/", 8)
-        zmq_setsockopt(subscriber, ZMQ_SUBSCRIBE, "stream/", 7)
-        if let server = try Keys.pair(of: "sensor-publisher"), let keys = try Keys.pair(of: "recorder") {
-            zmq_setsockopt(subscriber, ZMQ_CURVE_SERVERKEY, server.publicKey.text, 40)
-            zmq_setsockopt(subscriber, ZMQ_CURVE_PUBLICKEY, keys.publicKey.text, 40)
-            zmq_setsockopt(subscriber, ZMQ_CURVE_SECRETKEY, keys.secretKey.text, 40)
+        var texts: [UnsafeMutablePointer<CChar>?] = []
+        defer { for text in texts { free(text) } }
+        func lasting(_ text: String) -> UnsafePointer<CChar>? {
+            texts.append(strdup(text))
+            return texts.last.flatMap { UnsafePointer($0) }
         }
-        guard zmq_connect(subscriber, endpoint) == 0 else { throw ValidationError("zmq_connect \(endpoint) failed") }
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw ValidationError("open \(file) failed") }
-
-        let size = 256 << 10
-        let buffer = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 4_096)
-        var filled = 0
-        var part = zmq_msg_t()
-        zmq_msg_init(&part)
-        var received = 0
-        var isReady = false
-        var lastSync = clock_gettime_nsec()
-        let payload = wire == .packed ? 3 : 1
-        while received < messages {
-            var frame = 0
-            var isSample = false
-            repeat {
-                guard zmq_msg_recv(&part, subscriber, 0) >= 0, let bytes = zmq_msg_data(&part) else { continue }
-                let count = zmq_msg_size(&part)
-                if frame == 0 {
-                    isSample =
-                        bytes.load(as: UInt8.self) == UInt8(ascii: "s") && count > 2
-                        && bytes.load(fromByteOffset: 1, as: UInt8.self) == UInt8(ascii: "a")
-                }
-                if frame == payload, isSample {
-                    if filled + count > size {
-                        write(descriptor, buffer, filled)
-                        filled = 0
-                    }
-                    if count > size {
-                        write(descriptor, bytes, count)
-                    } else {
-                        memcpy(buffer + filled, bytes, count)
-                        filled += count
-                    }
-                }
-                frame += 1
-            } while zmq_msg_more(&part) != 0
-            if isSample { received += 1 }
-            if !isReady {
-                isReady = true
-                Standard.print("ready")
-            }
-            if received & 255 == 0 {
-                let now = clock_gettime_nsec()
-                if now - lastSync > 100_000_000 {
-                    fdatasync(descriptor)
-                    lastSync = now
-                }
-            }
+        var keys = plain_keys()
+        if let server = try Keys.pair(of: "sensor-publisher"), let own = try Keys.pair(of: "recorder") {
+            keys = plain_keys(
+                server: lasting(server.publicKey.text), own_public: lasting(own.publicKey.text),
+                own_secret: lasting(own.secretKey.text))
         }
-        write(descriptor, buffer, filled)
-        fdatasync(descriptor)
-        Standard.print("done")
+        let fields = Wire.fields.map { lasting($0) }
+        let status = fields.withUnsafeBufferPointer { fields in
+            var options = plain_floor_options(
+                endpoint: lasting(endpoint), file: lasting(file), keys: keys, record: record.plain,
+                is_csv: format != "json", is_packed: wire == .packed, hashes: hashes, sync_interval: syncInterval,
+                samples: samples, fields: fields.baseAddress, field_count: Int32(fields.count),
+                step_path: lasting("\(Wire.task)/\(Wire.step)"), sensor_type: lasting("\(Wire.device)/\(Wire.stream)"))
+            return plain_floor(&options)
+        }
+        guard status == 0 else { throw ExitCode.failure }
     }
+}
 
-    private func clock_gettime_nsec() -> Int {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+extension FloorCommand.Record {
+    fileprivate var plain: plain_record {
+        switch self {
+        case .pass: PLAIN_PASS
+        case .fields: PLAIN_FIELDS
+        case .full: PLAIN_FULL
+        }
     }
 }

@@ -3,6 +3,8 @@ struct Measurement {
     var samples: Int
     var seconds: Double
     var usage: Child.Usage
+    /// CPU of all processes but sender and receiver, in cores: how quiet the machine was.
+    var otherCores = 0.0
 
     var samplesPerSecond: Double { Double(samples) / seconds }
     var rate: String { Text.decimal(samplesPerSecond / 1e6) }
@@ -15,14 +17,15 @@ struct Measurement {
         return Measurement(
             samples: runs[0].samples, seconds: middle(\.seconds),
             usage: Child.Usage(
-                cpuSeconds: middle(\.usage.cpuSeconds), peakMegabytes: middle(\.usage.peakMegabytes)))
+                cpuSeconds: middle(\.usage.cpuSeconds), peakMegabytes: middle(\.usage.peakMegabytes)),
+            otherCores: middle(\.otherCores))
     }
 }
 
 enum Text {
     static func decimal(_ number: Double, places: Int = 2) -> String {
         guard places > 0 else { return "\(Int(number.rounded()))" }
-        let hundredths = Int((number * 100).rounded())
+        let hundredths = max(0, Int((number * 100).rounded()))
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
     }
 }

@@ -14,6 +14,12 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "The directory of the built programs.")
     var programs: String
 
+    @Option(help: "A directory of older programs, to measure in turn: for streams, throughput and publisher.")
+    var baseline: String?
+
+    @Option(help: "A file for the rows of streams, throughput and publisher as JSON.")
+    var output: String?
+
     @Option(help: "How often each is measured, in turn.")
     var rounds = 3
 
@@ -28,7 +34,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .upToNextOption,
-        help: "Measure these alone: throughput, latency, idle, recovery, memory, removal, steps.")
+        help: "Measure these alone: throughput, streams, publisher, latency, idle, recovery, memory, removal, steps.")
     var only: [String] = ["throughput", "latency", "idle", "recovery", "steps"]
 
     @Option(help: "How many files are removed.")
@@ -37,39 +43,26 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: "How many devices steps are counted of.")
     var devices = 1_000
 
+    @OptionGroup(title: "Throughput") var floor: FloorOptions
+    @OptionGroup(title: "Streams") var streams: StreamsOptions
+
     func run() async throws {
         let bench = try Bench(programs: programs, directory: directory)
-        if only.contains("throughput") { try await throughput(bench) }
+        var benches = [bench]
+        if let baseline {
+            benches.insert(try Bench(programs: baseline, directory: directory, name: "baseline"), at: 0)
+        }
+        let results = Results(at: output)
+        Standard.print("load average \(Text.decimal(try Machine.loadAverage()))\n")
+        if only.contains("throughput") { try await throughput(benches, results) }
+        if only.contains("streams") { try await streams(benches, results) }
+        if only.contains("publisher") { try await publisher(benches, results) }
         if only.contains("memory") { try await memory(bench) }
         if only.contains("latency") { try await latency(bench) }
         if only.contains("idle") { try await idle(bench) }
         if only.contains("recovery") { try await recovery(bench) }
         if only.contains("removal") { try await removal(bench) }
         if only.contains("steps") { try await steps(bench) }
-    }
-
-    private func throughput(_ bench: Bench) async throws {
-        Standard.print("| wire | batch | log | M samples/s | CPU s/M | MB | floor M/s | floor CPU s/M | ratio |")
-        Standard.print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-        for (wire, format) in [
-            (Wire(kind: .packed, batch: 100), "json"), (Wire(kind: .packed, batch: 100), "csv"),
-            (Wire(kind: .json, batch: 100), "json"), (Wire(kind: .json, batch: 100), "csv"),
-            (Wire(kind: .packed, batch: 1), "json"), (Wire(kind: .json, batch: 1), "json"),
-        ] where batches.contains(wire.batch) {
-            let count = wire.batch == 1 ? samples / 10 : samples
-            var floors: [Measurement] = []
-            var measured: [Measurement] = []
-            for _ in 0..<rounds {
-                floors.append(try bench.floor(wire, samples: count))
-                measured.append(try await bench.recorder(wire, samples: count, format: format))
-            }
-            let floor = Measurement.median(of: floors)
-            let program = Measurement.median(of: measured)
-            Standard.print(
-                "| \(wire.kind) | \(wire.batch) | \(format) | \(program.rate) | \(program.cost) | \(program.memory) "
-                    + "| \(floor.rate) | \(floor.cost) | \(Text.decimal(program.samplesPerSecond / floor.samplesPerSecond)) |"
-            )
-        }
     }
 
     private func memory(_ bench: Bench) async throws {

@@ -3,10 +3,11 @@ import CZMQ
 import Glibc
 import MessageBus
 import Messages
+import Plain
 import ZeroMQ
 
 /// Publishes a given number of samples as fast as they are taken: a sender in plain C calls, which waits where a
-/// subscriber is full (ZMQ_XPUB_NODROP), so that what is measured is the receiver.
+/// subscriber is full (ZMQ_XPUB_NODROP), so that the receiver is what is measured.
 ///
 /// Prints its endpoints; describes its stream until a line comes on standard input; sends; prints `sent`; answers
 /// `streams.list` to the end, which is the end of its input.
@@ -31,6 +32,7 @@ struct SendCommand: ParsableCommand {
                 zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, keys.secretKey.text, 40)
             }
         }
+        let batches = try batches()
         let publishEndpoint = try bind(publisher)
         let replyEndpoint = try bind(replier)
         Standard.print("\(publishEndpoint) \(replyEndpoint)")
@@ -42,7 +44,9 @@ struct SendCommand: ParsableCommand {
             if zmq_poll(&input, 1, 20) > 0 { break }
         }
         _ = readLine()
-        try send(on: publisher)
+        guard plain_send(publisher, Wire.topic, batches, Int32(batches.count), Int64(batch), Int64(samples)) == 0 else {
+            throw ExitCode.failure
+        }
         Standard.print("sent")
         while true {
             try answer(replier, replyEndpoint, nextSequence: samples)
@@ -87,16 +91,17 @@ struct SendCommand: ParsableCommand {
         zmq_send(replier, reply, reply.count, 0)
     }
 
+    /// Batches without their sequence, in memory that lasts until the process ends.
+    ///
     /// Bodies differ in their sequence alone; the rows are a few prepared ones in turn, because preparing them is not
     /// what is measured.
-    private func send(on publisher: UnsafeMutableRawPointer?) throws {
+    private func batches() throws -> [plain_batch] {
         let encoder = SampleBatchEncoder(
             source: "benchmarks", device: Wire.device, stream: Wire.stream, epoch: Wire.epoch, fields: Wire.fields,
             isPacked: wire == .packed)
         let clock = ClockReading(uptime: 1_000, date: .now)
         let variants = max(1, 4_096 / batch)
-        var bodies: [(before: [UInt8], after: [UInt8])] = []
-        var matrices: [[UInt8]] = []
+        var batches: [plain_batch] = []
         for variant in 0..<variants {
             let rows = Wire.rows(batch, from: variant * batch)
             var body = ByteBuffer(capacity: 1 << 16)
@@ -107,24 +112,20 @@ struct SendCommand: ParsableCommand {
             }
             let text = body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
             guard let mark = text.firstRange(of: "123456789") else { throw ValidationError("no sequence in the body") }
-            bodies.append((Array(text[..<mark.lowerBound].utf8), Array(text[mark.upperBound...].utf8)))
-            matrices.append(matrix.withUnsafeBytes { Array($0) })
+            let before = Self.lasting(text[..<mark.lowerBound].utf8)
+            let after = Self.lasting(text[mark.upperBound...].utf8)
+            let packed = wire == .packed ? matrix.withUnsafeBytes { Self.lasting($0) } : nil
+            batches.append(
+                plain_batch(
+                    before: before.baseAddress, before_size: before.count, after: after.baseAddress,
+                    after_size: after.count, matrix: packed?.baseAddress, matrix_size: packed?.count ?? 0))
         }
-        var body = ByteBuffer(capacity: 1 << 16)
-        var sequence = 0
-        var variant = 0
-        while sequence < samples {
-            body.removeAll()
-            body.append(bodies[variant].before)
-            body.append(sequence)
-            body.append(bodies[variant].after)
-            let time = EventTime.text(of: .now)
-            zmq_send(publisher, Wire.topic, Wire.topic.count, ZMQ_SNDMORE)
-            body.withUnsafeBytes { _ = zmq_send(publisher, $0.baseAddress, $0.count, ZMQ_SNDMORE) }
-            zmq_send(publisher, time, time.count, wire == .packed ? ZMQ_SNDMORE : 0)
-            if wire == .packed { zmq_send(publisher, matrices[variant], matrices[variant].count, 0) }
-            sequence += batch
-            variant = variant + 1 == variants ? 0 : variant + 1
-        }
+        return batches
+    }
+
+    private static func lasting(_ bytes: some Collection<UInt8>) -> UnsafeBufferPointer<CChar> {
+        let memory = UnsafeMutableBufferPointer<CChar>.allocate(capacity: bytes.count)
+        _ = memory.initialize(from: bytes.lazy.map { CChar(bitPattern: $0) })
+        return UnsafeBufferPointer(memory)
     }
 }

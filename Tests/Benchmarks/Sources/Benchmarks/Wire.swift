@@ -3,16 +3,18 @@ import Messages
 
 /// How samples travel in a measurement, and how many together.
 struct Wire: Sendable {
-    enum Kind: String, ExpressibleByArgument, Sendable {
+    enum Kind: String, ExpressibleByArgument, Codable, Sendable {
         case packed, json
     }
 
     static let device = "bench"
     static let stream = "motion"
+    static let task = "Bench"
+    static let step = "run"
     static let epoch = "5C2B6E0A-7D1F-4B57-9D39-2F2F6E1B0C4E"
     /// A sample is eight numbers: 64 bytes packed.
     static let fields = ["uptime", "ax", "ay", "az", "gx", "gy", "gz", "temperature"]
-    static let topic = Array("samples/\(device)/\(stream)".utf8)
+    static let topic = "samples/\(device)/\(stream)"
 
     let kind: Kind
     let batch: Int

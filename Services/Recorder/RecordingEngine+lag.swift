@@ -1,0 +1,96 @@
+import MessageBus
+import Messages
+import Recording
+import ServiceKit
+import ZeroMQ
+
+/// How far the recorder is behind, and how long publishers still have what it misses.
+extension RecordingEngine {
+    /// What is missing of a stream that is being recovered.
+    private struct Missing {
+        let stream: StreamName
+        /// Seconds since the first missing sample was taken.
+        let age: Double
+        /// Seconds for which its publisher keeps samples, if that is known.
+        let retention: Double?
+    }
+
+    /// Nanoseconds. So long a recovery waits at most: what it misses is being forgotten meanwhile.
+    private static let longestWait: Int64 = 5_000_000_000
+    /// Seconds of lag, beyond which recoveries wait.
+    private static let recoveryLag = 1.0
+    /// Health warns when samples will be forgotten within so many seconds.
+    private static let shortRetention = 60.0
+
+    /// Seconds by which a publisher's clock is known to be behind: its batches seem to be late by that.
+    var clockAllowance: Double { max(0, -(wrongClocks.values.min() ?? 0)) }
+
+    /// Whether what arrives may soon have to wait for the disk.
+    var isBlocked: Bool { backlogBytes + appender.count > Self.maximumBacklog / 2 }
+
+    /// Whether live samples need everything that the recorder can do.
+    var isBehind: Bool { lag.seconds > Self.recoveryLag || isBlocked }
+
+    /// Returns when a recovery may continue: the recorder has caught up, the session ends, or it waited long enough.
+    func waitUntilCaughtUp(in identifier: SessionIdentifier) async throws {
+        try await wait(until: MonotonicClock.now + Self.longestWait) { [self] in
+            !isBehind || sessions[identifier]?.status != .running
+        }
+    }
+
+    /// Has health tell of a recorder that is behind, and of samples that are about to be forgotten.
+    func reportLag() {
+        health.measure("behindSeconds", lag.seconds)
+        if lag.isLarge {
+            health.report(
+                .degraded,
+                "the recorder is \(Int(lag.seconds.rounded())) s behind its publishers, more arrives than it can store: "
+                    + "give it a faster disk or processor, record fewer streams, or divide them with --shard",
+                for: "behind")
+        } else {
+            health.clear("behind")
+        }
+        if let (stream, left, retention) = shortage, left < min(Self.shortRetention, retention / 2) {
+            health.report(
+                .degraded,
+                "the publisher of \(stream) keeps samples that are missing here for another "
+                    + "\(Int(max(0, left))) s: restore the connection to it, or give the recorder less to do; "
+                    + "a longer --retention of the publisher gives more time",
+                for: "retention")
+        } else {
+            health.clear("retention")
+        }
+    }
+
+    /// Seconds for which the oldest missing sample of streams that are being recovered has been missing.
+    var recoveryLag: Double { missing.map(\.age).max() ?? 0 }
+
+    /// The stream whose missing samples are the first to be forgotten by their publisher, if that is known: the seconds for
+    /// which it still has them, and those for which it keeps samples.
+    var shortage: (stream: StreamName, left: Double, retention: Double)? {
+        missing.compactMap { missing in missing.retention.map { (missing.stream, $0 - missing.age, $0) } }
+            .min { $0.1 < $1.1 }
+    }
+
+    private var missing: [Missing] {
+        let now = MonotonicClock.now
+        return sessions.values.flatMap { session in
+            session.ordered.compactMap { stream in
+                guard let since = stream.recoveringSince, let recovery = stream.intake.recovery else { return nil }
+                // The first missing sample was taken right after the last that is written, or, if it is not known when
+                // that was, not after the recovery began.
+                let recovering = Double(now - since) / 1e9
+                let endpoint = stream.replayEndpoint(of: recovery.epoch)
+                guard let source = session.watch.source(of: stream.name, at: endpoint),
+                    source.description.epoch == recovery.epoch
+                else { return Missing(stream: stream.name, age: recovering, retention: nil) }
+                let age = stream.log.record.lastUptime.map {
+                    source.description.clock.uptime + Double(now - source.heardAt) / 1e9 - $0
+                }
+                return Missing(
+                    stream: stream.name, age: age.flatMap { $0 >= 0 ? $0 : nil } ?? recovering,
+                    retention: source.description.retention)
+            }
+        }
+    }
+}

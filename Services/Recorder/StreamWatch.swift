@@ -1,0 +1,251 @@
+package import Messages
+
+/// Decides which of a session's streams fail: by what their publishers say of them, and by their silence.
+///
+/// Pure: times are given. `now` is in nanoseconds of one monotonic clock, `time` in seconds since the session's start.
+/// Each cause is found once per stream; a stream that recovers is not found again.
+package struct StreamWatch: Sendable {
+    /// What is wrong with a stream.
+    package enum Cause: String, Hashable, Sendable {
+        /// Its source broke.
+        case failed
+        /// Somebody stopped it, or its publisher.
+        case stopped
+        /// It is said to be running, and has no samples.
+        case silent = "fell silent"
+        /// Nothing arrives of it.
+        case unheard = "was not heard of"
+    }
+
+    /// Something to tell of a stream.
+    package struct Finding: Hashable, Sendable {
+        package let stream: StreamName
+        package let cause: Cause
+        /// The stream, what happened to it, when, and why.
+        package let sentence: String
+        /// Whether it is new: to be published.
+        package let isNew: Bool
+        /// Whether the session is not whole because of it.
+        package let isFailure: Bool
+
+        /// Whether the stream is well again.
+        package var isRecovery: Bool { !isNew && !isFailure }
+    }
+
+    /// A publisher of a stream, when it was heard last.
+    package struct Source: Sendable {
+        /// What it said.
+        package let description: StreamDescription
+        /// When that was, on the recorder's clock.
+        package let heardAt: Int64
+        /// What it said when this epoch was met.
+        fileprivate let first: StreamDescription
+        /// A stop that may be the beginning of a restart.
+        fileprivate var stop: (time: Double, at: Int64)?
+    }
+
+    private struct Stream {
+        let name: StreamName
+        /// By the publisher's REP endpoint.
+        var sources: [String: Source] = [:]
+        /// What was heard last, from whomever.
+        var latest: StreamDescription?
+        var samples = 0
+        /// How long there had been listening when it was heard last.
+        var heard: Int64 = 0
+        /// When that was.
+        var heardTime = 0.0
+        var found: Set<Cause> = []
+        var present: Set<Cause> = []
+        /// Since nothing is heard: what to say of it, and the epoch of before.
+        var unheard: (sentence: String, epoch: String?)?
+    }
+
+    /// Publishers flush twice a second, and phones batch for some.
+    private static let shortestSilence = 5.0
+    /// Nominal intervals without a sample.
+    private static let silentIntervals = 20.0
+    /// Nanoseconds. Programs that were killed are back within it.
+    private static let unheardLimit: Int64 = 10_000_000_000
+    /// Nanoseconds. A recorder that was stopped or had no processor did not listen meanwhile.
+    private static let longestStep: Int64 = 2_000_000_000
+    /// Nanoseconds. Programs that are stopped together do not all stop at once, and a publisher that is started anew is away
+    /// for a moment; as long as one of which nothing is heard may be.
+    private static let stopDelay: Int64 = 10_000_000_000
+    /// Publishers of one stream that are remembered.
+    private static let maximumSources = 64
+
+    private var streams: [StreamName: Stream] = [:]
+    private var pending: [Finding] = []
+    /// What was found before the recorder was restarted.
+    private let earlier: [String]
+    private var listened: Int64 = 0
+    private var checkedAt: Int64?
+    private var checkedTime = 0.0
+
+    /// - Parameter earlier: sentences that were found already.
+    package init(earlier: [String] = []) { self.earlier = earlier }
+
+    /// What the publisher at an endpoint said last of a stream.
+    package func source(of stream: StreamName, at replay: String) -> Source? { streams[stream]?.sources[replay] }
+
+    /// Whether nothing is heard of a stream now.
+    package func isUnheard(_ stream: StreamName) -> Bool { streams[stream]?.unheard != nil }
+
+    /// What is to be said of streams of which nothing is heard now.
+    package var unheard: [String] {
+        streams.values.compactMap { stream in stream.unheard.map { "\(stream.name) \($0.sentence)" } }.sorted()
+    }
+
+    /// Takes what a publisher says of a stream.
+    package mutating func take(_ description: StreamDescription, at now: Int64, time: Double) {
+        var stream = heard(description.name, time: time)
+        // One whose network failed continues with its epoch, and has what was sampled meanwhile.
+        if let unheard = stream.unheard, let epoch = unheard.epoch, epoch != description.epoch {
+            add(.unheard, unheard.sentence, isNew: false, to: &stream)
+        }
+        let known = stream.sources[description.replay]
+        let before = known.flatMap { $0.description.epoch == description.epoch ? $0 : nil }
+        var source = Source(
+            description: description, heardAt: now, first: before?.first ?? description, stop: before?.stop)
+        switch description.state {
+        case .failed:
+            let isFirst = known == nil && stream.samples == 0
+            let reason = description.reason.map { ": \($0)" } ?? ""
+            add(.failed, "failed \(isFirst ? "before" : "at") \(Self.text(time)) s\(reason)", to: &stream)
+        case .stopped:
+            let isHere = before.map { $0.description.state != .stopped } ?? (known != nil || stream.samples > 0)
+            if isHere, source.stop == nil, !stream.present.contains(.stopped) { source.stop = (time, now) }
+        case .running:
+            if let stop = source.stop { addStop(at: stop.time, to: &stream) }
+            source.stop = nil
+            recover([.failed, .stopped], of: &stream, time: time)
+            judgeSilence(of: source, time: time, &stream)
+        default: break
+        }
+        if stream.sources.count >= Self.maximumSources, known == nil { stream.sources = [:] }
+        stream.sources[description.replay] = source
+        stream.latest = description
+        streams[stream.name] = stream
+    }
+
+    private mutating func judgeSilence(of source: Source, time: Double, _ stream: inout Stream) {
+        let (description, first) = (source.description, source.first)
+        // Publishers of before 0.7 do not say when the last sample was taken.
+        guard description.lastSample != nil || description.nextSequence == 0 else { return }
+        let last = max(description.lastSample ?? first.clock.uptime, first.clock.uptime)
+        var interval = description.rate.map { 1 / $0 } ?? 0
+        let count = description.nextSequence - first.nextSequence
+        if description.rate == nil, count > 0 { interval = (last - first.clock.uptime) / Double(count) }
+        let silence = description.clock.uptime - last
+        if silence >= max(Self.shortestSilence, Self.silentIntervals * interval) {
+            let since = Self.text(max(0, time - silence))
+            add(
+                .silent,
+                "fell silent at \(since) s: it is described as running, and had no sample for \(Self.text(silence)) s",
+                to: &stream)
+        } else {
+            recover([.silent], of: &stream, time: time)
+        }
+    }
+
+    /// Notes how many samples of a stream of the session have arrived so far.
+    package mutating func note(samples: Int, of name: StreamName) {
+        if let known = streams[name], known.samples == samples { return }
+        var stream = heard(name, time: checkedTime)
+        stream.samples = samples
+        streams[name] = stream
+    }
+
+    /// A stream of which something is heard now.
+    private func heard(_ name: StreamName, time: Double) -> Stream {
+        var stream = streams[name] ?? Stream(name: name)
+        stream.heard = listened
+        stream.heardTime = time
+        return stream
+    }
+
+    /// What was found since this was called last. Call it about once a second.
+    /// - Parameter isListening: whether what publishers say is taken as it arrives; what waits to be taken is no silence.
+    package mutating func check(at now: Int64, time: Double, isListening: Bool) -> [Finding] {
+        if isListening, let checkedAt { listened += min(max(0, now - checkedAt), Self.longestStep) }
+        checkedAt = now
+        checkedTime = time
+        for (name, var stream) in streams {
+            for (replay, source) in stream.sources {
+                guard let stop = source.stop, now - stop.at >= Self.stopDelay else { continue }
+                // One that is back as another epoch was restarted.
+                if stream.latest?.epoch == source.description.epoch { addStop(at: stop.time, to: &stream) }
+                stream.sources[replay]?.stop = nil
+            }
+            judgePresence(of: &stream, time: time)
+            streams[name] = stream
+        }
+        defer { pending = [] }
+        return pending
+    }
+
+    /// What is found when the session stops: streams of which nothing is heard then have failed.
+    package mutating func finish(at now: Int64, time: Double) -> [Finding] {
+        pending = check(at: now, time: time, isListening: false)
+        for (name, var stream) in streams {
+            guard let unheard = stream.unheard else { continue }
+            add(.unheard, unheard.sentence, isNew: false, to: &stream)
+            stream.unheard = nil
+            streams[name] = stream
+        }
+        defer { pending = [] }
+        return pending
+    }
+
+    private mutating func judgePresence(of stream: inout Stream, time: Double) {
+        if listened - stream.heard < Self.unheardLimit {
+            guard stream.unheard != nil else { return }
+            stream.unheard = nil
+            stream.present.insert(.unheard)
+            return recover([.unheard], of: &stream, time: time)
+        }
+        // What has ended, or is known to be stopped, needs no publisher.
+        let state = stream.latest?.state
+        guard stream.unheard == nil, state != .ended, state != .stopped, state != .failed else { return }
+        let since = Self.text(max(0, stream.heardTime))
+        let sentence = "was not heard of from \(since) s on: its publisher is not running or not reachable"
+        stream.unheard = (sentence, stream.latest?.epoch)
+        find(.unheard, sentence, of: stream, isNew: true, isFailure: false)
+    }
+
+    private mutating func addStop(at time: Double, to stream: inout Stream) {
+        add(
+            .stopped, "stopped at \(Self.text(time)) s: a request or the end of its publisher stopped it", to: &stream)
+    }
+
+    private mutating func add(_ cause: Cause, _ sentence: String, isNew: Bool = true, to stream: inout Stream) {
+        stream.present.insert(cause)
+        guard stream.found.insert(cause).inserted else { return }
+        find(cause, sentence, of: stream, isNew: isNew, isFailure: true)
+    }
+
+    /// Has something told, unless it was found before the recorder was restarted.
+    private mutating func find(_ cause: Cause, _ sentence: String, of stream: Stream, isNew: Bool, isFailure: Bool) {
+        if earlier.contains(where: { $0.hasPrefix("\(stream.name) \(cause.rawValue) ") }) { return }
+        pending.append(
+            Finding(
+                stream: stream.name, cause: cause, sentence: "\(stream.name) \(sentence)", isNew: isNew,
+                isFailure: isFailure))
+    }
+
+    private mutating func recover(_ causes: Set<Cause>, of stream: inout Stream, time: Double) {
+        for cause in stream.present.intersection(causes).sorted(by: { $0.rawValue < $1.rawValue }) {
+            stream.present.remove(cause)
+            let sentence = "\(stream.name) \(cause.rawValue), and is back at \(Self.text(time)) s"
+            pending.append(
+                Finding(stream: stream.name, cause: cause, sentence: sentence, isNew: false, isFailure: false))
+        }
+    }
+
+    /// With one decimal.
+    private static func text(_ seconds: Double) -> String {
+        let tenths = (seconds * 10).rounded()
+        return tenths.magnitude < 1e15 ? "\(tenths / 10)" : "\(seconds)"
+    }
+}

@@ -1,0 +1,248 @@
+import Messages
+import Synchronization
+import ZeroMQ
+
+/// Asks publishers for missing samples: one connection for each publisher, with several requests under way.
+///
+/// Streams suspend here until `ReplaySchedule` has decided about what they ask for. Each publisher has a task that carries out
+/// the decisions; it begins with the first stream that misses samples of it and ends with the last.
+final class ReplayClient: Sendable {
+    private struct Connection {
+        let dealer: Dealer
+        let task: Task<Void, Never>
+    }
+
+    private enum Reply: Sendable {
+        case answer(SamplesReplay.Reply, ArraySlice<[UInt8]>)
+        case gone(Gap.Reason)
+        case again
+    }
+
+    private struct State {
+        var schedule = ReplaySchedule(seed: UInt64(MonotonicClock.now))
+        var asking: [Int: CheckedContinuation<Reply, any Error>] = [:]
+        var connections: [String: Connection] = [:]
+        var lastStream = 0
+    }
+
+    private let state = Mutex(State())
+    private let context: Context
+    private let thread: SocketThread
+    private let options: @Sendable (_ endpoint: String) throws(ZeroMQError) -> SocketOptions
+    private let routes: SharedRoutes
+
+    init(
+        context: Context, thread: SocketThread, routes: SharedRoutes,
+        options: @escaping @Sendable (_ endpoint: String) throws(ZeroMQError) -> SocketOptions
+    ) {
+        self.context = context
+        self.thread = thread
+        self.routes = routes
+        self.options = options
+    }
+
+    // MARK: Streams
+
+    func recover(_ stream: some RecoveringStream, limit: Duration) async throws {
+        let number = state.withLock { state in
+            state.lastStream += 1
+            return state.lastStream
+        }
+        defer { change { $0.schedule.leave(number) } }
+        var isUnanswered = false
+        while true {
+            try await stream.waitUntilCaughtUp()
+            guard let missing = await stream.missing() else { return }
+            // Whether the publisher is heard matters only after a request without an answer.
+            let isHeard = isUnanswered ? await stream.isHeard() : true
+            let reply = try await ask(number, missing, isHeard: isHeard, limit: limit.inNanoseconds)
+            isUnanswered = false
+            switch reply {
+            case .answer(let reply, let frames): await stream.take(reply, frames, for: missing.request)
+            case .gone(let reason): await stream.giveUp(missing.request, reason: reason)
+            case .again: isUnanswered = true
+            }
+            change { $0.schedule.finish(number) }
+        }
+    }
+
+    private func ask(_ number: Int, _ missing: MissingSamples, isHeard: Bool, limit: Int64) async throws -> Reply {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let reason = change { state -> Gap.Reason? in
+                    let reason = state.schedule.ask(
+                        number, for: missing.request, at: missing.endpoint, isHeard: isHeard, limit: limit,
+                        now: MonotonicClock.now)
+                    if reason == nil { state.asking[number] = continuation }
+                    connect(missing.endpoint, in: &state)
+                    return reason
+                }
+                if let reason { continuation.resume(returning: .gone(reason)) }
+                // The handler may have come before there was anything to end.
+                if Task.isCancelled { cancel(number) }
+            }
+        } onCancel: {
+            cancel(number)
+        }
+    }
+
+    private func cancel(_ number: Int) {
+        state.withLock { $0.asking.removeValue(forKey: number) }?.resume(throwing: CancellationError())
+    }
+
+    /// Changes the schedule, ends the tasks of publishers with nothing left to replay, and wakes the one whose turn has come.
+    @discardableResult
+    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            let result = body(&state)
+            for (publisher, connection) in state.connections where !state.schedule.isWanted(publisher) {
+                state.connections[publisher] = nil
+                connection.task.cancel()
+            }
+            if let next = state.schedule.nextInTurn { state.connections[next]?.dealer.interrupt() }
+            return result
+        }
+    }
+
+    /// Begins a publisher's task, or wakes it.
+    private func connect(_ publisher: String, in state: inout State) {
+        if let connection = state.connections[publisher] { return connection.dealer.interrupt() }
+        guard state.schedule.isWanted(publisher) else { return }
+        let dealer = Dealer(context: context, thread: thread)
+        // Ends with the last stream that misses samples of it, whose own task awaits its answers.
+        state.connections[publisher] = Connection(dealer: dealer, task: Task { await drive(publisher, over: dealer) })
+    }
+
+    // MARK: Publishers
+
+    /// Carries out what the schedule decides for a publisher, until the task is cancelled.
+    private func drive(_ publisher: String, over dealer: Dealer) async {
+        var link = Link(publisher)
+        while !Task.isCancelled {
+            await leave(&link, dealer)
+            let endpoint = link.endpoint ?? routes.endpoint(for: publisher)
+            let step = change { state in
+                state.schedule.step(
+                    of: publisher, at: endpoint, received: link.received, isBroken: link.isBroken,
+                    now: MonotonicClock.now)
+            }
+            do {
+                switch step {
+                case .send(let request):
+                    try await connect(&link, to: endpoint, dealer)
+                    let envelope = RequestEnvelope(id: .integer(request.number), params: request.params)
+                    guard try await dealer.send(WireCoding.encode(envelope)) else {
+                        throw ZeroMQError(.wouldBlock, during: "request to \(endpoint)")
+                    }
+                case .wait(let until):
+                    let arrival = try await dealer.next(deadline: until)
+                    link.received = arrival.received
+                    link.isBroken = arrival.isBroken
+                    if let frames = arrival.reply { take(frames, from: link, at: endpoint) }
+                case .askAgain(let streams):
+                    askAgain(streams)
+                case .reconnect(let streams):
+                    await reconnect(&link, at: endpoint, dealer)
+                    askAgain(streams)
+                }
+            } catch is CancellationError {
+                return
+            } catch {
+                await reconnect(&link, at: endpoint, dealer)
+                askAgain(change { $0.schedule.fail(publisher, at: endpoint, now: MonotonicClock.now) })
+            }
+        }
+    }
+
+    /// A publisher's connection, as its task knows it.
+    private struct Link {
+        let publisher: String
+        /// Where it leads; nil while there is none.
+        var endpoint: String?
+        var received = 0
+        var isBroken = false
+        var resolvers: [String: EndpointResolver] = [:]
+
+        init(_ publisher: String) { self.publisher = publisher }
+    }
+
+    private func connect(_ link: inout Link, to endpoint: String, _ dealer: Dealer) async throws {
+        guard link.endpoint == nil else { return }
+        let resolver = link.resolvers[endpoint] ?? EndpointResolver(endpoint)
+        link.resolvers[endpoint] = resolver
+        let options = try options(endpoint)
+        let place = try await resolver.place(deadline: MonotonicClock.now + ReplaySchedule.patience)
+        try await dealer.connect(to: place, options: options)
+        link.endpoint = endpoint
+    }
+
+    /// Leaves a connection that has ended, or a place that is not where to ask any more, once nothing is under way there.
+    private func leave(_ link: inout Link, _ dealer: Dealer) async {
+        guard let endpoint = link.endpoint, link.isBroken || routes.endpoint(for: link.publisher) != endpoint,
+            state.withLock({ $0.schedule.unanswered(of: link.publisher) }).isEmpty
+        else { return }
+        await disconnect(&link, dealer)
+    }
+
+    private func disconnect(_ link: inout Link, _ dealer: Dealer) async {
+        await dealer.disconnect()
+        link.endpoint = nil
+        link.received = 0
+        link.isBroken = false
+    }
+
+    private func reconnect(_ link: inout Link, at endpoint: String, _ dealer: Dealer) async {
+        await disconnect(&link, dealer)
+        link.resolvers[endpoint]?.noteSilence()
+        _ = routes.noteSilence(of: link.publisher, at: endpoint)
+    }
+
+    private func askAgain(_ streams: [Int]) {
+        let asking = state.withLock { state in streams.compactMap { state.asking.removeValue(forKey: $0) } }
+        for continuation in asking { continuation.resume(returning: .again) }
+    }
+
+    private func take(_ frames: [[UInt8]], from link: Link, at endpoint: String) {
+        let (number, answer) = Self.answer(frames)
+        let places = routes.places(of: link.publisher)
+        let replies = change { state in
+            // What names no request may be meant for any.
+            let numbers = number.map { [$0] } ?? state.schedule.unanswered(of: link.publisher)
+            let verdicts = numbers.flatMap { number in
+                state.schedule.take(
+                    answer, to: number, of: link.publisher, at: endpoint, places: places, now: MonotonicClock.now)
+            }
+            return verdicts.compactMap { verdict in
+                state.asking.removeValue(forKey: verdict.stream).map { ($0, verdict.outcome) }
+            }
+        }
+        for (continuation, outcome) in replies {
+            switch outcome {
+            case .answer(let reply, let range):
+                let frames = frames[range.lowerBound + 1..<range.upperBound + 1]
+                continuation.resume(returning: .answer(reply, frames))
+            case .gone(let reason): continuation.resume(returning: .gone(reason))
+            case .again: continuation.resume(returning: .again)
+            }
+        }
+        // Another program may have refused: the publisher is asked at the other place too before that is believed.
+        if answer.isRefusal { _ = routes.noteSilence(of: link.publisher, at: endpoint) }
+    }
+
+    /// What a reply says, and of which request; nil if it does not say that.
+    private static func answer(_ frames: [[UInt8]]) -> (number: Int?, answer: ReplaySchedule.Answer) {
+        let head = frames.first ?? []
+        if let reply = try? WireCoding.decode(ReplyEnvelope<SamplesReplay.Reply>.self, from: head),
+            case .integer(let number) = reply.id
+        {
+            if let error = reply.error { return (number, .refusal(error)) }
+            if let result = reply.result { return (number, .reply(result, frameCount: frames.count - 1)) }
+        }
+        if let reply = try? WireCoding.decode(ReplyEnvelope<JSONValue>.self, from: head),
+            case .integer(let number) = reply.id
+        {
+            return (number, .unreadable)
+        }
+        return (nil, .unreadable)
+    }
+}

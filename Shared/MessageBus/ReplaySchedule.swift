@@ -1,0 +1,549 @@
+package import Messages
+
+/// Decides which missing samples are asked for next, and what an answer, a refusal or silence means for them.
+///
+/// A pure value: time and answers in, requests out. A stream has one request under way at a time; one request may ask for
+/// many streams, those that have waited longest. Samples are given up only if their publisher says that they are gone, or
+/// if it gave no answer of any kind for the whole limit. After anything else they are asked for again, after pauses that grow.
+///
+/// Bounded by replies, each of at most 4 MB: a reply counts until every stream in it has taken its samples, so that a program
+/// which is slow to take them does not pile them up. Publishers take turns at what is left of the bound.
+package struct ReplaySchedule: Sendable {
+    /// A request to send to a publisher.
+    package struct Request: Hashable, Sendable {
+        /// The id that its reply carries.
+        package let number: Int
+        package let params: SamplesReplay
+    }
+
+    /// What a publisher's connection is to do next.
+    package enum Step: Hashable, Sendable {
+        case send(Request)
+        /// The publisher is silent, or its connection has ended: open another one. These streams must ask again.
+        case reconnect([Int])
+        /// Time is over for these streams: they must ask again, which decides about them.
+        case askAgain([Int])
+        /// Wait for an answer, for a stream that asks, or for an instant.
+        case wait(until: Int64?)
+    }
+
+    /// What became of a stream's request.
+    package enum Outcome: Hashable, Sendable {
+        /// It is answered, by these of the reply's frames. Call `finish` once they are taken.
+        case answer(SamplesReplay.Reply, frames: Range<Int>)
+        case gone(Gap.Reason)
+        /// Nothing is known. What is missing by now is to be asked for again, which waits for its time.
+        case again
+    }
+
+    package struct Verdict: Hashable, Sendable {
+        package let stream: Int
+        package let outcome: Outcome
+    }
+
+    /// What came over a connection.
+    package enum Answer: Sendable {
+        case reply(SamplesReplay.Reply, frameCount: Int)
+        case refusal(RequestError)
+        /// It can't be read.
+        case unreadable
+
+        /// Whether samples are refused, for another reason than that there is too much to do.
+        var isRefusal: Bool {
+            switch self {
+            case .reply(let reply, _): reply.ranges?.contains { $0.error.map { !$0.isBusy } ?? false } ?? false
+            case .refusal(let error): !error.isBusy
+            case .unreadable: false
+            }
+        }
+    }
+
+    private enum State {
+        case idle
+        case waiting
+        case underWay(Int)
+        /// It takes what the answer to a request brought.
+        case taking(Int)
+    }
+
+    private struct Stream {
+        var publisher: String
+        var request: SamplesReplay
+        var limit: Int64
+        var state = State.idle
+        /// From when on its publisher may be waited for in vain.
+        var patientSince: Int64
+        /// When it began to wait for what it misses now.
+        var waitingSince: Int64
+        var failures = 0
+        var unreadableAnswers = 0
+        var notBefore = Int64.min
+        var refusals = ReplayRefusals()
+
+        var isAsking: Bool {
+            switch state {
+            case .waiting, .underWay: true
+            case .idle, .taking: false
+            }
+        }
+    }
+
+    private struct UnderWay {
+        var streams: [Int]
+        let cost: Int
+        let sentAt: Int64
+        var isAnswered = false
+        /// How many requests that were sent later were answered before it.
+        var overtaken = 0
+    }
+
+    private struct Publisher {
+        var streams: Set<Int> = []
+        var waiting: Set<Int> = []
+        var requests: [Int: UnderWay] = [:]
+        /// Whether it answered since it was silent last.
+        var isProven = false
+        var knowsRanges = true
+        var failures = 0
+        var notBefore = Int64.min
+        /// When the first request was sent that no answer has followed.
+        var unansweredSince: Int64?
+        /// No stream's time is over before.
+        var nextEnd = Int64.min
+        var progressAt = Int64.min
+        var received = 0
+
+        var oldestUnanswered: Int64? { requests.values.lazy.filter { !$0.isAnswered }.map(\.sentAt).min() }
+    }
+
+    /// Replies of one publisher: it cuts connections that leave 32 MB unread, and what grows by 48 MB meanwhile is taken for an
+    /// attack (`ConnectionLimits`).
+    package static let maximumReplies = 4
+    /// Streams in one request: each gets 60 kB of the reply at least.
+    package static let maximumRanges = 64
+    /// How much all replies together may cost: 8 of publishers that answer.
+    package static let maximumCost = 64
+    private static let replyCost = 8
+    /// What a request to one that may not answer counts for, so that those which are away keep the others waiting less.
+    private static let probeCost = 1
+    /// So many later answers show that one was lost: publishers answer requests at the same time, in any order.
+    private static let maximumOvertaken = 2 * maximumReplies
+    /// Answers to one stream's request that can't be read before it is given up: it may be what can't be said.
+    package static let maximumUnreadable = 5
+    /// How long a publisher may send nothing at all while it owes an answer; longer if it was silent before, since it may be slow.
+    package static let patience: Int64 = 2_000_000_000
+    private static let longestPatience: Int64 = 8_000_000_000
+    private static let shortestPause: Int64 = 100_000_000
+    /// What comes back is asked soon enough to be caught up with in a few seconds.
+    private static let longestPause: Int64 = 2_000_000_000
+    /// How long a publisher of which nothing is heard is asked: nobody waits behind what is missing, and by default it keeps
+    /// samples this long.
+    private static let silenceLimit: Int64 = 600_000_000_000
+
+    private var streams: [Int: Stream] = [:]
+    private var publishers: [String: Publisher] = [:]
+    /// Publishers that could send and may not yet, in their order.
+    private var turns: [String] = []
+    private var cost = 0
+    private var lastNumber = 0
+    private var random: UInt64
+
+    /// - Parameter seed: what the pauses' jitter follows from.
+    package init(seed: UInt64) { random = seed }
+
+    /// Replies under way, or not taken yet, of all publishers.
+    package var replyCount: Int { publishers.values.reduce(0) { $0 + $1.requests.count } }
+
+    // MARK: Streams
+
+    /// Asks for samples that a stream misses. Streams with lower numbers have waited longer.
+    /// - Parameters:
+    ///   - publisher: the endpoint that it announces.
+    ///   - isHeard: whether it is heard of. If not it may be cut off, and has what it kept.
+    ///   - limit: how long a publisher that is heard of may give no answer.
+    /// - Returns: why the samples are given up at once; nil if they will be asked for.
+    package mutating func ask(
+        _ number: Int, for request: SamplesReplay, at publisher: String, isHeard: Bool, limit: Int64, now: Int64
+    ) -> Gap.Reason? {
+        finish(number)
+        if let before = streams[number], before.publisher != publisher { leave(number) }
+        var stream =
+            streams[number]
+            ?? Stream(publisher: publisher, request: request, limit: limit, patientSince: now, waitingSince: now)
+        if !stream.request.isContinued(by: request) {
+            stream.refusals = ReplayRefusals()
+            stream.unreadableAnswers = 0
+        }
+        stream.request = request
+        stream.limit = limit
+        if !isHeard { stream.patientSince = now }
+        if let end = end(of: stream), now >= end {
+            streams[number] = settled(stream, at: now)
+            publishers[publisher, default: Publisher()].streams.insert(number)
+            return .publisherUnreachable
+        }
+        stream.state = .waiting
+        streams[number] = stream
+        publishers[publisher, default: Publisher()].streams.insert(number)
+        publishers[publisher]?.waiting.insert(number)
+        if let end = end(of: stream) { publishers[publisher]?.nextEnd.lower(to: end) }
+        return nil
+    }
+
+    /// Notes that a stream has taken what an answer brought.
+    package mutating func finish(_ number: Int) {
+        guard case .taking(let request) = streams[number]?.state, let publisher = streams[number]?.publisher else {
+            return
+        }
+        streams[number]?.state = .idle
+        release(number, from: request, of: publisher)
+    }
+
+    /// Forgets a stream, and its publisher if no other misses samples of it.
+    package mutating func leave(_ number: Int) {
+        finish(number)
+        guard let stream = streams.removeValue(forKey: number) else { return }
+        publishers[stream.publisher]?.streams.remove(number)
+        publishers[stream.publisher]?.waiting.remove(number)
+        if case .underWay(let request) = stream.state {
+            publishers[stream.publisher]?.requests[request]?.streams.removeAll { $0 == number }
+        }
+        guard let publisher = publishers[stream.publisher], publisher.streams.isEmpty else { return }
+        cost -= publisher.requests.values.reduce(0) { $0 + $1.cost }
+        publishers[stream.publisher] = nil
+        turns.removeAll { $0 == stream.publisher }
+    }
+
+    /// Whether a publisher has streams that miss samples.
+    package func isWanted(_ publisher: String) -> Bool { publishers[publisher] != nil }
+
+    /// The requests that a publisher owes answers to.
+    package func unanswered(of publisher: String) -> [Int] {
+        publishers[publisher]?.requests.filter { !$0.value.isAnswered }.keys.sorted() ?? []
+    }
+
+    /// The publisher whose turn has come while it waits for it.
+    package var nextInTurn: String? {
+        firstInTurn.flatMap { cost + requestCost(at: $0) <= Self.maximumCost ? $0 : nil }
+    }
+
+    /// One whose own replies are not all taken yet lets the others pass.
+    private var firstInTurn: String? { turns.first { hasRoom($0) } }
+
+    private func hasRoom(_ name: String) -> Bool {
+        guard let publisher = publishers[name] else { return false }
+        return publisher.requests.count < (publisher.isProven ? Self.maximumReplies : 1)
+    }
+
+    // MARK: Publishers
+
+    /// What to do next at a publisher.
+    /// - Parameters:
+    ///   - endpoint: where it is asked.
+    ///   - received: how many bytes came over the connection.
+    ///   - isBroken: whether the connection has ended.
+    package mutating func step(
+        of name: String, at endpoint: String, received: Int, isBroken: Bool, now: Int64
+    ) -> Step {
+        guard var publisher = publishers[name] else { return .wait(until: nil) }
+        if publisher.received != received {
+            publisher.received = received
+            publisher.progressAt = now
+            publishers[name] = publisher
+        }
+        var until: Int64?
+        if let oldest = publisher.oldestUnanswered {
+            let patience = min(Self.longestPatience, Self.patience << max(0, min(publisher.failures, 8) - 1))
+            let silent = max(publisher.progressAt, oldest) + patience
+            if isBroken || now >= silent { return .reconnect(fail(name, at: endpoint, now: now)) }
+            until = silent
+        }
+        if publisher.unansweredSince != nil {
+            let over = overdueStreams(of: name, now: now)
+            if !over.isEmpty { return .askAgain(over) }
+            let end = publishers[name]?.nextEnd ?? .max
+            if end < .max { until = min(until ?? end, end) }
+        }
+        let due = dueStreams(of: publisher, now: now, until: &until)
+        let cost = requestCost(at: name)
+        let isInTurn = self.cost + cost <= Self.maximumCost && (firstInTurn ?? name) == name
+        guard !due.isEmpty, hasRoom(name), isInTurn else {
+            if due.isEmpty { turns.removeAll { $0 == name } } else if !turns.contains(name) { turns.append(name) }
+            return .wait(until: until)
+        }
+        turns.removeAll { $0 == name }
+        return .send(send(due, to: name, cost: cost, now: now))
+    }
+
+    /// Takes the streams back whose time is over.
+    private mutating func overdueStreams(of name: String, now: Int64) -> [Int] {
+        guard let publisher = publishers[name], now >= publisher.nextEnd else { return [] }
+        var over: [Int] = []
+        var next = Int64.max
+        for number in publisher.streams {
+            guard let stream = streams[number], stream.isAsking, let end = end(of: stream) else { continue }
+            if now >= end { over.append(number) } else { next.lower(to: end) }
+        }
+        publishers[name]?.nextEnd = next
+        for number in over { withdraw(number) }
+        return over.sorted()
+    }
+
+    private func dueStreams(of publisher: Publisher, now: Int64, until: inout Int64?) -> [Int] {
+        guard !publisher.waiting.isEmpty else { return [] }
+        guard publisher.notBefore <= now else {
+            until = min(until ?? publisher.notBefore, publisher.notBefore)
+            return []
+        }
+        var due: [Int] = []
+        for number in publisher.waiting {
+            let notBefore = streams[number]?.notBefore ?? .min
+            if notBefore <= now { due.append(number) } else { until = min(until ?? notBefore, notBefore) }
+        }
+        due.sort()
+        return Array(due.prefix(publisher.knowsRanges ? Self.maximumRanges : 1))
+    }
+
+    private mutating func send(_ due: [Int], to name: String, cost: Int, now: Int64) -> Request {
+        lastNumber += 1
+        self.cost += cost
+        for number in due { streams[number]?.state = .underWay(lastNumber) }
+        publishers[name]?.waiting.subtract(due)
+        publishers[name]?.requests[lastNumber] = UnderWay(streams: due, cost: cost, sentAt: now)
+        if publishers[name]?.unansweredSince == nil {
+            publishers[name]?.unansweredSince = now
+            publishers[name]?.nextEnd = .min
+        }
+        return Request(number: lastNumber, params: SamplesReplay(due.compactMap { streams[$0]?.request }))
+    }
+
+    /// Notes that a publisher can't be reached, or sent what is no answer to anything.
+    /// - Returns: the streams that must ask again: all that wait for it, since each may have come to its end.
+    package mutating func fail(_ name: String, at endpoint: String, now: Int64) -> [Int] {
+        guard var publisher = publishers[name] else { return [] }
+        let lost = publisher.requests.filter { !$0.value.isAnswered }
+        cost -= lost.values.reduce(0) { $0 + $1.cost }
+        publisher.requests = publisher.requests.filter(\.value.isAnswered)
+        publisher.isProven = false
+        publisher.knowsRanges = true
+        publisher.received = 0
+        publisher.progressAt = .min
+        backOff(&publisher, now: now)
+        publisher.unansweredSince = publisher.unansweredSince ?? now
+        publisher.nextEnd = .min
+        let asked = lost.values.flatMap(\.streams)
+        for number in asked {
+            streams[number]?.refusals.note(nil, at: endpoint, of: name)
+            streams[number]?.state = .idle
+        }
+        for number in publisher.waiting { streams[number]?.state = .idle }
+        let all = (asked + publisher.waiting).sorted()
+        publisher.waiting = []
+        publishers[name] = publisher
+        turns.removeAll { $0 == name }
+        return all
+    }
+
+    /// Takes what a publisher sent.
+    /// - Parameters:
+    ///   - number: the request that it answers. One that nobody waits for any more is passed over.
+    ///   - endpoint: where it was asked.
+    ///   - places: all places where to ask it.
+    package mutating func take(
+        _ answer: Answer, to number: Int, of name: String, at endpoint: String, places: Set<String>, now: Int64
+    ) -> [Verdict] {
+        guard var publisher = publishers[name], var request = publisher.requests[number], !request.isAnswered else {
+            return []
+        }
+        publisher.progressAt = now
+        request.isAnswered = true
+        publisher.requests[number] = request
+        var outcomes: [Outcome] = []
+        switch answer {
+        case .reply(let reply, let frameCount):
+            guard let found = Self.outcomes(of: reply, frameCount: frameCount, count: request.streams.count) else {
+                return take(.unreadable, to: number, of: name, at: endpoint, places: places, now: now)
+            }
+            if reply.ranges == nil, request.streams.count > 1 { publisher.knowsRanges = false }
+            publisher.unansweredSince = nil
+            publisher.failures = 0
+            publisher.notBefore = .min
+            publisher.isProven = true
+            outcomes = zip(request.streams, found).map { stream, found in
+                switch found {
+                case .answer(let reply, let frames): .answer(reply, frames: frames)
+                case .refusal(let error):
+                    refuse(stream, error, at: endpoint, of: name, places: places, now: now)
+                case .nothing: .again
+                }
+            }
+        case .refusal(let error):
+            publisher.unansweredSince = nil
+            if error.isAboutStream {
+                // One that does not know ranges refuses the first alone.
+                if request.streams.count > 1 { publisher.knowsRanges = false }
+                outcomes = request.streams.enumerated().map { index, stream in
+                    index > 0
+                        ? .again : refuse(stream, error, at: endpoint, of: name, places: places, now: now)
+                }
+            } else {
+                backOff(&publisher, atLeast: error.data?.retryAfter, now: now)
+                for stream in request.streams { streams[stream]?.refusals.note(error, at: endpoint, of: name) }
+                outcomes = request.streams.map { _ in .again }
+            }
+        case .unreadable:
+            publisher.isProven = false
+            backOff(&publisher, now: now)
+            if request.streams.count > 1 { publisher.knowsRanges = false }
+            outcomes = request.streams.map { stream in
+                guard request.streams.count == 1 else { return .again }
+                streams[stream]?.unreadableAnswers += 1
+                return streams[stream]?.unreadableAnswers ?? 0 >= Self.maximumUnreadable ? .gone(.malformed) : .again
+            }
+        }
+        var verdicts = overtaken(by: number, of: &publisher)
+        publishers[name] = publisher
+        for (stream, outcome) in zip(request.streams, outcomes) {
+            verdicts.append(Verdict(stream: stream, outcome: outcome))
+            streams[stream]?.state = .taking(number)
+            switch outcome {
+            case .answer, .gone: if let known = streams[stream] { streams[stream] = settled(known, at: now) }
+            case .again: finish(stream)
+            }
+        }
+        if request.streams.isEmpty { end(number, of: name) }
+        return verdicts
+    }
+
+    // MARK: What an answer means
+
+    private enum Found {
+        case answer(SamplesReplay.Reply, frames: Range<Int>)
+        case refusal(RequestError)
+        case nothing
+    }
+
+    /// What a reply says of each of so many streams; nil if it makes no sense.
+    private static func outcomes(of reply: SamplesReplay.Reply, frameCount: Int, count: Int) -> [Found]? {
+        guard let parts = reply.ranges else {
+            return (0..<count).map { $0 == 0 ? .answer(reply, frames: 0..<frameCount) : .nothing }
+        }
+        guard parts.count == count else { return nil }
+        var first = 0
+        var found: [Found] = []
+        for part in parts {
+            guard (0...frameCount - first).contains(part.frames) else { return nil }
+            found.append(
+                part.error.map { .refusal($0) }
+                    ?? .answer(SamplesReplay.Reply(part), frames: first..<first + part.frames))
+            first += part.frames
+        }
+        return first == frameCount ? found : nil
+    }
+
+    /// What the refusal of one stream's samples means.
+    private mutating func refuse(
+        _ number: Int, _ error: RequestError, at endpoint: String, of name: String, places: Set<String>, now: Int64
+    ) -> Outcome {
+        guard var stream = streams[number] else { return .again }
+        stream.refusals.note(error, at: endpoint, of: name)
+        if let reason = stream.refusals.verdict(asking: places) { return .gone(reason) }
+        stream.failures += 1
+        stream.notBefore = now + pause(after: stream.failures, atLeast: error.data?.retryAfter)
+        streams[number] = stream
+        return .again
+    }
+
+    private mutating func backOff(_ publisher: inout Publisher, atLeast seconds: Double? = nil, now: Int64) {
+        publisher.failures += 1
+        publisher.notBefore = now + pause(after: publisher.failures, atLeast: seconds)
+    }
+
+    /// Grows, and is another one for each program that waits for the same publisher.
+    private mutating func pause(after failures: Int, atLeast seconds: Double?) -> Int64 {
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        let pause = min(Self.longestPause, Self.shortestPause << max(0, min(failures, 8) - 1))
+        // Between three and five quarters of it.
+        let jittered = pause * 3 / 4 + Int64(random >> 33) % (pause / 2)
+        guard let seconds, seconds > 0 else { return jittered }
+        return max(jittered, Int64(min(seconds, 60) * 1e9) + jittered / 4)
+    }
+
+    /// The streams of requests that were lost on their way, while others were answered.
+    private mutating func overtaken(by number: Int, of publisher: inout Publisher) -> [Verdict] {
+        var verdicts: [Verdict] = []
+        for (other, var request) in publisher.requests where other < number && !request.isAnswered {
+            request.overtaken += 1
+            publisher.requests[other] = request
+            guard request.overtaken >= Self.maximumOvertaken else { continue }
+            publisher.requests[other] = nil
+            cost -= request.cost
+            for stream in request.streams { streams[stream]?.state = .idle }
+            verdicts += request.streams.map { Verdict(stream: $0, outcome: .again) }
+        }
+        return verdicts
+    }
+
+    // MARK: Bookkeeping
+
+    /// What a stream misses next gets its own time.
+    private func settled(_ stream: Stream, at now: Int64) -> Stream {
+        var stream = stream
+        stream.patientSince = now
+        stream.waitingSince = now
+        stream.failures = 0
+        stream.unreadableAnswers = 0
+        stream.notBefore = .min
+        stream.refusals = ReplayRefusals()
+        return stream
+    }
+
+    /// When a stream's publisher counts as unreachable; nil while it answers.
+    private func end(of stream: Stream) -> Int64? {
+        guard let silent = publishers[stream.publisher]?.unansweredSince else { return nil }
+        return min(
+            max(silent, stream.patientSince).addingClamped(stream.limit),
+            max(silent, stream.waitingSince) + Self.silenceLimit)
+    }
+
+    private func requestCost(at name: String) -> Int {
+        publishers[name]?.isProven == true ? Self.replyCost : Self.probeCost
+    }
+
+    private mutating func withdraw(_ number: Int) {
+        guard let stream = streams[number] else { return }
+        publishers[stream.publisher]?.waiting.remove(number)
+        if case .underWay(let request) = stream.state { release(number, from: request, of: stream.publisher) }
+        streams[number]?.state = .idle
+    }
+
+    private mutating func release(_ number: Int, from request: Int, of name: String) {
+        publishers[name]?.requests[request]?.streams.removeAll { $0 == number }
+        guard let left = publishers[name]?.requests[request], left.isAnswered, left.streams.isEmpty else { return }
+        end(request, of: name)
+    }
+
+    private mutating func end(_ request: Int, of name: String) {
+        cost -= publishers[name]?.requests.removeValue(forKey: request)?.cost ?? 0
+    }
+}
+
+extension Int64 {
+    fileprivate mutating func lower(to value: Int64) { self = Swift.min(self, value) }
+}
+
+extension SamplesReplay {
+    /// Whether a request is for the same samples, without those that came meanwhile.
+    fileprivate func isContinued(by other: SamplesReplay) -> Bool {
+        device == other.device && stream == other.stream && epoch == other.epoch && from == other.from
+    }
+}
+
+extension RequestError {
+    fileprivate var isBusy: Bool { data?.reason == Reason.busy.word }
+
+    /// Whether it says something of one stream, and not of the whole request.
+    fileprivate var isAboutStream: Bool {
+        [Reason.unknownStream, .unknownEpoch, .invalidParameter].contains { data?.reason == $0.word }
+    }
+}

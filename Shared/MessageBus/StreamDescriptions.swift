@@ -1,0 +1,22 @@
+package import Messages
+
+/// Reads what publishers say of their streams, of many streams at once.
+package struct StreamDescriptions {
+    /// Streams that are remembered: a stranger could publish under ever new names.
+    private static let maximumNames = 16_384
+
+    private var readers = TopicTable<StreamDescriptionReader>()
+
+    package init() {}
+
+    /// Reads the body of a description.
+    /// - Throws: `DecodingError`, or `MessageError` for another schema.
+    package mutating func read(_ frames: EventFrames) throws -> StreamDescription {
+        if let index = readers.index(of: frames.topic) { return try readers[index].read(frames.body) }
+        if readers.count >= Self.maximumNames { readers = TopicTable() }
+        var reader = StreamDescriptionReader()
+        let description = try reader.read(frames.body)
+        readers.add(frames.topic, reader)
+        return description
+    }
+}

@@ -1,0 +1,194 @@
+package import Messages
+
+/// Collects what the next commit writes to the write-ahead log, in one run of memory.
+///
+/// Confined to one thread. Nothing is written here: `takeBlock` hands over what was collected, and positions say where in
+/// the log it will stand. Records of a stream that follow on its own last ones go into the same frame.
+package final class LogAppender {
+    /// The log's identifier, so that a session never takes another log's frames for its own.
+    package let log: String
+    /// Where the block that is being collected begins.
+    package private(set) var position: Int
+    /// What records are formatted into, between `beginRecords` and `endRecords`.
+    package var buffer = ByteBuffer(capacity: 64 << 10)
+
+    /// Where the segment begins that the next block belongs to.
+    package private(set) var segment: Int
+    /// By number: its name, and the segment that has it.
+    private var names: [UInt32: (bytes: [UInt8], segment: Int)] = [:]
+    private var lastNumber: UInt32 = 0
+    /// The frame of records that stands last in the buffer, if one does.
+    private var last: (number: UInt32, file: Int, start: Int)?
+    private var capacity = 64 << 10
+    private let segmentLength: Int
+
+    /// Continues a log behind everything that it has.
+    /// - Parameter segmentLength: bytes after which a new segment begins: what can be deleted at once.
+    package init(log: String, position: Int, segmentLength: Int = 64 << 20) {
+        self.log = log
+        self.segmentLength = segmentLength
+        self.position = position
+        segment = position
+    }
+
+    /// How many bytes wait.
+    package var count: Int { buffer.count }
+
+    /// Numbers a stream of a session, or the session itself.
+    package func number(_ session: SessionIdentifier, _ stream: LogName? = nil) -> UInt32 {
+        lastNumber += 1
+        names[lastNumber] = (Array((stream.map { "\(session)/\($0)" } ?? "\(session)").utf8), -1)
+        return lastNumber
+    }
+
+    /// Forgets a number that no frame will have any more.
+    package func forget(_ number: UInt32) { names[number] = nil }
+
+    /// Has the next block begin a new segment: the present one can't be written any more.
+    package func beginSegment() {
+        precondition(buffer.count == 0, "A block belongs to one segment.")
+        segment = position
+    }
+
+    // MARK: Frames
+
+    /// Adds what a session knows of itself.
+    package func append(_ record: SessionRecord, of number: UInt32) {
+        var head = record
+        head.logs = []
+        append(.session, number, StoredJSON.line(head))
+    }
+
+    /// Adds what a session knows of a stream.
+    package func append(_ log: SessionRecord.Log, of number: UInt32) {
+        var description = log
+        description.gaps = []
+        description.intervals = nil
+        append(.stream, number, StoredJSON.line(description))
+    }
+
+    package func append(_ gap: Gap, of number: UInt32) { append(.gap, number, StoredJSON.line(gap)) }
+
+    package func append(_ beginning: FileBeginning, of number: UInt32) {
+        append(.begin, number, StoredJSON.line(beginning))
+    }
+
+    package func append(_ end: FileEnd, of number: UInt32) { append(.seal, number, StoredJSON.line(end)) }
+
+    /// Adds a batch as it arrived, because its records can't be written yet.
+    package func append(held body: UnsafeRawBufferPointer, packed: UnsafeRawBufferPointer?, of number: UInt32) {
+        beginFrame(.held, number)
+        withUnsafeBytes(of: Int64(body.count).littleEndian) { buffer.append($0) }
+        buffer.append(body)
+        if let packed { buffer.append(packed) }
+        endFrame()
+    }
+
+    /// Begins records of a stream, or continues those that stand last. Format them into `buffer`, then call `endRecords`,
+    /// or `cancelRecords` with what this returned.
+    package func beginRecords(of number: UInt32, file: Int) -> (start: Int, isContinued: Bool) {
+        if let last, last.number == number, last.file == file { return (buffer.count, true) }
+        last = nil
+        beginFrame(.records, number)
+        let room = RecordsHead.byteCount
+        buffer.withUnsafeMutableTail(reserving: room) { _ in room }
+        last = (number, file, frameStart)
+        // A name that was written in front of it stays.
+        return (frameStart, false)
+    }
+
+    /// Says what the records are that were formatted since `beginRecords`.
+    package func endRecords(_ head: RecordsHead) {
+        guard let last else { preconditionFailure("endRecords follows beginRecords") }
+        var head = head
+        let contents = last.start + LogBlock.frameHeaderLength
+        let length = buffer.count - contents
+        buffer.withUnsafeMutableBytes { bytes in
+            let start = contents + RecordsHead.byteCount
+            // The first records of a frame say where it stands.
+            if bytes[last.start + 1] == 1,
+                let old = RecordsHead(UnsafeRawBufferPointer(rebasing: bytes[contents..<start]))
+            {
+                head.offset = old.offset
+            }
+            bytes[last.start + 1] = 1
+            if let base = bytes.baseAddress { head.write(to: base + contents) }
+            bytes.storeBytes(of: UInt64(length).littleEndian, toByteOffset: last.start + 8, as: UInt64.self)
+        }
+    }
+
+    /// Takes back what was formatted since `beginRecords`.
+    package func cancelRecords(_ begun: (start: Int, isContinued: Bool)) {
+        buffer.truncate(to: begun.start)
+        if !begun.isContinued { last = nil }
+    }
+
+    private var frameStart = 0
+
+    private func append(_ kind: FrameKind, _ number: UInt32, _ contents: [UInt8]) {
+        beginFrame(kind, number)
+        buffer.append(contents)
+        endFrame()
+    }
+
+    private func beginFrame(_ kind: FrameKind, _ number: UInt32) {
+        last = nil
+        if buffer.count == 0 {
+            buffer.reserve(capacity)
+            buffer.withUnsafeMutableTail(reserving: LogBlock.headerLength) { bytes in
+                bytes.update(repeating: 0, count: LogBlock.headerLength)
+                return LogBlock.headerLength
+            }
+            if position == segment {
+                beginFrame(header: .log, 0)
+                buffer.append(utf8: log)
+                endFrame()
+            }
+        }
+        if let name = names[number], name.segment != segment {
+            names[number]?.segment = segment
+            beginFrame(header: .name, number)
+            buffer.append(name.bytes)
+            endFrame()
+        }
+        beginFrame(header: kind, number)
+    }
+
+    private func beginFrame(header kind: FrameKind, _ number: UInt32) {
+        frameStart = buffer.count
+        buffer.withUnsafeMutableTail(reserving: LogBlock.frameHeaderLength) { bytes in
+            bytes.update(repeating: 0, count: LogBlock.frameHeaderLength)
+            bytes[0] = kind.rawValue
+            UnsafeMutableRawPointer(bytes).storeBytes(of: number.littleEndian, toByteOffset: 4, as: UInt32.self)
+            return LogBlock.frameHeaderLength
+        }
+    }
+
+    private func endFrame() {
+        let length = buffer.count - frameStart - LogBlock.frameHeaderLength
+        let start = frameStart
+        buffer.withUnsafeMutableBytes { bytes in
+            bytes.storeBytes(of: UInt64(length).littleEndian, toByteOffset: start + 8, as: UInt64.self)
+        }
+    }
+
+    // MARK: Blocks
+
+    /// What was collected; nil where that is nothing. What comes then stands behind it.
+    package func takeBlock() -> LogBlock? {
+        guard buffer.count > 0 else { return nil }
+        last = nil
+        let rest = -buffer.count & 7
+        buffer.withUnsafeMutableTail(reserving: 8) { bytes in
+            bytes.update(repeating: 0, count: rest)
+            return rest
+        }
+        capacity = buffer.count
+        var taken = ByteBuffer(capacity: 0)
+        swap(&taken, &buffer)
+        let block = LogBlock(taken, position: position, segment: segment)
+        position = block.end
+        if position - segment >= segmentLength { segment = position }
+        return block
+    }
+}

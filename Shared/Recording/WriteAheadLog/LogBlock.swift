@@ -1,0 +1,114 @@
+import CISAL
+import Messages
+
+/// What one commit writes to the write-ahead log: a header, and frames behind it.
+///
+/// | bytes | header |
+/// | --- | --- |
+/// | 4 | `HFW1` |
+/// | 4 | CRC-32C of everything behind it |
+/// | 8 | length of the block in bytes, a multiple of 8 |
+/// | 8 | position: the block's place in the log, counted from the log's first byte |
+/// | 8 | the position before which everything was synced when the block was written |
+///
+/// A frame has 16 bytes in front of its contents: 1 for its kind, 3 that are 0, 4 for the number that says whose it is, 8
+/// for the length of the contents. Numbers are little-endian. A block counts if its checksum fits and its position is its
+/// place; so neither a torn block nor an old one that lies where a new one should be is ever taken for true.
+package final class LogBlock: Sendable {
+    static let magic: UInt32 = 0x3157_4648
+    static let headerLength = 32
+    static let frameHeaderLength = 16
+    /// A block that claims more is none.
+    static let maximumLength = 1 << 30
+
+    /// The header, without checksum and synced position until the block is written, and the frames.
+    private let bytes: ByteBuffer
+    package let position: Int
+    /// The position at which the segment of this block begins.
+    package let segment: Int
+
+    init(_ bytes: consuming ByteBuffer, position: Int, segment: Int) {
+        self.bytes = bytes
+        self.position = position
+        self.segment = segment
+    }
+
+    package var count: Int { bytes.count }
+
+    /// The position behind it.
+    package var end: Int { position + count }
+
+    /// Lends the header as it is to be written, and the frames.
+    func withBytes<Result>(
+        synced: Int, _ body: (_ header: [UInt8], _ frames: UnsafeRawBufferPointer) throws(RecordingError) -> Result
+    ) throws(RecordingError) -> Result {
+        try bytes.withUnsafeBytes { bytes throws(RecordingError) in
+            let frames = UnsafeRawBufferPointer(rebasing: bytes[Self.headerLength...])
+            var tail: [UInt8] = []
+            for number in [bytes.count, position, synced] {
+                withUnsafeBytes(of: Int64(number).littleEndian) { tail += $0 }
+            }
+            let checksum = Self.checksum(frames, after: tail.withUnsafeBytes { Self.checksum($0) })
+            var header: [UInt8] = []
+            for number in [Self.magic, checksum] { withUnsafeBytes(of: number.littleEndian) { header += $0 } }
+            return try body(header + tail, frames)
+        }
+    }
+
+    /// Lends each frame in turn.
+    package func forEachFrame(_ body: (LogFrame) -> Void) {
+        bytes.withUnsafeBytes { LogFrame.forEach(in: $0, at: position, body) }
+    }
+
+    /// CRC-32C, as RFC 3720 has it.
+    static func checksum(_ bytes: UnsafeRawBufferPointer, after checksum: UInt32 = .max) -> UInt32 {
+        guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return checksum }
+        // It only reads.
+        return crc32_iscsi(UnsafeMutablePointer(mutating: start), Int32(bytes.count), checksum)
+    }
+}
+
+/// A frame of a block, lent.
+package struct LogFrame {
+    /// The position of its block.
+    let position: Int
+    let kind: FrameKind
+    /// Whose it is.
+    package let number: UInt32
+    let contents: UnsafeRawBufferPointer
+
+    /// Lends each frame of a block, header included, in turn. What is of a later version's kind is passed over.
+    static func forEach(in block: UnsafeRawBufferPointer, at position: Int, _ body: (LogFrame) -> Void) {
+        var place = LogBlock.headerLength
+        while place + LogBlock.frameHeaderLength <= block.count {
+            let number = UInt32(littleEndian: block.loadUnaligned(fromByteOffset: place + 4, as: UInt32.self))
+            let length = Int(
+                truncatingIfNeeded: UInt64(
+                    littleEndian: block.loadUnaligned(fromByteOffset: place + 8, as: UInt64.self)))
+            let start = place + LogBlock.frameHeaderLength
+            guard length >= 0, length <= block.count - start else { return }
+            if let kind = FrameKind(rawValue: block[place]) {
+                body(
+                    LogFrame(
+                        position: position, kind: kind, number: number,
+                        contents: UnsafeRawBufferPointer(rebasing: block[start..<(start + length)])))
+            }
+            place = start + length
+        }
+    }
+
+    /// Whose its number is, where it says that: a session, and the stream of it.
+    package var name: (session: SessionIdentifier, log: LogName?)? {
+        guard kind == .name else { return nil }
+        let parts = contents.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        guard let session = try? SessionIdentifier(parts[0]) else { return nil }
+        if parts.count == 1 { return (session, nil) }
+        return LogName(existing: parts[1]).map { (session, $0) }
+    }
+
+    /// What it says, where that is JSON; nil where it can't be read.
+    func decode<Value: Decodable>(_ type: Value.Type) -> Value? {
+        try? WireCoding.decode(type, from: contents)
+    }
+}

@@ -1,0 +1,36 @@
+/// How far a write-ahead log is in a session's documents and files.
+package struct LogPosition: Codable, Hashable, Sendable {
+    /// The log's identifier.
+    package var log: String
+    /// The position before which everything is in `session.json`.
+    package var recorded: Int
+    /// The position before which everything is in the stream files, and durable there.
+    package var written: Int
+
+    package init(log: String, recorded: Int, written: Int) {
+        self.log = log
+        self.recorded = recorded
+        self.written = written
+    }
+}
+
+/// A place in a stream's files up to which they are durable.
+package struct DurablePlace: Codable, Hashable, Sendable {
+    /// Which of the log's files, counted from 0.
+    package var file: Int
+    /// How long it is there, terminator included.
+    package var bytes: Int
+    /// The samples in that part.
+    package var samples: Int
+    /// The epoch of the sample that comes next, and its sequence there.
+    package var epoch: String
+    package var next: Int
+
+    package init(file: Int, bytes: Int, samples: Int, epoch: String, next: Int) {
+        self.file = file
+        self.bytes = bytes
+        self.samples = samples
+        self.epoch = epoch
+        self.next = next
+    }
+}

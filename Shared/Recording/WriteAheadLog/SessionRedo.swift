@@ -1,0 +1,202 @@
+import Messages
+import SystemPackage
+
+/// Brings one interrupted session up to what the write-ahead log says: its files, and what is known of it.
+///
+/// Takes every frame of the log in order. A frame whose position lies before what `session.json` already has changes only
+/// files; one that lies before what the files durably have changes nothing. So recovery may itself be interrupted anywhere,
+/// and repeated.
+package final class SessionRedo {
+    /// A batch that waited for samples before it.
+    package struct HeldBatch: Sendable {
+        package let log: LogName
+        package let body: [UInt8]
+        package let packed: [UInt8]?
+    }
+
+    /// One stream.
+    private final class Stream {
+        var log: SessionRecord.Log
+        let file: StreamFile
+        /// Which of the epochs the latest sample is of.
+        var current: Int
+
+        init(_ log: SessionRecord.Log, _ file: StreamFile) {
+            self.log = log
+            self.file = file
+            current = log.epochs.lastIndex { $0.epoch == log.durable?.epoch } ?? max(0, log.epochs.count - 1)
+        }
+    }
+
+    /// The most that waiting batches may take; those behind are asked for again.
+    private static let maximumHeldBytes = 64 << 20
+
+    package let directory: SessionDirectory
+    private let position: LogPosition
+    private let names: [String]
+    private let calls: FileCalls
+    private var record: SessionRecord
+    private var streams: [LogName: Stream] = [:]
+    /// Streams in the order in which they were met.
+    private var order: [LogName] = []
+    private var held: [HeldBatch] = []
+    private var heldBytes = 0
+    /// Why no more frames are applied.
+    private var failure: RecordingError?
+
+    /// - Parameter record: what `session.json` says, which must name its place in the log.
+    init(
+        _ record: SessionRecord, _ position: LogPosition, in directory: SessionDirectory, calls: FileCalls
+    ) throws(RecordingError) {
+        self.record = record
+        self.position = position
+        self.directory = directory
+        self.calls = calls
+        names = try directory.directory.names()
+        for log in record.logs {
+            let file = try StreamFile(
+                resuming: log, of: record, in: directory.directory, names: names, calls: calls)
+            streams[log.name] = Stream(log, file)
+            order.append(log.name)
+        }
+    }
+
+    /// The position from which on it needs the log.
+    var neededPosition: Int { position.written }
+
+    /// The position before which the log was durable: what stands in `session.json` was in the log before.
+    var knownPosition: Int { position.recorded }
+
+    /// Applies a frame.
+    /// - Parameter log: the log that it is about; nil for the session's own.
+    func apply(_ frame: LogFrame, of log: LogName?) {
+        guard frame.position >= position.written, failure == nil else { return }
+        do throws(RecordingError) {
+            if let log { try apply(frame, to: log) } else { apply(frame) }
+        } catch {
+            failure = error
+        }
+    }
+
+    private func apply(_ frame: LogFrame) {
+        guard frame.position >= position.recorded, frame.kind == .session,
+            var head = frame.decode(SessionRecord.self)
+        else { return }
+        head.logs = record.logs
+        head.logPosition = record.logPosition
+        record = head
+    }
+
+    private func apply(_ frame: LogFrame, to name: LogName) throws(RecordingError) {
+        let isNew = frame.position >= position.recorded
+        if frame.kind == .stream {
+            guard isNew, let description = frame.decode(SessionRecord.Log.self) else { return }
+            return try take(description)
+        }
+        guard let stream = streams[name] else { return }
+        if let sealed = try stream.file.apply(frame) {
+            try directory.directory.sync(calls: calls)
+            stream.log.files.append(try sealed.certify(in: directory.directory))
+            stream.log.file = nil
+        }
+        if stream.file.pendingBytes > 1 << 20 { try stream.file.write() }
+        switch frame.kind {
+        case .begin:
+            guard let beginning = frame.decode(FileBeginning.self) else { return }
+            stream.log.file = name.fileName(beginning.format)
+        case .records:
+            guard let head = RecordsHead(frame.contents) else { return }
+            if isNew {
+                take(head, of: stream)
+            } else if head.epoch < stream.log.epochs.count {
+                // Which epoch is the current one is known of the durable place alone.
+                stream.current = head.epoch
+            }
+        case .gap:
+            guard isNew, let gap = frame.decode(Gap.self) else { return }
+            // It may be in the document already: that is written a little later than its place in the log says.
+            let isKnown = stream.log.gaps.contains { $0.epoch == gap.epoch && $0.from == gap.from }
+            if !isKnown { stream.log.gaps.append(gap) }
+            if let epoch = stream.log.epochs.lastIndex(where: { $0.epoch == gap.epoch }) {
+                let end = gap.from.addingClamped(gap.count)
+                stream.log.epochs[epoch].next = max(stream.log.epochs[epoch].next, end)
+            }
+        case .held: hold(frame, name)
+        case .log, .name, .session, .stream, .seal: break
+        }
+    }
+
+    private func take(_ description: SessionRecord.Log) throws(RecordingError) {
+        guard let stream = streams[description.name] else {
+            // Its first files may have their final names already.
+            let file = try StreamFile(
+                resuming: description, of: record, in: directory.directory, names: names, calls: calls)
+            streams[description.name] = Stream(description, file)
+            order.append(description.name)
+            return
+        }
+        var log = description
+        log.gaps = stream.log.gaps
+        log.intervals = stream.log.intervals
+        log.files = stream.log.files
+        log.file = stream.log.file
+        log.durable = stream.log.durable
+        stream.log = log
+    }
+
+    private func take(_ head: RecordsHead, of stream: Stream) {
+        stream.log.counts = head.counts
+        stream.log.firstUptime = head.firstUptime
+        stream.log.lastUptime = head.lastUptime
+        stream.log.isMarkedStopped = head.isMarkedStopped ? true : nil
+        guard head.epoch < stream.log.epochs.count else { return }
+        stream.log.epochs[head.epoch].next = head.next
+        stream.current = head.epoch
+    }
+
+    private func hold(_ frame: LogFrame, _ log: LogName) {
+        let bytes = frame.contents
+        guard bytes.count >= 8, heldBytes + bytes.count <= Self.maximumHeldBytes else { return }
+        let count = Int(Int64(littleEndian: bytes.loadUnaligned(as: Int64.self)))
+        guard count >= 0, count <= bytes.count - 8 else { return }
+        let packed = bytes[(8 + count)...]
+        heldBytes += bytes.count
+        held.append(
+            HeldBatch(log: log, body: Array(bytes[8..<(8 + count)]), packed: packed.isEmpty ? nil : Array(packed)))
+    }
+
+    /// Whether its files have more than the log's frames so far.
+    func isAheadOfLog() throws(RecordingError) -> Bool {
+        if failure != nil { return false }
+        for stream in streams.values where try stream.file.isAheadOfLog() { return true }
+        return false
+    }
+
+    /// What the session is once the log has no more frames.
+    /// - Parameter isWhole: whether the log says everything. Otherwise files may have more, which stays.
+    func finish(cutting isWhole: Bool) throws(RecordingError) -> RecoveredSession {
+        if let failure { throw failure }
+        var logs: [LogName: RecoveredLog] = [:]
+        var files: [LogName: StreamFile] = [:]
+        record.logs = []
+        for name in order {
+            guard let stream = streams[name] else { continue }
+            if isWhole { try stream.file.finishResuming() } else { try stream.file.write() }
+            let bytes = stream.file.byteCount
+            let isMarkedStopped = stream.log.isMarkedStopped ?? false
+            if bytes == nil, isMarkedStopped { stream.log.file = nil }
+            record.logs.append(stream.log)
+            var positions = stream.log.epochs.map { RecoveredLog.Position(epoch: $0.epoch, next: $0.next) }
+            if positions.indices.contains(stream.current) { positions.append(positions.remove(at: stream.current)) }
+            logs[name] = RecoveredLog(
+                file: bytes.map {
+                    RecoveredLog.File(index: stream.file.place.index, bytes: $0, samples: stream.file.place.samples)
+                },
+                positions: positions, counts: stream.log.counts, gaps: stream.log.gaps,
+                firstUptime: stream.log.firstUptime, lastUptime: stream.log.lastUptime,
+                isMarkedStopped: isMarkedStopped)
+            files[name] = stream.file
+        }
+        return RecoveredSession(record: record, logs: logs, files: files, held: held, isFromLog: true)
+    }
+}

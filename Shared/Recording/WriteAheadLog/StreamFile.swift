@@ -1,0 +1,280 @@
+import Messages
+import SystemPackage
+
+/// Writes the files of one stream as the write-ahead log says, some time behind it.
+///
+/// The files are a function of the log's frames alone, so the same type writes them while a session runs and again after a
+/// crash. What is behind in the files is in the log, so nothing here is waited for, and a write that fails may be repeated
+/// later. A sync that fails is final: whatever is asked of the file afterwards throws the same error, and the log has what
+/// is needed to write it again.
+///
+/// Confined to one thread.
+package final class StreamFile {
+    private enum State {
+        /// No file is being written.
+        case none
+        case open(LogFile)
+        /// The file has its final name, so that it is complete: it was synced before.
+        case sealed(FinishedName)
+        /// Somebody removed the file: what belongs into it has no place.
+        case missing
+    }
+
+    package let name: LogName
+    private let directory: Directory
+    private let calls: FileCalls
+    private var state = State.none
+    /// Which of the log's files is being written, or is the next one.
+    private var index: Int
+    private var pending = ByteBuffer(capacity: 0)
+    /// The file's samples, those that wait included.
+    private var samples = 0
+    private var hash = SegmentHash()
+    private var failure: RecordingError?
+    /// Whether the file was written to since it was synced.
+    private var isChanged = false
+    /// Whether what the log says may have been done before. Otherwise a file that exists is somebody else's.
+    private var isResuming = false
+    /// Finished files that were found and are not listed, in order.
+    private var unlisted: [FinishedName] = []
+
+    /// Writes a log's files from the one of an index on.
+    /// - Parameter file: that file, if it is there and was repaired.
+    package init(
+        _ name: LogName, in directory: Directory, index: Int = 0, file: LogFile? = nil, calls: FileCalls = .system
+    ) {
+        self.name = name
+        self.directory = directory
+        self.calls = calls
+        self.index = index
+        if let file {
+            state = .open(file)
+            samples = file.sampleCount
+        }
+    }
+
+    /// Continues with what a program left that ended: the log's frames follow from the place that `log` names.
+    init(
+        resuming log: SessionRecord.Log, of record: SessionRecord, in directory: Directory, names: [String],
+        calls: FileCalls
+    ) throws(RecordingError) {
+        isResuming = true
+        name = log.name
+        self.directory = directory
+        self.calls = calls
+        index = log.files.count
+        let listed = Set(log.files.map(\.name))
+        unlisted = names.filter { !listed.contains($0) }.compactMap { FinishedName($0, of: log.name) }.sorted()
+        guard let durable = log.durable, durable.file == index else { return }
+        let format = record.format(of: log)
+        let length = durable.bytes - LogFile.terminator(format, record.root).count
+        do throws(RecordingError) {
+            try resume(format, record.root, length: length, samples: durable.samples, hasRecords: true)
+        } catch {
+            // The file does not have what was durable: nothing may be written behind it.
+            guard error.code == .unreadable else { throw error }
+            failure = error
+        }
+    }
+
+    // MARK: What is there
+
+    /// Bytes that wait to be written.
+    package var pendingBytes: Int { pending.count }
+
+    /// The file's length, what waits not included; nil where none is open.
+    package var byteCount: Int? {
+        if case .open(let file) = state { return file.byteCount }
+        return nil
+    }
+
+    /// The samples of the file, and which of the log's files it is.
+    package var place: (index: Int, samples: Int) { (index, samples) }
+
+    // MARK: Frames
+
+    /// Does what a frame says, if it is about files.
+    /// - Returns: a file that ended with it.
+    package func apply(_ frame: LogFrame) throws(RecordingError) -> SealedFile? {
+        switch frame.kind {
+        case .begin:
+            if let beginning = frame.decode(FileBeginning.self) { try begin(beginning) }
+        case .records:
+            guard let head = RecordsHead(frame.contents) else { return nil }
+            try take(head, UnsafeRawBufferPointer(rebasing: frame.contents[RecordsHead.byteCount...]))
+        case .seal:
+            if let end = frame.decode(FileEnd.self) { return try seal(end) }
+        case .log, .name, .session, .stream, .gap, .held: break
+        }
+        return nil
+    }
+
+    /// Begins a file, also in the place of one that somebody removed.
+    func begin(_ beginning: FileBeginning) throws(RecordingError) {
+        guard beginning.index == index else { return try requireKnown(beginning.index) }
+        switch state {
+        case .none, .missing: break
+        case .open, .sealed: return
+        }
+        samples = 0
+        hash = SegmentHash()
+        let fileName = name.fileName(beginning.format)
+        if isResuming, unlisted.isEmpty, directory.contains(fileName) {
+            let path = directory.path.appending(fileName)
+            let opening = LogFile.opening(beginning)
+            if try OpenFile(path, .readOnly, action: "read").bytes(in: 0..<opening.count) == opening {
+                return try resume(beginning.format, beginning.root, length: opening.count, samples: 0)
+            }
+            try Directory.removeFile(path)
+        }
+        if let sealed = unlisted.first {
+            state = .sealed(sealed)
+        } else {
+            state = .open(try LogFile(creating: name, in: directory, beginning, calls: calls))
+            isChanged = true
+        }
+    }
+
+    /// Continues with a file that a program left which ended.
+    /// - Parameter length: how much of it is as the log says, without a terminator.
+    private func resume(
+        _ format: LogFormat, _ root: JSONRoot, length: Int, samples: Int, hasRecords: Bool = false
+    ) throws(RecordingError) {
+        self.samples = samples
+        if let sealed = unlisted.first {
+            state = .sealed(sealed)
+            return
+        }
+        do throws(RecordingError) {
+            state = .open(
+                try LogFile(
+                    reopening: name, in: directory, format: format, root: root,
+                    length: length + LogFile.terminator(format, root).count, samples: samples, hasRecords: hasRecords,
+                    isOverwritten: true, calls: calls))
+            isChanged = true
+        } catch {
+            guard error.code == .notFound else { throw error }
+            state = .missing
+        }
+    }
+
+    /// Takes records, to be written with `write`.
+    func take(_ head: RecordsHead, _ records: UnsafeRawBufferPointer) throws(RecordingError) {
+        guard head.file == index else { return try requireKnown(head.file) }
+        let file: LogFile
+        switch state {
+        case .open(let open): file = open
+        case .none: throw misplaced(directory.path.appending(name.text))
+        // It has them, or they have no place.
+        case .sealed, .missing: return
+        }
+        if pending.count == 0, try file.skip(records, at: head.offset, samples: head.samples) {
+            samples = file.sampleCount
+            return
+        }
+        guard head.offset == file.stableByteCount - file.byteCount + file.length(adding: pending.count) else {
+            throw misplaced(file.path)
+        }
+        pending.append(records)
+        samples = head.samples
+    }
+
+    /// Frames of files that are complete say nothing new. Those of later files than the next one would be lost.
+    private func requireKnown(_ file: Int) throws(RecordingError) {
+        if file > index { throw misplaced(directory.path.appending(name.text)) }
+    }
+
+    /// What was between the file's end and the frame is not in the log.
+    private func misplaced(_ path: FilePath) -> RecordingError {
+        RecordingError(
+            .unreadable, action: "continue to write", path: path,
+            reason: "what the write-ahead log has does not follow on what is in the file",
+            advice: "Recover a copy of the session without the directory .wal.")
+    }
+
+    /// Whether a program that ended left more than the log says. Files are written behind the log, so it has lost something
+    /// then.
+    func isAheadOfLog() throws(RecordingError) -> Bool {
+        // What waits is to be written in the place of what was left.
+        guard case .open(let file) = state, pending.count == 0 else { return false }
+        return try file.handle.byteCount() > Int64(file.byteCount)
+    }
+
+    /// Says that no more of what the log had comes again: what was left behind it is cut off.
+    func finishResuming() throws(RecordingError) {
+        isResuming = false
+        if pending.count == 0, case .open(let file) = state { try file.repair() }
+        try write()
+    }
+
+    /// Writes what waits. The file is valid before and after.
+    package func write() throws(RecordingError) {
+        if let failure { throw failure }
+        guard case .open(let file) = state, pending.count > 0 else { return }
+        try file.append(&pending, samples: samples - file.sampleCount)
+        isChanged = true
+        guard file.handle.isLinked else {
+            throw RecordingError(
+                .notFound, action: "continue to write", path: file.path, reason: "it was removed or replaced",
+                advice: "Keep others out of the data directory while sessions are recorded; start a new recording.")
+        }
+    }
+
+    /// What is to be synced now, on any thread; nil where nothing is. Then call `noteSync`.
+    package var unsynced: OpenFile? {
+        guard isChanged, failure == nil, case .open(let file) = state else { return nil }
+        return file.handle
+    }
+
+    /// Notes what came of a sync of everything written so far.
+    package func noteSync(_ error: RecordingError?) throws(RecordingError) {
+        failure = failure ?? error
+        if let failure { throw failure }
+        isChanged = false
+        guard case .open(let file) = state else { return }
+        try hash.update(file.handle, upTo: file.stableByteCount)
+    }
+
+    /// Puts a copy in the place of a file of which a sync failed, if that is so. The kernel may have marked what it could not
+    /// write as written; only a file that is new is written as a whole. Nothing may be written through this value afterwards.
+    package func replaceAfterFailedSync() throws(RecordingError) {
+        guard failure != nil, case .open(let file) = state else { return }
+        guard let fileName = file.path.lastComponent?.string, directory.contains(fileName) else { return }
+        try directory.replace(fileName, with: try directory.read(fileName), calls: calls)
+    }
+
+    /// Ends the file: writes and syncs it and gives it its final name, which is durable after a sync of the directory.
+    /// - Returns: nil where it is not this log's current file.
+    package func seal(_ end: FileEnd) throws(RecordingError) -> SealedFile? {
+        guard end.index == index, let newName = FinishedName(end.name, of: name) else { return nil }
+        defer { if case .none = state { index += 1 } }
+        switch state {
+        case .none: return nil
+        case .missing:
+            // It is listed all the same, so that the files behind it keep their numbers and somebody misses it.
+            state = .none
+            return SealedFile(name: newName, bytes: end.bytes, samples: end.samples, file: nil, isMissing: true)
+        case .sealed(let found):
+            unlisted.removeFirst()
+            state = .none
+            return SealedFile(name: found, bytes: end.bytes, samples: end.samples, file: nil)
+        case .open(let file):
+            try write()
+            try file.repair()
+            guard file.byteCount == end.bytes else { throw misplaced(file.path) }
+            if isChanged {
+                do throws(RecordingError) {
+                    try file.handle.sync()
+                } catch {
+                    failure = error
+                    throw error
+                }
+                isChanged = false
+            }
+            try file.seal(as: newName)
+            state = .none
+            return SealedFile(
+                name: newName, bytes: end.bytes, samples: end.samples, file: file.handle, hash: hash)
+        }
+    }
+}

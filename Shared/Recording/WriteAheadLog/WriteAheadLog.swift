@@ -1,0 +1,116 @@
+package import SystemPackage
+
+/// The files of a recorder's write-ahead log: what is appended is durable when `append` returns, for all streams at once.
+///
+/// `recordings/.wal/` has the log in segments, each a file named after the position at which it begins. Blocks come from
+/// a `LogAppender`, one after the other. Confined to one thread.
+///
+/// A sync that fails is final: the kernel marks pages clean that it could not write, so a second sync would report success
+/// for bytes that are not on disk (Rebello and others, USENIX ATC 2020). After any failure the segment takes nothing more;
+/// the next block must begin another one.
+package final class WriteAheadLog {
+    private struct Segment {
+        let position: Int
+        let file: OpenFile
+    }
+
+    private let directory: Directory
+    private let calls: FileCalls
+    private var segment: Segment?
+    /// The position before which everything is durable.
+    private var synced: Int
+
+    /// Continues a log.
+    /// - Parameter synced: the end of what it has.
+    package init(in directory: Directory, synced: Int, calls: FileCalls = .system) {
+        self.directory = directory
+        self.synced = synced
+        self.calls = calls
+    }
+
+    /// Where a recorder's log is.
+    package static func directory(in data: FilePath, shard: Shard?) -> Directory {
+        Directory(SessionDirectory.recordings(in: data).path.appending(".wal\(shard?.fileSuffix ?? "")"))
+    }
+
+    /// Makes durable what a program left that ended: its last block may have been written and not synced, and is about to be
+    /// followed by others.
+    package static func sync(_ directory: Directory) throws(RecordingError) {
+        guard directory.isThere else { return }
+        for position in try segments(in: directory) {
+            try OpenFile(directory.path.appending(name(of: position)), .readOnly, action: "sync").syncAll()
+        }
+        try directory.sync()
+    }
+
+    /// The name of the segment that begins at a position.
+    static func name(of position: Int) -> String {
+        let digits = String(position, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits + ".wal"
+    }
+
+    /// The positions at which segments begin, in order.
+    static func segments(in directory: Directory) throws(RecordingError) -> [Int] {
+        try directory.names().compactMap { name in
+            guard let position = Int(name.dropLast(4), radix: 16), Self.name(of: position) == name else { return nil }
+            return position
+        }.sorted()
+    }
+
+    /// Writes a block and waits until it would survive a power cut.
+    ///
+    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`. The block is not durable then, and the next one must begin a
+    ///   segment.
+    package func append(_ block: LogBlock) throws(RecordingError) {
+        do throws(RecordingError) {
+            let file = try file(for: block)
+            try block.withBytes(synced: synced) { header, frames throws(RecordingError) in
+                let start = Int64(block.position - block.segment)
+                try header.withUnsafeBufferPointer { header throws(RecordingError) in
+                    try file.write(UnsafeRawBufferPointer(header), at: start)
+                }
+                try file.write(frames, at: start + Int64(header.count))
+            }
+            try file.sync()
+            synced = block.end
+        } catch {
+            if let segment { try? segment.file.resize(to: Int64(max(0, block.position - segment.position))) }
+            segment = nil
+            throw error
+        }
+    }
+
+    private func file(for block: LogBlock) throws(RecordingError) -> OpenFile {
+        if let segment, segment.position == block.segment { return segment.file }
+        precondition(block.position == block.segment, "After a failure, or a full segment, another one begins.")
+        segment = nil
+        if !directory.isThere { try directory.create() }
+        let path = directory.path.appending(Self.name(of: block.segment))
+        let file = try OpenFile(
+            path, .readWrite, options: [.create, .exclusiveCreate], permissions: [.ownerReadWrite, .groupRead],
+            action: "create", calls: calls)
+        segment = Segment(position: block.segment, file: file)
+        return file
+    }
+
+    /// Deletes the segments of which nothing is needed.
+    /// - Parameters:
+    ///   - position: what stands before it is in files that are durable.
+    ///   - current: the position at which the segment begins that the next block belongs to.
+    /// - Returns: the bytes that are left.
+    package func remove(before position: Int, current: Int) throws(RecordingError) -> Int {
+        let segments = try Self.segments(in: directory)
+        var left = 0
+        for (index, start) in segments.enumerated() {
+            let end = index + 1 < segments.count ? segments[index + 1] : synced
+            if start < current, end <= position {
+                if segment?.position == start { segment = nil }
+                try Directory.removeFile(directory.path.appending(Self.name(of: start)))
+            } else {
+                // Of a segment whose first write failed nothing is durable.
+                left += max(0, end - start)
+            }
+        }
+        return left
+    }
+}

@@ -1,0 +1,67 @@
+import FoundationEssentials
+package import SystemPackage
+
+/// Programs that are not ours: those of the system, and those that `make test` unpacks for the tests alone.
+///
+/// Every test finds them here, and so does every program that a test starts here: a shell's commands are looked up in the same
+/// directories.
+package enum Tool {
+    /// What a program answered.
+    package struct Answer: Sendable {
+        package var isSuccess: Bool
+        package var output: String
+        package var error: String
+    }
+
+    /// The directories in which programs are looked up, in this order. Debian keeps `ip` and `nginx` off a user's PATH.
+    package static let directories: [FilePath] = {
+        let package = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        return [package.appending(".build-receivers/bin")] + path.split(separator: ":").map { FilePath(String($0)) }
+            + ["/usr/sbin", "/sbin"]
+    }()
+
+    /// A program in one of the directories.
+    package static func path(of name: String) -> FilePath? {
+        directories.lazy.map { $0.appending(name) }.first { FileManager.default.isExecutableFile(atPath: $0.string) }
+    }
+
+    /// Whether a program is installed.
+    package static func exists(_ name: String) -> Bool { path(of: name) != nil }
+
+    /// A program that a test can't do without.
+    package static func require(_ name: String) throws -> FilePath {
+        guard let path = path(of: name) else { throw TestFailure("there is no \(name)") }
+        return path
+    }
+
+    /// Runs a program to its end.
+    /// - Parameter program: a path, or a name to look up.
+    package static func run(_ program: FilePath, _ arguments: [String]) async throws -> Answer {
+        let path = program.components.count == 1 && !program.isAbsolute ? try require(program.string) : program
+        let search = directories.map(\.string).joined(separator: ":")
+        return try await ProgramUnderTest.run(
+            executable: path, arguments: arguments, environment: ["PATH": search]
+        ) { program in
+            let end = try await program.end(within: .seconds(300))
+            return Answer(
+                isSuccess: end == .exited(0), output: program.standardOutput, error: program.standardError)
+        }
+    }
+
+    /// Runs a program, which must succeed.
+    /// - Returns: what it printed.
+    @discardableResult
+    package static func output(of program: FilePath, _ arguments: [String]) async throws -> String {
+        let answer = try await run(program, arguments)
+        guard answer.isSuccess else {
+            throw TestFailure("\(program) \(arguments.joined(separator: " ")):\n\(answer.output)\(answer.error)")
+        }
+        return answer.output
+    }
+
+    /// A file's SHA-256 as sha256sum(1) takes it, in lower-case hexadecimal digits.
+    package static func sha256(_ path: FilePath) async throws -> String {
+        String(try await output(of: "sha256sum", [path.string]).prefix(64))
+    }
+}

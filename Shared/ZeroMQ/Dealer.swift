@@ -1,0 +1,92 @@
+import CZeroMQ
+
+/// A DEALER socket on a `SocketThread`, for one program: any number of requests may be under way, and replies come in any
+/// order, so each must say which request it answers.
+///
+/// Used by one task at a time. The empty frame before each request is what a REP socket at the other side needs.
+public actor Dealer: ConnectionUser {
+    /// What a wait ended with.
+    public struct Arrival: Sendable {
+        /// The reply's frames; nil where there is none.
+        public let reply: [[UInt8]]?
+        /// Bytes that the other side has sent over this connection so far: of a long reply they come before it does.
+        public let received: Int
+        /// Whether the connection has ended: with it what was under way is lost, and nobody else tells of it.
+        public let isBroken: Bool
+    }
+
+    private final class Connection {
+        let socket: Socket
+        let monitor: SocketMonitor
+        var use = ConnectionUse()
+
+        init(to endpoint: String, in context: Context, on thread: SocketThread, options: SocketOptions)
+            throws(ZeroMQError)
+        {
+            socket = try Socket.open(.dealer, in: context, options: options)
+            monitor = try SocketMonitor(of: socket, as: .request, limits: options.limits, in: context, on: thread)
+            try socket.connect(to: endpoint)
+        }
+    }
+
+    private let context: Context
+    private let thread: SocketThread
+    private let interruption = Interruption()
+    private var connection: Connection?
+
+    /// The thread that owns the socket.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// Speaks with nobody yet.
+    public init(context: Context, thread: SocketThread) {
+        self.context = context
+        self.thread = thread
+    }
+
+    /// Opens a connection, now or whenever the other side is there. One that was open ends, with all that is under way.
+    public func connect(to endpoint: String, options: SocketOptions) throws(ZeroMQError) {
+        connection = nil
+        let made = try Connection(to: endpoint, in: context, on: thread, options: options.asking)
+        made.monitor.setOwner(self) { [interruption] in interruption.raise() }
+        connection = made
+    }
+
+    /// Ends the connection.
+    public func disconnect() { connection = nil }
+
+    /// Sends a request.
+    /// - Returns: false where there is no connection, or too much waits to be sent.
+    public func send(_ request: [UInt8]) throws(ZeroMQError) -> Bool {
+        guard let connection else { return false }
+        return try connection.socket.send([[], request])
+    }
+
+    /// Waits for a reply, an interruption, the connection's end or an instant of `MonotonicClock`.
+    /// - Throws: `CancellationError`, and `ZeroMQError` where the socket fails.
+    public func next(deadline: Int64?) async throws -> Arrival {
+        var batch = MessageBatch()
+        if try !receive(into: &batch) {
+            _ = try await thread.wait(
+                socket: connection?.socket.handle, deadline: deadline, interruptedBy: interruption)
+            _ = try receive(into: &batch)
+        }
+        let frames = batch.isEmpty ? nil : batch[0]
+        return Arrival(
+            reply: frames.map { $0.first == [] ? Array($0.dropFirst()) : $0 },
+            received: connection?.monitor.received ?? 0,
+            isBroken: connection.map { $0.monitor.events.disconnected > 0 } ?? false)
+    }
+
+    /// Ends the wait of `next`, or the next one.
+    public nonisolated func interrupt() { interruption.raise() }
+
+    private func receive(into batch: inout MessageBatch) throws(ZeroMQError) -> Bool {
+        guard let connection else { return false }
+        return try connection.socket.receive(into: &batch, counting: &connection.use)
+    }
+
+    func takeUse() -> ConnectionUse {
+        guard let connection else { return ConnectionUse() }
+        return connection.socket.take(&connection.use)
+    }
+}

@@ -1,0 +1,76 @@
+import Messages
+import SystemPackage
+import TestSupport
+
+/// Hundreds of streams at once, while recorder and publisher are killed: at any moment, while the recorder recovers, and at a
+/// file call of a checkpoint, which syncs every stream's file.
+struct ManyStreams: Experiment {
+    let part: Double
+
+    let name = "many-streams"
+    let fault = "kill -9 of recorder and publisher, many streams; also in recovery and in a checkpoint"
+
+    private enum Kill: CaseIterable { case recorder, recovery, checkpoint, publisher }
+
+    /// Longer than from one checkpoint to the next.
+    private static let checkpointLimit = Duration.seconds(30)
+
+    func run(in lab: Laboratory, row: inout Row) async throws {
+        var random = lab.random(for: name)
+        let wanted = lab.share(part, atLeast: 6)
+        let streams = StreamPlan.many(lab.streams)
+        var memory = 0
+        try await Rig.run(name, in: lab, row: &row, streams: streams) { rig, row in
+            _ = try await rig.startRecorder().ready()
+            let plans = SessionPlan.many(lab.streams)
+            for (index, plan) in plans.enumerated() { try await rig.start("session-\(index)", plan) }
+            while row.tries < wanted {
+                let kill = Kill.allCases[row.tries % Kill.allCases.count]
+                try await Task.sleep(for: random.milliseconds(200...1_500))
+                memory = max(memory, try Memory.peak(of: rig.running()))
+                var start = ContinuousClock.now
+                switch kill {
+                case .publisher:
+                    row.tries += 1
+                    try await rig.restartPublisher(by: .kill)
+                    start = .now
+                case .recorder:
+                    row.tries += 1
+                    try await rig.killRecorder()
+                    start = .now
+                    _ = try await rig.startRecorder().ready()
+                case .recovery:
+                    row.tries += 2
+                    try await rig.killRecorder()
+                    _ = try await rig.startRecorder()
+                    try await Task.sleep(for: random.milliseconds(0...400))
+                    try await rig.killRecorder()
+                    start = .now
+                    _ = try await rig.startRecorder().ready()
+                case .checkpoint:
+                    row.tries += 2
+                    try await rig.killRecorder()
+                    // Files of this session are synced by checkpoints alone: they are not rotated.
+                    let call = Int.random(in: 1...lab.streams / 2, using: &random)
+                    var layer = FaultLayer(
+                        library: lab.faultLayer, root: rig.data,
+                        fault: FaultLayer.Fault(
+                            call: .sync, number: call, action: random.happens(0.5) ? .killBefore : .killAfter))
+                    layer.prefix = rig.directory(of: "session-0")
+                    let recorder = try await rig.startRecorder(layer)
+                    let end = try await recorder.end(within: Self.checkpointLimit)
+                    guard end == .killed(by: 9) else {
+                        throw Violation("the recorder \(end) in a checkpoint:\n\(recorder.standardError)")
+                    }
+                    start = .now
+                    _ = try await rig.startRecorder().ready()
+                }
+                try await rig.catchUp()
+                row.add(recovery: .now - start)
+            }
+            memory = max(memory, try Memory.peak(of: rig.running()))
+            try await rig.stopAll(row: &row)
+        }
+        row.notes.append("\(lab.streams) streams; the recorder had up to \(memory >> 20) MB")
+    }
+}

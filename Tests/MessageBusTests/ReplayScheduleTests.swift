@@ -1,0 +1,406 @@
+import MessageBus
+import Messages
+import Testing
+
+/// What is asked for next, and what answers mean, without clocks and sockets.
+@Suite(.timeLimit(.minutes(1)))
+final class ReplayScheduleTests {
+    private static let publisher = "tcp://127.0.0.1:5551"
+    private static let second: Int64 = 1_000_000_000
+    private static let limit = 10 * second
+
+    private var schedule = ReplaySchedule(seed: 1)
+
+    @Test func oneRequestAsksForManyStreamsOnceItsPublisherHasAnswered() throws {
+        for stream in 1...1_000 { ask(stream) }
+        let probe = try #require(next())
+        #expect(probe.params.ranges?.map(\.device) == (1...64).map { "d\($0)" })
+        #expect(next() == nil, "one request shows first whether there is an answer")
+        #expect(answer(probe).count == 64)
+        let requests = all()
+        // The probe counts until its samples are taken.
+        #expect(requests.count == ReplaySchedule.maximumReplies - 1)
+        #expect(requests.map { $0.params.ranges?.count } == Array(repeating: 64, count: requests.count))
+        #expect(requests.first?.params.device == "d65", "those that have waited longest come first")
+        #expect(next() == nil)
+        // Only when all have taken theirs may the next be sent.
+        for stream in 1...63 { schedule.finish(stream) }
+        #expect(next() == nil)
+        schedule.finish(64)
+        #expect(next()?.params.device == "d\(64 * ReplaySchedule.maximumReplies + 1)")
+    }
+
+    @Test func aStreamThatNeedsMoreKeepsItsPlace() throws {
+        for stream in 1...200 { ask(stream) }
+        _ = answer(try #require(next()))
+        for stream in 1...64 { ask(stream, from: 100) }
+        #expect(next()?.params.ranges?.map(\.device).prefix(2) == ["d1", "d2"])
+    }
+
+    @Test func publishersTakeTurnsAtWhatIsLeftOfTheBound() throws {
+        let publishers = (0..<40).map { "tcp://p:\($0)" }
+        for stream in 0..<4_000 { ask(stream, at: publishers[stream % 40]) }
+        var counts: [String: Int] = [:]
+        var underWay: [(publisher: String, request: ReplaySchedule.Request)] = []
+        for _ in 0..<1_000 {
+            for publisher in publishers {
+                while let request = next(of: publisher) { underWay.append((publisher, request)) }
+            }
+            #expect(schedule.replyCount == underWay.count)
+            #expect(underWay.count <= ReplaySchedule.maximumCost)
+            guard !underWay.isEmpty else { break }
+            let (publisher, request) = underWay.removeFirst()
+            counts[publisher, default: 0] += 1
+            for verdict in answer(request, of: publisher) { schedule.leave(verdict.stream) }
+            // None is far ahead of the others.
+            let most = counts.values.max() ?? 0
+            if most > 3 { break }
+        }
+        #expect(counts.count == 40)
+    }
+
+    @Test func aPublisherThatIsAwayKeepsNobodyWaitingButItsOwn() throws {
+        for stream in 0..<100 { ask(stream, at: "tcp://away:1") }
+        #expect(next(of: "tcp://away:1") != nil)
+        ask(200)
+        let request = try #require(next())
+        #expect(answer(request).map(\.outcome.isAnswer) == [true])
+    }
+
+    @Test func silenceIsAskedAgainAfterPausesThatGrow() throws {
+        ask(1)
+        var now: Int64 = 0
+        var pauses: [Int64] = []
+        for _ in 0..<5 {
+            guard case .send = step(now) else { throw Unexpected("nothing is asked at \(now)") }
+            guard case .wait(let silent?) = step(now) else { throw Unexpected("nothing ends the wait") }
+            #expect(silent >= now + ReplaySchedule.patience)
+            #expect(step(silent - 1) == .wait(until: silent))
+            #expect(step(silent) == .reconnect([1]))
+            ask(1, limit: .max, now: silent)
+            guard case .wait(let again?) = step(silent) else { throw Unexpected("there is no pause") }
+            pauses.append(again - silent)
+            now = again
+        }
+        #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(pauses.allSatisfy { (75_000_000...2_500_000_000).contains($0) })
+    }
+
+    @Test func bytesThatComeAreNoSilence() throws {
+        ask(1, limit: .max)
+        _ = try #require(next())
+        for tick in 1...100 {
+            let now = Int64(tick) * ReplaySchedule.patience * 9 / 10
+            let isWaiting = if case .wait = step(now, received: tick * 1_000) { true } else { false }
+            #expect(isWaiting)
+        }
+        #expect(step(200 * Self.second, received: 100_000) == .reconnect([1]))
+    }
+
+    @Test func anEndedConnectionNeedsNoPatience() throws {
+        ask(1)
+        _ = try #require(next())
+        #expect(
+            schedule.step(of: Self.publisher, at: Self.publisher, received: 0, isBroken: true, now: 1)
+                == .reconnect([1]))
+    }
+
+    @Test func aPublisherThatGivesNoAnswerForTheWholeLimitIsUnreachable() throws {
+        ask(1)
+        #expect(next() != nil)
+        var now: Int64 = 0
+        var reason: Gap.Reason?
+        while reason == nil, now < 60 * Self.second {
+            switch step(now) {
+            case .reconnect, .askAgain:
+                reason = schedule.ask(
+                    1, for: Self.request(1), at: Self.publisher, isHeard: true, limit: Self.limit, now: now)
+            case .wait(let until): now = try #require(until)
+            case .send: break
+            }
+        }
+        #expect(reason == .publisherUnreachable)
+        #expect(now == Self.limit)
+        // What is missing next has its own time.
+        #expect(
+            schedule.ask(
+                1, for: Self.request(1, from: 50), at: Self.publisher, isHeard: true, limit: Self.limit, now: now)
+                == nil)
+    }
+
+    @Test func oneThatIsNotHeardOfMayBeCutOff() throws {
+        ask(1)
+        #expect(next() != nil)
+        var now: Int64 = 0
+        while now < 599 * Self.second {
+            switch step(now) {
+            case .reconnect, .askAgain:
+                #expect(
+                    schedule.ask(
+                        1, for: Self.request(1), at: Self.publisher, isHeard: false, limit: Self.limit, now: now)
+                        == nil)
+            case .wait(let until): now = try #require(until)
+            case .send: break
+            }
+        }
+        let reason = schedule.ask(
+            1, for: Self.request(1), at: Self.publisher, isHeard: false, limit: Self.limit, now: 601 * Self.second)
+        #expect(reason == .publisherUnreachable)
+    }
+
+    @Test(arguments: [
+        RequestError(.busy, "", retryAfter: 2), RequestError(.stopping, ""), RequestError(.notAllowed, ""),
+        RequestError(.timedOut, ""), .internalError(""), .unknownMethod(""),
+    ])
+    func aRefusalThatSaysNothingOfTheSamplesIsAskedAgainForAsLongAsItTakes(refusal: RequestError) throws {
+        var schedule = ReplaySchedule(seed: 2)
+        var now: Int64 = 0
+        var count = 0
+        while now < 3_600 * Self.second {
+            let reason = schedule.ask(
+                1, for: Self.request(1), at: Self.publisher, isHeard: true, limit: Self.limit, now: now)
+            try #require(reason == nil)
+            var step = schedule.step(of: Self.publisher, at: Self.publisher, received: 0, isBroken: false, now: now)
+            if case .wait(let until?) = step {
+                now = until
+                step = schedule.step(of: Self.publisher, at: Self.publisher, received: 0, isBroken: false, now: now)
+            }
+            guard case .send(let request) = step else { throw Unexpected("nothing is asked at \(now): \(step)") }
+            count += 1
+            let verdicts = schedule.take(
+                .refusal(refusal), to: request.number, of: Self.publisher, at: Self.publisher,
+                places: [Self.publisher], now: now)
+            #expect(verdicts.map(\.outcome) == [.again])
+        }
+        // Every two seconds.
+        #expect((1_300...2_500).contains(count))
+    }
+
+    @Test func anOverloadedPublisherIsLeftAloneForAsLongAsItSays() throws {
+        ask(1)
+        let request = try #require(next())
+        _ = schedule.take(
+            .refusal(RequestError(.busy, "", retryAfter: 3)), to: request.number, of: Self.publisher,
+            at: Self.publisher, places: [Self.publisher], now: 0)
+        ask(1)
+        guard case .wait(let until?) = step(0) else { throw Unexpected("it is not left alone") }
+        #expect((3 * Self.second...4 * Self.second).contains(until))
+    }
+
+    @Test func whatIsGoneOfOneStreamIsNotGoneOfOthers() throws {
+        for stream in 1...3 { ask(stream) }
+        let request = try #require(next())
+        var reply = Self.reply(to: request)
+        reply.ranges?[1] = .init(RequestError(.unknownEpoch, "anew"), from: 0)
+        let verdicts = take(.reply(reply, frameCount: 2), to: request)
+        #expect(verdicts.map(\.outcome.isAnswer) == [true, false, true])
+        #expect(verdicts[1].outcome == .gone(.epochEnded))
+    }
+
+    @Test func oneThatMayAnswerElsewhereTooIsAskedThereBeforeItIsBelieved() throws {
+        let places: Set = [Self.publisher, "tcp://other:5551"]
+        ask(1)
+        var request = try #require(next())
+        let gone = ReplaySchedule.Answer.refusal(RequestError(.unknownStream, ""))
+        var verdicts = schedule.take(
+            gone, to: request.number, of: Self.publisher, at: Self.publisher, places: places, now: 0)
+        #expect(verdicts.map(\.outcome) == [.again])
+        ask(1, now: Self.second)
+        request = try #require(next(now: Self.second))
+        verdicts = schedule.take(
+            gone, to: request.number, of: Self.publisher, at: "tcp://other:5551", places: places, now: 0)
+        #expect(verdicts.map(\.outcome) == [.gone(.notRetained)])
+    }
+
+    @Test func aPublisherThatKnowsNoRangesIsAskedForOneStreamAtATime() throws {
+        for stream in 1...10 { ask(stream) }
+        let probe = try #require(next())
+        let verdicts = take(
+            .reply(.init(from: 0, count: 100, first: 0, last: 99), frameCount: 1), to: probe)
+        #expect(verdicts.map(\.outcome.isAnswer) == [true] + Array(repeating: false, count: 9))
+        for stream in 1...10 { ask(stream, from: stream == 1 ? 100 : 0) }
+        let requests = all()
+        #expect(requests.count == ReplaySchedule.maximumReplies)
+        #expect(requests.allSatisfy { $0.params.ranges == nil })
+        #expect(requests.map(\.params.device) == (1...ReplaySchedule.maximumReplies).map { "d\($0)" })
+    }
+
+    @Test func oneThatKnowsNoRangesRefusesTheFirstAlone() throws {
+        for stream in 1...3 { ask(stream) }
+        let request = try #require(next())
+        let verdicts = take(.refusal(RequestError(.unknownStream, "")), to: request)
+        #expect(verdicts.map(\.outcome) == [.gone(.notRetained), .again, .again])
+    }
+
+    @Test func aReplyThatIsLostWhileOthersComeIsAskedForAgain() throws {
+        ask(0)
+        _ = answer(try #require(next()))
+        for stream in 1...64 { ask(stream) }
+        let lost = try #require(next())
+        var again: [Int] = []
+        for number in 0..<20 where again.isEmpty {
+            ask(100 + number)
+            let later = try #require(next())
+            let verdicts = answer(later)
+            again = verdicts.filter { $0.outcome == .again }.map(\.stream)
+            for verdict in verdicts where verdict.outcome.isAnswer { schedule.leave(verdict.stream) }
+        }
+        #expect(again.sorted() == Array(1...64))
+        #expect(answer(lost).isEmpty, "it comes too late")
+    }
+
+    @Test func whatCanNotBeReadIsAskedForSinglyAndGivenUpAfterAWhile() throws {
+        for stream in 1...2 { ask(stream) }
+        #expect(take(.unreadable, to: try #require(next())).map(\.outcome) == [.again, .again])
+        var now: Int64 = 0
+        for count in 1...ReplaySchedule.maximumUnreadable {
+            ask(1, limit: .max, now: now)
+            if count == 1 { ask(2, limit: .max, now: now) }
+            guard case .wait(let until?) = step(now) else { throw Unexpected("there is no pause") }
+            now = until
+            let request = try #require(next(now: now))
+            #expect(request.params.ranges == nil)
+            let verdicts = take(.unreadable, to: request, now: now)
+            #expect(
+                verdicts.map(\.outcome) == [count < ReplaySchedule.maximumUnreadable ? .again : .gone(.malformed)])
+        }
+    }
+
+    @Test(arguments: [[1, 1], [1, 1, 1, 1], [1, 5, -3], [.max, .max, 5], [-1, 1, 3]])
+    func aReplyWhoseFramesMakeNoSenseIsNotTaken(frames: [Int]) throws {
+        var schedule = ReplaySchedule(seed: 3)
+        for stream in 1...3 {
+            _ = schedule.ask(
+                stream, for: Self.request(stream), at: Self.publisher, isHeard: true, limit: Self.limit, now: 0)
+        }
+        guard
+            case .send(let request) = schedule.step(
+                of: Self.publisher, at: Self.publisher, received: 0, isBroken: false, now: 0)
+        else { throw Unexpected("nothing is asked") }
+        let part = SamplesReplay.Reply(from: 0, count: 1, first: 0, last: 9)
+        let reply = SamplesReplay.Reply(frames.map { .init(part, frames: $0) })
+        let verdicts = schedule.take(
+            .reply(reply, frameCount: 3), to: request.number, of: Self.publisher, at: Self.publisher,
+            places: [Self.publisher], now: 0)
+        #expect(verdicts.map(\.outcome) == [.again, .again, .again])
+    }
+
+    /// Whatever happens in whatever order, the bounds hold, and in the end everything is answered.
+    @Test(arguments: 0..<50) func whateverHappensNothingIsForgotten(seed: UInt64) throws {
+        var random = Xorshift(state: seed + 1)
+        var schedule = ReplaySchedule(seed: seed)
+        let publishers = (0..<5).map { "tcp://p:\($0)" }
+        var missing = Dictionary(uniqueKeysWithValues: (0..<300).map { ($0, Int.random(in: 1...5, using: &random)) })
+        var underWay: [(publisher: String, request: ReplaySchedule.Request)] = []
+        var now: Int64 = 0
+        func ask(_ stream: Int) {
+            let reason = schedule.ask(
+                stream, for: Self.request(stream), at: publishers[stream % 5], isHeard: true, limit: .max, now: now)
+            #expect(reason == nil)
+        }
+        func settle(_ verdicts: [ReplaySchedule.Verdict]) {
+            for verdict in verdicts {
+                if verdict.outcome.isAnswer { missing[verdict.stream]? -= 1 }
+                schedule.finish(verdict.stream)
+                if missing[verdict.stream] == 0 {
+                    missing[verdict.stream] = nil
+                    schedule.leave(verdict.stream)
+                } else {
+                    ask(verdict.stream)
+                }
+            }
+        }
+        for stream in missing.keys.sorted() { ask(stream) }
+        for turn in 0..<200_000 where !missing.isEmpty {
+            let isQuiet = turn > 20_000
+            for publisher in publishers where schedule.isWanted(publisher) {
+                switch schedule.step(of: publisher, at: publisher, received: 0, isBroken: false, now: now) {
+                case .send(let request): underWay.append((publisher, request))
+                case .reconnect(let streams), .askAgain(let streams):
+                    for stream in streams { ask(stream) }
+                case .wait: break
+                }
+                #expect(underWay.count(where: { $0.publisher == publisher }) < 100)
+            }
+            #expect(schedule.replyCount <= 5 * ReplaySchedule.maximumReplies)
+            now += Int64.random(in: 0...50_000_000, using: &random)
+            guard !underWay.isEmpty, Bool.random(using: &random) else { continue }
+            let (publisher, request) = underWay.remove(at: Int.random(in: 0..<underWay.count, using: &random))
+            let answer: ReplaySchedule.Answer
+            switch isQuiet ? 9 : Int.random(in: 0..<20, using: &random) {
+            case 0: continue
+            case 1: answer = .refusal(RequestError(.busy, "", retryAfter: 0.2))
+            case 2: answer = .refusal(.internalError(""))
+            default: answer = .reply(Self.reply(to: request), frameCount: request.params.ranges?.count ?? 1)
+            }
+            settle(
+                schedule.take(
+                    answer, to: request.number, of: publisher, at: publisher, places: [publisher], now: now))
+        }
+        #expect(missing.isEmpty, "seed \(seed)")
+        #expect(schedule.replyCount == 0)
+        #expect(!publishers.contains { schedule.isWanted($0) })
+    }
+
+    // MARK: What the tests do
+
+    private static func request(_ stream: Int, from: Int = 0) -> SamplesReplay {
+        SamplesReplay(device: "d\(stream)", stream: "a", epoch: "e", from: from, count: 1_000)
+    }
+
+    private func ask(
+        _ stream: Int, from: Int = 0, at publisher: String = publisher, limit: Int64 = limit, now: Int64 = 0
+    ) {
+        let reason = schedule.ask(
+            stream, for: Self.request(stream, from: from), at: publisher, isHeard: true, limit: limit, now: now)
+        #expect(reason == nil)
+    }
+
+    private func step(_ now: Int64, received: Int = 0) -> ReplaySchedule.Step {
+        schedule.step(of: Self.publisher, at: Self.publisher, received: received, isBroken: false, now: now)
+    }
+
+    private func next(of publisher: String = publisher, now: Int64 = 0) -> ReplaySchedule.Request? {
+        let step = schedule.step(of: publisher, at: publisher, received: 0, isBroken: false, now: now)
+        return if case .send(let request) = step { request } else { nil }
+    }
+
+    private func all() -> [ReplaySchedule.Request] {
+        var requests: [ReplaySchedule.Request] = []
+        while let request = next() { requests.append(request) }
+        return requests
+    }
+
+    private func answer(
+        _ request: ReplaySchedule.Request, of publisher: String = publisher
+    ) -> [ReplaySchedule.Verdict] {
+        schedule.take(
+            .reply(Self.reply(to: request), frameCount: request.params.ranges?.count ?? 1), to: request.number,
+            of: publisher, at: publisher, places: [publisher], now: 0)
+    }
+
+    private func take(
+        _ answer: ReplaySchedule.Answer, to request: ReplaySchedule.Request, now: Int64 = 0
+    ) -> [ReplaySchedule.Verdict] {
+        schedule.take(
+            answer, to: request.number, of: Self.publisher, at: Self.publisher, places: [Self.publisher], now: now)
+    }
+
+    /// A hundred samples of each stream, in a frame each.
+    private static func reply(to request: ReplaySchedule.Request) -> SamplesReplay.Reply {
+        guard let ranges = request.params.ranges else {
+            return .init(from: request.params.from, count: 100, first: 0, last: 999)
+        }
+        return .init(ranges.map { .init(.init(from: $0.from, count: 100, first: 0, last: 999), frames: 1) })
+    }
+}
+
+extension ReplaySchedule.Outcome {
+    fileprivate var isAnswer: Bool { if case .answer = self { true } else { false } }
+}
+
+private struct Unexpected: Error {
+    let what: String
+
+    init(_ what: String) { self.what = what }
+}

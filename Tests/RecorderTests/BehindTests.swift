@@ -1,0 +1,84 @@
+import MessageBus
+import Messages
+import Metrics
+import ServiceKit
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// A recorder that is behind says so, and lets recoveries wait.
+@Suite(.timeLimit(.minutes(1)))
+struct BehindTests {
+    private static func value(_ name: String, _ recorder: RecorderUnderTest) async -> Double? {
+        let text = String(decoding: await recorder.metrics().text, as: UTF8.self)
+        return text.split(separator: "\n").first { $0.hasPrefix("holdfast_recorder_\(name) ") }
+            .flatMap { Double($0.split(separator: " ")[1]) }
+    }
+
+    @Test func batchesThatAreOldWhenTheyAreTakenAreReported() async throws {
+        try await RecorderUnderTest.record { recorder, publisher in
+            #expect(await Self.value("behind_seconds", recorder) ?? .nan < 1)
+            for _ in 0..<30 {
+                try publisher.sample(late: .seconds(5))
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            #expect(await Self.value("behind_seconds", recorder) ?? .nan > 2)
+            try await eventually("health to tell of it") {
+                try publisher.sample(late: .seconds(5))
+                return recorder.health.reply.reasons.contains {
+                    $0.contains("s behind its publishers")
+                }
+            }
+            // Recoveries wait, but not for ever; and not when nothing arrives any more.
+            let asked = publisher.replaysAsked
+            try publisher.sample(3, isLost: true)
+            try publisher.describe()
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(publisher.replaysAsked == asked)
+            try await recorder.hasAll(of: publisher)
+            try await eventually("health to be well") { recorder.health.reply.reasons.isEmpty }
+            #expect(try await recorder.stop().report.isWhole)
+        }
+    }
+
+    @Test func theEndOfTheSessionEndsTheWait() async throws {
+        try await RecorderUnderTest.record { recorder, publisher in
+            for _ in 0..<30 {
+                try publisher.sample(late: .seconds(9))
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            try publisher.sample(3, isLost: true)
+            try publisher.sample(late: .seconds(9))
+            #expect(try await recorder.stop().report.isWhole)
+        }
+    }
+
+    @Test func whatIsMissingHasAnAgeAndATimeLeft() async throws {
+        try await RecorderUnderTest.record { recorder, publisher in
+            #expect(await Self.value("recovery_lag_seconds", recorder) == 0)
+            #expect(await Self.value("retention_left_seconds", recorder) == nil)
+            let gate = publisher.gateReplays()
+            try publisher.sample(3, isLost: true)
+            try publisher.describe { $0.retention = 90 }
+            try await eventually("the age of what is missing") {
+                await Self.value("recovery_lag_seconds", recorder) ?? 0 > 0
+            }
+            let left = try #require(await Self.value("retention_left_seconds", recorder))
+            #expect(left < 90 && left > 30)
+            try publisher.describe {
+                $0.retention = 90
+                $0.clock.uptime += 70
+            }
+            try await eventually("health to tell of it") {
+                recorder.health.reply.reasons.contains {
+                    $0.contains("keeps samples that are missing")
+                }
+            }
+            gate.open()
+            try await recorder.hasAll(of: publisher)
+            try await eventually("health to be well") { recorder.health.reply.reasons.isEmpty }
+            #expect(await Self.value("recovery_lag_seconds", recorder) == 0)
+            #expect(await Self.value("retention_left_seconds", recorder) == nil)
+        }
+    }
+}

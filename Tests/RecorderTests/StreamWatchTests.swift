@@ -1,0 +1,224 @@
+import Messages
+import Recorder
+import Testing
+
+/// Which streams fail, by what is said of them and when. Pure: time is given.
+struct StreamWatchTests {
+    private static let name = StreamName(device: "phone", stream: "accelerometer")
+
+    /// A watch and its time, in seconds since the session's start.
+    private struct Course {
+        var watch: StreamWatch
+        var time = 0.0
+        var sequence = 0
+
+        init(earlier: [String] = []) { watch = StreamWatch(earlier: earlier) }
+
+        var now: Int64 { Int64(time * 1e9) }
+
+        mutating func describe(
+            _ state: StreamDescription.State = .running, epoch: String = "a", lastSample: Double? = 0,
+            rate: Double? = 100,
+            reason: String? = nil
+        ) {
+            let last = lastSample.map { $0 == 0 ? 1000 + time : 1000 + $0 }
+            watch.take(
+                StreamDescription(
+                    source: "fake", sequence: 0, device: "phone", stream: "accelerometer", epoch: epoch, state: state,
+                    fields: ["uptime", "x"], rate: rate, packed: false, nextSequence: sequence, replay: "tcp://r",
+                    clock: ClockReading(uptime: 1000 + time, date: .now), reason: reason, lastSample: last),
+                at: now, time: time)
+        }
+
+        mutating func check(isListening: Bool = true) -> [StreamWatch.Finding] {
+            watch.check(at: now, time: time, isListening: isListening)
+        }
+
+        /// Lets time pass, second by second.
+        mutating func pass(
+            _ seconds: Int, isListening: Bool = true, _ each: (inout Course) -> Void = { _ in }
+        ) -> [StreamWatch.Finding] {
+            (0..<seconds).flatMap { _ in
+                time += 1
+                each(&self)
+                return check(isListening: isListening)
+            }
+        }
+
+        mutating func finish() -> [StreamWatch.Finding] { watch.finish(at: now, time: time) }
+    }
+
+    @Test func aStreamThatRunsIsNotFound() {
+        var course = Course()
+        #expect(course.pass(60) { $0.describe() }.isEmpty)
+        #expect(course.finish().isEmpty)
+    }
+
+    @Test func aFailureIsFoundOnceWithItsReason() {
+        var course = Course()
+        _ = course.pass(3) { $0.describe() }
+        course.time = 12.34
+        course.describe(.failed, reason: "the pipe closed")
+        let found = course.check()
+        #expect(found.map(\.sentence) == ["phone/accelerometer failed at 12.3 s: the pipe closed"])
+        #expect(found.allSatisfy { $0.isNew && $0.isFailure && $0.cause == .failed && $0.stream == Self.name })
+        #expect(course.pass(60) { $0.describe(.failed, reason: "the pipe closed") }.isEmpty)
+        #expect(course.finish().isEmpty)
+    }
+
+    @Test func aFailureThatPassesWithinASecondIsFound() {
+        var course = Course()
+        course.describe()
+        course.describe(.failed)
+        course.describe()
+        let found = course.check()
+        #expect(found.filter(\.isFailure).map(\.sentence) == ["phone/accelerometer failed at 0.0 s"])
+        #expect(found.filter(\.isRecovery).count == 1)
+        #expect(course.pass(2) { $0.describe(.failed) }.isEmpty, "once per cause")
+    }
+
+    @Test func aFailureOfBeforeARestartIsNotFoundAgain() {
+        var course = Course(earlier: ["phone/accelerometer failed at 3.0 s: the pipe closed"])
+        #expect(course.pass(5) { $0.describe(.failed, reason: "the pipe closed") }.isEmpty)
+    }
+
+    @Test func aStopIsFoundAndARegularEndIsNot() {
+        var course = Course()
+        course.describe()
+        #expect(course.pass(60) { $0.describe(.ended, lastSample: 0.5) }.isEmpty)
+        #expect(course.pass(60).isEmpty, "its publisher may end too")
+        #expect(course.finish().isEmpty)
+
+        course = Course()
+        course.describe()
+        let found = course.pass(30) { $0.describe(.stopped, lastSample: 0.5) }
+        #expect(found.count == 1)
+        #expect(found.first?.sentence.hasPrefix("phone/accelerometer stopped at 1.0 s: ") == true)
+        #expect(course.pass(30).isEmpty)
+    }
+
+    @Test func aStreamThatWasStoppedBeforeTheSessionIsNotFound() {
+        var course = Course()
+        #expect(course.pass(30) { $0.describe(.stopped, lastSample: nil) }.isEmpty)
+    }
+
+    @Test func aStopWithTheSessionIsNotFound() {
+        var course = Course()
+        course.describe()
+        course.describe(.stopped)
+        #expect(course.finish().isEmpty)
+    }
+
+    @Test func aRestartIsNoStop() {
+        var course = Course()
+        course.describe()
+        course.describe(.stopped)
+        course.time += 0.5
+        course.describe(epoch: "b")
+        #expect(course.pass(30) { $0.describe(epoch: "b") }.isEmpty)
+    }
+
+    @Test func silenceOfARunningStreamIsFound() {
+        var course = Course()
+        course.describe()
+        course.time = 1
+        let found = course.pass(9) { $0.describe(lastSample: 1) }
+        #expect(found.map(\.cause) == [.silent])
+        #expect(found.first?.isFailure == true)
+        #expect(found.first?.sentence.hasPrefix("phone/accelerometer fell silent at 1.0 s: ") == true)
+        let later = course.pass(3) { $0.describe() }
+        #expect(later.map(\.isRecovery) == [true])
+    }
+
+    @Test func aSlowStreamIsNotSilent() {
+        var course = Course()
+        course.describe(rate: 0.5)
+        #expect(course.pass(39) { $0.describe(lastSample: 0.1, rate: 0.5) }.isEmpty)
+        #expect(course.pass(3) { $0.describe(lastSample: 0.1, rate: 0.5) }.map(\.cause) == [.silent])
+    }
+
+    @Test func aStreamWithoutARateIsJudgedByItsOwnPace() {
+        var course = Course()
+        course.describe(rate: nil)
+        // A sample each two seconds.
+        let found = course.pass(20) { course in
+            course.sequence = Int(course.time / 2)
+            course.describe(lastSample: Double(course.sequence) * 2 + 0.001, rate: nil)
+        }
+        #expect(found.isEmpty)
+        #expect(course.pass(35) { $0.describe(lastSample: 20, rate: nil) }.isEmpty)
+        #expect(course.pass(10) { $0.describe(lastSample: 20, rate: nil) }.map(\.cause) == [.silent])
+    }
+
+    @Test func aStreamThatNeverHasASampleIsSilent() {
+        var course = Course()
+        #expect(course.pass(10) { $0.describe(lastSample: nil) }.map(\.cause) == [.silent])
+    }
+
+    @Test func aPublisherThatSaysNothingOfItsLastSampleIsNotJudgedByIt() {
+        var course = Course()
+        course.sequence = 7
+        #expect(course.pass(60) { $0.describe(lastSample: nil) }.isEmpty)
+    }
+
+    @Test func aPublisherThatIsBackWithinTenSecondsHasNotFailed() {
+        var course = Course()
+        course.describe()
+        #expect(course.pass(9).isEmpty)
+        #expect(course.pass(20) { $0.describe(epoch: "b") }.isEmpty)
+        #expect(course.finish().isEmpty)
+    }
+
+    @Test func aPublisherThatDoesNotComeBackHasFailed() {
+        var course = Course()
+        _ = course.pass(2) { $0.describe() }
+        let found = course.pass(30)
+        #expect(found.map(\.cause) == [.unheard])
+        #expect(found.map(\.isNew) == [true])
+        let sentence =
+            "phone/accelerometer was not heard of from 2.0 s on: its publisher is not running or not reachable"
+        #expect(course.watch.unheard == [sentence])
+        let last = course.finish()
+        #expect(last.filter(\.isFailure).map(\.sentence) == [sentence])
+        #expect(last.allSatisfy { !$0.isNew })
+    }
+
+    @Test func aPublisherThatIsRestartedLateHasFailed() {
+        var course = Course()
+        _ = course.pass(2) { $0.describe() }
+        #expect(course.pass(30).count == 1)
+        let found = course.pass(3) { $0.describe(epoch: "b") }
+        #expect(found.filter(\.isFailure).map(\.cause) == [.unheard])
+        #expect(found.map(\.isRecovery) == [false, true])
+        #expect(course.watch.unheard.isEmpty)
+        #expect(course.finish().isEmpty)
+    }
+
+    @Test func aPublisherThatWasCutOffAndSampledOnHasNotFailed() {
+        var course = Course()
+        _ = course.pass(2) { $0.describe() }
+        #expect(course.pass(30).filter(\.isFailure).isEmpty)
+        #expect(course.pass(3) { $0.describe() }.map(\.isRecovery) == [true])
+        #expect(course.finish().isEmpty)
+
+        #expect(course.pass(30).filter(\.isFailure).isEmpty)
+        course.describe()
+        #expect(course.finish().filter(\.isFailure).isEmpty, "it answers when the session stops")
+    }
+
+    @Test func samplesAloneAreHeard() {
+        var course = Course()
+        let found = course.pass(60) { $0.watch.note(samples: Int($0.time), of: Self.name) }
+        #expect(found.isEmpty)
+        #expect(course.pass(11).map(\.cause) == [.unheard])
+    }
+
+    @Test func aRecorderThatDoesNotListenHearsNothing() {
+        var course = Course()
+        course.describe()
+        _ = course.check()
+        course.time += 60
+        #expect(course.check().isEmpty, "it was stopped itself")
+        #expect(course.pass(60, isListening: false).isEmpty)
+    }
+}

@@ -1,0 +1,171 @@
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import Recording
+
+/// Interrupted sessions and the write-ahead log, at random: what is recovered is what was committed.
+@Suite(.timeLimit(.minutes(5)))
+struct SessionRedoTests {
+    /// A seed that failed, to be tried alone.
+    private static let seed: UInt64? = nil
+
+    private func withRecorder(_ body: (ScriptedRecorder, inout SplitMix, _ seed: UInt64) throws -> Void) throws {
+        let seed = Self.seed ?? UInt64.random(in: 0...UInt64.max)
+        var random = SplitMix(seed: seed ^ 1)
+        try withTemporaryDirectory { data in
+            do {
+                try body(ScriptedRecorder(in: data.path, seed: seed), &random, seed)
+            } catch {
+                Issue.record("seed \(seed): \(error)")
+            }
+        }
+    }
+
+    /// Crash after crash in one log. Each time the recovery is interrupted too, and repeated.
+    @Test(arguments: 0..<24)
+    func whatWasCommittedIsRecovered(number: Int) throws {
+        try withRecorder { recorder, random, seed in
+            for round in 0..<5 {
+                let comment: Comment = "seed \(seed), crash \(round)"
+                try recorder.run(Int.random(in: 1...200, using: &random))
+                try recorder.crash(isPowerCut: Bool.random(using: &random))
+                for _ in 0..<2 where Bool.random(using: &random) {
+                    _ = try recorder.recover(Faults().cutOff(after: Int.random(in: 0...12, using: &random)))
+                }
+                try recorder.check(recorder.recover(), comment)
+                let contents = try recorder.contents()
+                let recovery = try recorder.recover()
+                try recorder.check(recovery, comment)
+                #expect(try recorder.contents() == contents, comment)
+                try recorder.resume(recovery)
+            }
+        }
+    }
+
+    /// Whatever call is the last one of a recovery, the next one brings the same.
+    @Test(arguments: 0..<4)
+    func aRecoveryThatIsInterruptedIsRepeated(number: Int) throws {
+        try withRecorder { recorder, random, seed in
+            try recorder.run(150)
+            try recorder.crash(isPowerCut: true)
+            let before = try recorder.contents()
+            let faults = Faults()
+            try recorder.check(recorder.recover(faults.cutOff(after: .max)), "seed \(seed)")
+            let after = try recorder.contents()
+            for count in 0..<faults.count {
+                try recorder.restore(before)
+                _ = try recorder.recover(Faults().cutOff(after: count))
+                try recorder.check(recorder.recover(), "seed \(seed), interrupted after \(count) calls")
+                #expect(try recorder.contents() == after)
+            }
+        }
+    }
+
+    /// A session that is not in this log is recovered from its files, and the log from which it is stays unread.
+    @Test(arguments: 0..<4)
+    func aLogOfAnotherIdentifierIsIgnored(number: Int) throws {
+        try withRecorder { recorder, _, seed in
+            try recorder.run(100)
+            try recorder.commit()
+            try recorder.apply()
+            for session in recorder.sessions { try recorder.checkpoint(session) }
+            try recorder.apply()
+            for session in recorder.sessions { try recorder.write(session) }
+            try recorder.crash(isPowerCut: false)
+            for session in recorder.sessions {
+                var record = try session.directory.record()
+                record.logPosition?.log = "L2"
+                try session.directory.write(record)
+            }
+            // A log that no session needs may be gone.
+            let log = try WriteAheadLog.segments(in: recorder.logDirectory).isEmpty ? nil : "L1"
+            let recovery = try recorder.recover()
+            #expect(recovery.damage == nil && recovery.log == log, "seed \(seed)")
+            for session in recorder.sessions {
+                let recovered = try #require(recovery.outcomes[session.record.session]).get()
+                #expect(!recovered.isFromLog && recovered.held.isEmpty && recovered.record.failures.isEmpty)
+                for stream in session.streams {
+                    let found = recovered.logs[stream.name]
+                    #expect(found?.counts.written == stream.state.counts.written, "seed \(seed)")
+                    // A table that has nothing but its first marker is begun anew.
+                    #expect(
+                        found?.file?.samples ?? 0 == stream.state.open.map { _ in stream.state.samples } ?? 0,
+                        "seed \(seed)")
+                }
+            }
+        }
+    }
+
+    /// Damage is never taken for the end of the log: the files stay as they are, and the session says what happened.
+    @Test(arguments: 0..<12)
+    func aDamagedLogLeavesWhatTheFilesHave(number: Int) throws {
+        try withRecorder { recorder, random, seed in
+            try recorder.run(120)
+            try recorder.commit()
+            let needed = recorder.sessions.map(\.written).min() ?? 0
+            for _ in 0..<3 {
+                for session in recorder.sessions { recorder.appender.append(session.record, of: session.number) }
+                try recorder.commit()
+            }
+            // All that was committed is in files.
+            try recorder.apply()
+            for session in recorder.sessions { try recorder.write(session) }
+            try recorder.crash(isPowerCut: false)
+            let before = try recorder.samples()
+            let segments = try WriteAheadLog.segments(in: recorder.logDirectory)
+            let segment = try #require(segments.last { $0 <= max(needed, segments[0]) })
+            let path = recorder.logDirectory.path.appending(WriteAheadLog.name(of: segment))
+            var content = try bytes(of: path)
+            content[Int.random(in: 0..<min(content.count, 500), using: &random)] ^= 0x10
+            try write(content, to: path)
+            let recovery = try recorder.recover()
+            let damage = try #require(recovery.damage, "seed \(seed)")
+            #expect(recovery.logEnd >= (segments.last ?? 0))
+            for session in recorder.sessions {
+                let recovered = try #require(recovery.outcomes[session.record.session]).get()
+                #expect(!recovered.isFromLog, "seed \(seed)")
+                #expect(recovered.record.failures == ["\(damage)"])
+            }
+            // Nothing that was whole is gone.
+            #expect(try recorder.samples() == before, "seed \(seed)")
+        }
+    }
+}
+
+extension ScriptedRecorder {
+    /// How many samples the files of each stream have.
+    fileprivate func samples() throws -> [String: Int] {
+        var samples: [String: Int] = [:]
+        for session in sessions {
+            let directory = session.directory.directory
+            for stream in session.streams {
+                let names = try directory.names().filter { name in
+                    name == stream.fileName || FinishedName(name, of: stream.name) != nil
+                }
+                samples["\(session.record.session)/\(stream.name)"] = try names.reduce(0) { count, name in
+                    try count
+                        + records(of: directory.path.appending(name), stream.format, stream.root)
+                        .count { $0.marker == nil }
+                }
+            }
+        }
+        return samples
+    }
+
+    /// Makes the sessions' files what they were.
+    fileprivate func restore(_ contents: [String: [UInt8]]) throws {
+        let now = try self.contents()
+        let recordings = SessionDirectory.recordings(in: data).path
+        for name in now.keys where contents[name] == nil { try Directory.removeFile(recordings.appending(name)) }
+        for (name, content) in contents where now[name] != content {
+            try RecordingTests.write(content, to: recordings.appending(name))
+        }
+    }
+
+    /// Writes what of a session waits.
+    fileprivate func write(_ session: Session) throws {
+        for file in streamFiles(of: session) { try file.write() }
+    }
+}
