@@ -2,21 +2,21 @@
 ///
 /// Batches come in bursts, so a commit waits a moment for the rest of one. A disk that takes long to sync is left alone for
 /// four times as long, but never for longer than the interval that was asked for.
-struct CommitPace {
+package struct CommitPace: Sendable {
     /// How long a commit waits for what comes together with the first batch.
     private static let burst: Int64 = 2_000_000
 
     /// The longest that something may wait to be committed.
-    let interval: Int64
+    package let interval: Int64
     private var earliest: Int64 = .min
 
-    init(interval: Int64) { self.interval = interval }
+    package init(interval: Int64) { self.interval = interval }
 
     /// When to commit what came first at a time.
-    func next(after time: Int64) -> Int64 { min(max(time + Self.burst, earliest), time + interval) }
+    package func next(after time: Int64) -> Int64 { min(max(time + Self.burst, earliest), time + interval) }
 
     /// Notes a commit.
-    mutating func note(began: Int64, ended: Int64) {
+    package mutating func note(began: Int64, ended: Int64) {
         earliest = began + min(interval, max(interval / 10, 4 * (ended - began)))
     }
 }

@@ -13,8 +13,6 @@ extension RecordingEngine {
     private static let watchInterval = TimeSpan.seconds(1)
     /// How often what could not be stored is tried again.
     private static let storeInterval = TimeSpan.seconds(5)
-    /// How often stream files are made durable, so that the write-ahead log of before can go.
-    private static let checkpointInterval = TimeSpan.seconds(10)
     /// Bytes that may be on their way into files. Beyond, nothing more is taken from the network.
     static let maximumBacklog = 64 << 20
 
@@ -158,9 +156,8 @@ extension RecordingEngine {
     func storeRegularly() async throws {
         for await _ in storing.raised {
             for session in Array(sessions.values) where session.isRecording {
-                let age = MonotonicClock.now - session.checkpointedAt
                 // What `session.json` says of the log must not be stored before the log has the places of files.
-                if session.isFromFiles || age >= Self.checkpointInterval.nanoseconds {
+                if session.isFromFiles || isCheckpointDue(for: session) {
                     await checkpoint(session)
                 } else {
                     await store(session)
@@ -172,6 +169,12 @@ extension RecordingEngine {
             }
         }
         throw CancellationError()
+    }
+
+    private func isCheckpointDue(for session: Session) -> Bool {
+        CheckpointPace.isDue(
+            age: MonotonicClock.now - session.checkpointedAt, bytes: appender.position - session.written,
+            streams: session.ordered.count, held: held.bytes)
     }
 
     /// Stores what a session knows, if there is something new and it is time.

@@ -31,7 +31,7 @@ final class Session {
     /// Its own frames' number in the write-ahead log.
     private let number: UInt32
     /// The position in the write-ahead log before which everything is durable in the stream files.
-    private var written: Int
+    private(set) var written: Int
     /// The same as far as `session.json` says so: what the log has before it is not needed any more.
     private(set) var stored: Int
     /// When it may be stored again, on `MonotonicClock`.

@@ -27,7 +27,7 @@ package struct SegmentHash {
     ///   - limit: how many bytes to hash at most, so that a caller who has others waiting is not held up.
     /// - Throws: `unreadable` if the file is shorter than that.
     package mutating func update(
-        _ file: OpenFile, upTo stable: Int, atMost limit: Int = 64 << 20
+        _ file: OpenFile, upTo stable: Int, atMost limit: Int = 256 << 20
     ) throws(RecordingError) {
         let end = min(stable, count.addingReportingOverflow(limit).overflow ? .max : count + limit)
         guard count < end else { return }

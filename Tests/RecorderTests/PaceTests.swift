@@ -1,0 +1,48 @@
+import Recorder
+import Testing
+
+/// When the recorder commits, and when it makes files durable. Pure: time is given.
+struct PaceTests {
+    private static let millisecond: Int64 = 1_000_000
+    private static let second: Int64 = 1_000_000_000
+
+    @Test func aCommitWaitsForTheRestOfABurst() {
+        let pace = CommitPace(interval: 100 * Self.millisecond)
+        #expect(pace.next(after: 50) == 50 + 2 * Self.millisecond)
+    }
+
+    /// A sync of 5 ms is followed by one 20 ms after it began at the earliest, one of 60 ms by the next interval.
+    @Test(arguments: [(1, 10), (5, 20), (20, 80), (60, 100), (500, 100)] as [(Int64, Int64)])
+    func aSlowDiskIsLeftAlone(sync: Int64, next: Int64) {
+        var pace = CommitPace(interval: 100 * Self.millisecond)
+        pace.note(began: 0, ended: sync * Self.millisecond)
+        #expect(pace.next(after: Self.millisecond) == next * Self.millisecond)
+    }
+
+    /// However slow the disk is, nothing waits longer than the interval.
+    @Test func nothingWaitsLongerThanTheInterval() {
+        var pace = CommitPace(interval: 100 * Self.millisecond)
+        pace.note(began: 0, ended: 10 * Self.second)
+        let time = 10 * Self.second
+        #expect(pace.next(after: time) - time <= 100 * Self.millisecond)
+    }
+
+    @Test func filesAreDurableAfterTenSeconds() {
+        #expect(!CheckpointPace.isDue(age: 10 * Self.second - 1, bytes: 0, streams: 1, held: 0))
+        #expect(CheckpointPace.isDue(age: 10 * Self.second, bytes: 0, streams: 1, held: 0))
+    }
+
+    /// What one fast stream leaves to be recovered is bounded; a thousand slow ones are not synced all the time.
+    @Test func manyBytesMakeFilesDurableSooner() {
+        #expect(!CheckpointPace.isDue(age: 0, bytes: 64 << 20 - 1, streams: 10, held: 0))
+        #expect(CheckpointPace.isDue(age: 0, bytes: 64 << 20, streams: 10, held: 0))
+        #expect(!CheckpointPace.isDue(age: 0, bytes: 999 << 20, streams: 1_000, held: 0))
+        #expect(CheckpointPace.isDue(age: 0, bytes: 1_000 << 20, streams: 1_000, held: 0))
+    }
+
+    /// What waits is written again at each checkpoint, which must not lead to the next one.
+    @Test func whatWaitsMakesCheckpointsRarer() {
+        #expect(!CheckpointPace.isDue(age: 0, bytes: 319 << 20, streams: 1, held: 64 << 20))
+        #expect(CheckpointPace.isDue(age: 0, bytes: 320 << 20, streams: 1, held: 64 << 20))
+    }
+}
