@@ -57,6 +57,23 @@ struct ConnectionHandle: Hashable, Sendable {
         }
     }
 
+    /// Bytes that a packet takes in the kernel's memory however little it brings, for all packets that a window has room for:
+    /// `net.core.rmem_max` as Linux has it at first.
+    private static let roomForSmallPackets: Int32 = 212_992
+
+    /// Gives the kernel room for many small packets, while the window that it offers the peer stays as small as it was at the
+    /// handshake.
+    ///
+    /// Otherwise a burst of small messages makes Linux shrink the window below the peer's next packet. The peer then waits
+    /// until it may try all the same, and each packet that we send has it wait anew: a subscriber's further subscriptions
+    /// would never arrive.
+    func makeRoom() {
+        socket?.withCopy { copy in
+            var size = Self.roomForSmallPackets
+            _ = setsockopt(copy, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+    }
+
     /// Ends the connection for both sides: libzmq finds it ended, and closes it.
     func cut() {
         socket?.withCopy { copy in

@@ -96,8 +96,10 @@ actor ConnectionWatch {
         case ZMQ_EVENT_CLOSED: listeners[event.value] = nil
         case ZMQ_EVENT_ACCEPTED, ZMQ_EVENT_CONNECTED:
             let isIncoming = event.number == ZMQ_EVENT_ACCEPTED
-            handles[event.value] = ConnectionHandle(
+            let handle = ConnectionHandle(
                 descriptor: event.value, endpoint: event.endpoint, isIncoming: isIncoming)
+            if isIncoming, pattern == .publish { handle.makeRoom() }
+            handles[event.value] = handle
             cuts.remove(event.value)
             let now = MonotonicClock.now
             table.open(event.value, isIncoming: isIncoming, endpoint: event.endpoint, at: now)

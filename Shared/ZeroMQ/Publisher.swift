@@ -16,6 +16,9 @@ public final class Publisher: ConnectionUser {
     public init(
         context: Context, thread: SocketThread? = nil, options: SocketOptions = .publishing
     ) throws(ZeroMQError) {
+        var options = options
+        // A small buffer needs somebody who makes room for small packets.
+        if thread == nil { options.receiveBuffer = nil }
         let socket = try Socket.open(.publish, in: context, options: options)
         monitor = try thread.map { (thread) throws(ZeroMQError) in
             try SocketMonitor(of: socket, as: .publish, limits: options.connectionLimits, in: context, on: thread)

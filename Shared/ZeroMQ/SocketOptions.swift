@@ -16,8 +16,8 @@ public struct SocketOptions: Hashable, Sendable {
     /// How much the kernel takes in of a peer ahead of us, in bytes (ZMQ_RCVBUF); nil for what it thinks fit, which is
     /// megabytes. What a flood has filled it with is still worked through when the flood is over.
     ///
-    /// Not for a socket that sends all the time. Where a fixed buffer was once filled with many small messages, Linux offers
-    /// so small a window that the peer waits before it sends on, and each packet that we send restarts its wait.
+    /// It bounds the window that peers are offered. Connections of a PUB socket get more room within it: see
+    /// `ConnectionHandle.makeRoom`.
     public var receiveBuffer: Int?
     /// The wait before a lost connection is tried again; doubles up to ten times as much.
     public var reconnectInterval: Duration = .milliseconds(100)
@@ -59,6 +59,8 @@ public struct SocketOptions: Hashable, Sendable {
     public static var publishing: SocketOptions {
         var options = SocketOptions()
         options.maximumFrameSize = 256
+        // The least that the kernel allows: subscriptions that come faster than they can be let go of would fill the memory.
+        options.receiveBuffer = 1 << 10
         options.limits = .publishing
         return options
     }

@@ -42,7 +42,7 @@ struct SubscriptionFloodTests {
         let topics = (0..<1_500).map { "samples/device-\($0)/" }
         let context = try Context()
         let thread = try SocketThread(name: "test")
-        let publisher = try Publisher(context: context)
+        let publisher = try Publisher(context: context, thread: thread)
         let endpoint = try publisher.bind(to: "tcp://127.0.0.1:*")
         let subscriber = try Subscriber(context: context, thread: thread)
         for topic in topics { try await subscriber.subscribe(to: topic) }
