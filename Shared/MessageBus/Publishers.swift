@@ -1,8 +1,8 @@
 import Messages
 package import ZeroMQ
 
-/// How a program asks publishers: a request over a socket of its own, so that a publisher which does not answer keeps nobody
-/// waiting but those who ask it; missing samples over one connection for each publisher.
+/// How a program asks publishers. Each request has a socket of its own, so that a publisher that does not answer delays only
+/// requests to itself. Replays of missing samples share one connection for each publisher.
 package struct Publishers: Sendable {
     private let context: Context
     private let thread: SocketThread

@@ -136,8 +136,8 @@ package struct ReplaySchedule: Sendable {
     private static let shortestPause: Int64 = 100_000_000
     /// What comes back is asked soon enough to be caught up with in a few seconds.
     private static let longestPause: Int64 = 2_000_000_000
-    /// How long a publisher of which nothing is heard is asked: nobody waits behind what is missing, and by default it keeps
-    /// samples this long.
+    /// How long a publisher that is not heard is asked. Publishers keep samples this long by default, and no live samples wait
+    /// behind the missing ones.
     private static let silenceLimit: Int64 = 600_000_000_000
 
     private var streams: [Int: Stream] = [:]
@@ -159,8 +159,8 @@ package struct ReplaySchedule: Sendable {
     /// Asks for samples that a stream misses. Streams with lower numbers have waited longer.
     /// - Parameters:
     ///   - publisher: the endpoint that it announces.
-    ///   - isHeard: whether it is heard of. If not it may be cut off, and has what it kept.
-    ///   - limit: how long a publisher that is heard of may give no answer.
+    ///   - isHeard: whether the publisher is heard. If not, its network may be down while it still keeps the samples.
+    ///   - limit: how long a publisher that is heard may give no answer.
     /// - Returns: why the samples are given up at once; nil if they will be asked for.
     package mutating func ask(
         _ number: Int, for request: SamplesReplay, at publisher: String, isHeard: Bool, limit: Int64, now: Int64
@@ -346,7 +346,7 @@ package struct ReplaySchedule: Sendable {
 
     /// Takes what a publisher sent.
     /// - Parameters:
-    ///   - number: the request that it answers. One that nobody waits for any more is passed over.
+    ///   - number: the request that it answers. An answer to a request that was given up is ignored.
     ///   - endpoint: where it was asked.
     ///   - places: all places where to ask it.
     package mutating func take(

@@ -17,7 +17,7 @@ package struct TopicTable<Value> {
     /// Indices into `entries`, at the places that hashes name or behind them; -1 where there is none. A power of two of them,
     /// at least twice as many as there are entries.
     private var slots: [Int32] = []
-    /// So that nobody can choose topics that lie in the same place.
+    /// Random, so that a hostile publisher cannot choose topics that collide.
     private let seed = UInt64.random(in: .min ... .max)
 
     package init() {}

@@ -62,8 +62,8 @@ public struct StreamDescription: Event, Hashable {
     /// When the latest sample was taken, in seconds on the clock of `clock.uptime`, also one that waits for its batch to
     /// fill: a source whose `lastSample` stays behind its `rate` has fallen silent. Absent before the first.
     public var lastSample: Double?
-    /// For how many seconds a sample can be had again with `samples.replay`, as far as is known: less than configured where
-    /// memory for all streams runs out before. Absent where it is unknown or without limit.
+    /// How many seconds a sample is kept for `samples.replay`: less than configured if the memory for all streams runs out
+    /// earlier. Absent if it is unknown or unlimited.
     public var retention: Double?
 
     /// A description with all that must be said.

@@ -58,7 +58,7 @@ struct JournalEntry: Codable, Hashable, Sendable {
 
     /// The lines about each log in the order in which they were decided, without the ones that do not count any more.
     ///
-    /// A line is overtaken when a later one is about a place before it: what it spoke of was cut off then.
+    /// A line is overtaken when a later one is about a place before it: what it described was truncated then.
     static func valid(in entries: [JournalEntry]) -> [LogName: [JournalEntry]] {
         Dictionary(grouping: entries, by: \.log).mapValues { entries in
             var valid: [JournalEntry] = []

@@ -321,8 +321,8 @@ struct LogRecovery {
         if wasPaused { countPaused() }
     }
 
-    /// Whether a gap that was stored lies in front of the files that were read. Otherwise its marker would be in them, or
-    /// was cut off with what follows it.
+    /// Whether a stored gap lies before the files that were read. Otherwise its marker would be in them, or was torn off
+    /// with what follows it.
     private func isListed(_ gap: Gap) -> Bool {
         guard let start = beginning ?? positions.last,
             let first = log.epochs.firstIndex(where: { $0.epoch == start.epoch }),

@@ -50,7 +50,7 @@ package final class OpenFile: Sendable {
                 if error == .wouldBlock { return nil }
                 throw RecordingError(error, action: "lock", path: path)
             }
-            // Somebody may have removed the file before it was locked; then the lock keeps nobody out.
+            // Another program may have removed the file before it was locked; then the lock excludes nothing.
             if file.isFile(at: path) { return file }
         }
     }

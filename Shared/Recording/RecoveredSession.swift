@@ -8,7 +8,7 @@ package struct RecoveredSession {
     package var files: [LogName: StreamFile]
     /// Batches that waited for samples before them, in the order in which they arrived.
     package var held: [SessionRedo.HeldBatch] = []
-    /// How many finished files of each log `session.json` lists. Nobody was informed of any others.
+    /// How many finished files of each log `session.json` lists. No others were announced.
     package var listedFiles: [LogName: Int] = [:]
     /// Whether the write-ahead log led here. Otherwise its files alone did, and it does not know their places.
     package var isFromLog: Bool

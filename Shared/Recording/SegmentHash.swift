@@ -10,12 +10,10 @@ package struct SegmentHash {
     package private(set) var count = 0
 
     private var hash = SHA256()
-    private var dropped = 0
+    private var dropped = DroppedBytes()
 
     /// What is near the file's end stays in memory: it will be written to.
     private static let kept = 64 << 10
-    /// What is dropped at a time: whole pages, and enough to be worth the call.
-    private static let droppedAtOnce = 1 << 20
 
     package init() {}
 
@@ -44,11 +42,7 @@ package struct SegmentHash {
         }
         self.hash = hash
         count = end
-        let droppable = (count - Self.kept) / Self.droppedAtOnce * Self.droppedAtOnce
-        if droppable > dropped {
-            file.dropFromMemory(dropped..<droppable)
-            dropped = droppable
-        }
+        dropped.drop(file, before: count - Self.kept)
     }
 
     /// The hash of the bytes so far, in lower-case hexadecimal digits.

@@ -32,7 +32,7 @@ package struct SessionRecovery {
             do throws(RecordingError) {
                 let record = try directory.record()
                 records[directory.session] = record
-                // Without the log, what its files lack is asked for again, and is a gap only if nobody has it.
+                // Without the log, samples that its files lack are replayed, and are a gap only if no publisher has them.
                 guard let position = record.logPosition, position.log == log else { continue }
                 redos[directory.session] = try SessionRedo(record, position, in: directory, calls: calls)
             } catch {

@@ -3,7 +3,7 @@
 /// Every value is explicit; the reasons for the defaults stand beside them.
 public struct SocketOptions: Hashable, Sendable {
     /// Messages queued per subscriber or peer before a publisher drops (zmq_setsockopt(3), ZMQ_SNDHWM). Never 0, which is
-    /// unlimited, but for subscribers, who send nothing but subscriptions.
+    /// unlimited; a subscriber ignores it, since it sends only subscriptions.
     public var sendHighWaterMark = 1_000
     /// Messages queued per peer before the network is no longer read (ZMQ_RCVHWM).
     public var receiveHighWaterMark = 1_000

@@ -97,7 +97,7 @@ package struct LogFrame {
         }
     }
 
-    /// Whose its number is, where it says that: a session, and the stream of it.
+    /// The session and stream that its number stands for, if it is a frame of names.
     package var name: (session: SessionIdentifier, log: LogName?)? {
         guard kind == .name else { return nil }
         let parts = contents.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
 package import SystemPackage
 
-/// Reads a write-ahead log from its beginning, block by block, as far as it can be trusted.
+/// Reads a write-ahead log from its beginning, block by block, up to the first block that cannot be trusted.
 ///
 /// What stands behind the last whole block was torn by the end of the program or a power cut, and was never durable, unless
 /// a later block says that it had been synced: then it is damage, as are segments that are missing.
@@ -157,7 +157,7 @@ private struct BlockReader {
         return true
     }
 
-    /// Whether a block that can be read stands behind one that can't, and says that this had been durable.
+    /// Whether a readable block follows an unreadable one, and says that the unreadable one was durable.
     func hasLaterBlock(before length: Int) throws(RecordingError) -> Bool {
         var place = offset + 8
         let pieceSize = 1 << 20

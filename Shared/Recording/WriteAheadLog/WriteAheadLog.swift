@@ -12,12 +12,16 @@ package final class WriteAheadLog {
     private struct Segment {
         let position: Int
         let file: OpenFile
-        /// The bytes that the system was told to forget.
-        var dropped = 0
-    }
+        private var dropped = DroppedBytes()
 
-    /// How many bytes are dropped from memory at a time: whole pages, and enough to be worth the call.
-    private static let droppedAtOnce = 1 << 20
+        init(position: Int, file: OpenFile) {
+            self.position = position
+            self.file = file
+        }
+
+        /// Only a crash has the log read, and memory that is used again costs less than memory that is new to the process.
+        mutating func drop(before end: Int) { dropped.drop(file, before: end - position) }
+    }
 
     private let directory: Directory
     private let calls: FileCalls
@@ -78,21 +82,12 @@ package final class WriteAheadLog {
             }
             try file.sync()
             synced = block.end
-            dropSynced()
+            segment?.drop(before: synced)
         } catch {
             if let segment { try? segment.file.resize(to: Int64(max(0, block.position - segment.position))) }
             segment = nil
             throw error
         }
-    }
-
-    /// Only a crash has the log read, and memory that is used again costs less than memory that is new to the process.
-    private func dropSynced() {
-        guard let segment else { return }
-        let droppable = (synced - segment.position) / Self.droppedAtOnce * Self.droppedAtOnce
-        guard droppable > segment.dropped else { return }
-        segment.file.dropFromMemory(segment.dropped..<droppable)
-        self.segment?.dropped = droppable
     }
 
     private func file(for block: LogBlock) throws(RecordingError) -> OpenFile {
