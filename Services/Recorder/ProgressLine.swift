@@ -9,13 +9,9 @@ final class ProgressLine {
     private var lastSamples = 0
     private var lastTime = Duration.zero
 
-    /// Shows a state.
-    /// - Parameters:
-    ///   - time: since the start.
-    ///   - lateness: how late the publisher takes its samples, median and 99th percentile in seconds.
+    /// - Parameter measures: what the publisher's health says, how late it takes its samples among it.
     func show(
-        _ state: RecordingState, after time: Duration, of duration: Duration?,
-        lateness: (median: Double, percentile99: Double)?
+        _ state: RecordingState, after time: Duration, of duration: Duration?, publisher measures: [String: Double]
     ) {
         let samples = state.logs.reduce(0) { $0 + $1.samples }
         let bytes = state.logs.reduce(0) { $0 + $1.bytes }
@@ -28,9 +24,8 @@ final class ProgressLine {
         var line = "\(Self.text(time / .seconds(1), decimals: 1))\(total) s  \(state.step.isEmpty ? "-" : state.step)"
         line += "  \(samples) samples  \(Self.text(rate, decimals: 0))/s  \(ByteCount(bytes: bytes).rounded)"
         line += "  \(gaps) gaps"
-        if let lateness {
-            line += "  late \(Self.text(lateness.median * 1e3, decimals: 2)) ms"
-            line += " (99 %: \(Self.text(lateness.percentile99 * 1e3, decimals: 2)) ms)"
+        if let median = measures["latenessMedianSeconds"], let late = measures["lateness99PercentSeconds"] {
+            line += "  late \(Self.text(median * 1e3, decimals: 2)) ms (99 %: \(Self.text(late * 1e3, decimals: 2)) ms)"
         }
         if state.paused { line += "  paused" }
         // The escape sequence clears what a longer line left behind.

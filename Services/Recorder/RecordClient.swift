@@ -24,7 +24,6 @@ struct RecordClient {
     private let recorder: RequestClient
     private let publisher: RequestClient
 
-    /// Connects to both programs.
     init(recorder: Endpoint, sensorPublisher: Endpoint, security: Security) throws {
         let peers = Peers(context: try Context(), thread: try SocketThread(name: "record"), security: security)
         self.recorder = try peers.client(of: .recorder, at: recorder)
@@ -53,7 +52,7 @@ struct RecordClient {
             try await group.next()
             group.cancelAll()
             // What the other one was doing is of no interest any more.
-            while let result = await group.nextResult() { _ = result }
+            while await group.nextResult() != nil {}
         }
         let result = try await recorder.send(RecordingStop(session: course.session), timeout: Self.stopTimeout)
         StandardStream.output.print("\n\(result.report.table)files are in \(result.directory)\n")
@@ -68,7 +67,8 @@ struct RecordClient {
         var request = request
         if let series = series.map(SessionSeries.init(name:)) {
             let known = try await recorder.send(RecordingList(), timeout: Self.startTimeout).recordings
-            if let entry = known.last(where: { $0.isUnderWay && series.contains($0.session) }) {
+            let entry = known.last { SessionStatus(name: $0.status)?.isOver == false && series.contains($0.session) }
+            if let entry {
                 StandardStream.output.print("going on with session \(entry.session)\n")
                 var course = SessionCourse(of: entry.session, steps: steps, duration: duration)
                 let state = try await recorder.send(RecordingStatus(session: entry.session), timeout: Self.startTimeout)
@@ -112,7 +112,7 @@ struct RecordClient {
                 while tick <= clock.now - start { tick += interval }
                 let state = try await status(of: course)
                 let health = try? await publisher.send(ServiceHealth(), timeout: .milliseconds(200))
-                line.show(state, after: clock.now - start, of: course.duration, lateness: health?.lateness)
+                line.show(state, after: clock.now - start, of: course.duration, publisher: health?.measures ?? [:])
                 if SessionStatus(name: state.status)?.isOver ?? false { return }
             } catch let error as ZeroMQError where error.code == .timedOut {
                 guard clock.now < lastAnswer + Self.absenceLimit else { throw error }
@@ -128,19 +128,5 @@ struct RecordClient {
 
     private static func time(since date: WallTime) -> Duration {
         .nanoseconds(max(0, WallTime.now.nanosecondsSince1970 - date.nanosecondsSince1970))
-    }
-}
-
-extension RecordingList.Entry {
-    fileprivate var isUnderWay: Bool { SessionStatus(name: status).map { !$0.isOver } ?? false }
-}
-
-extension ServiceHealth.Reply {
-    /// The median and the 99th percentile of how late samples were taken, in seconds.
-    fileprivate var lateness: (median: Double, percentile99: Double)? {
-        guard let median = measures?["latenessMedianSeconds"], let late = measures?["lateness99PercentSeconds"] else {
-            return nil
-        }
-        return (median, late)
     }
 }

@@ -1,11 +1,6 @@
 import ArgumentParser
-import Logging
-import MessageBus
 import Messages
-import Recording
 import ServiceKit
-import UnixSignals
-import ZeroMQ
 
 /// The `record` subcommand: asks a running recorder for a session, shows how it goes, and reports how it went.
 ///

@@ -9,25 +9,21 @@ package struct SessionCourse {
     /// Steps that were not gone on to, the next one first.
     private var remaining: ArraySlice<StepChange>
 
-    /// Begins with nothing done.
     package init(of session: String, steps: [StepChange], duration: Duration?) {
         self.session = session
         self.duration = duration
         remaining = steps.sorted { $0.time < $1.time }[...]
     }
 
-    /// Whether its time is over.
     package func isOver(at time: Duration) -> Bool { duration.map { time >= $0 } ?? false }
 
     /// When something is to be done next: a step, or the end.
     package var nextEvent: Duration? { [remaining.first?.time.duration, duration].compactMap(\.self).min() }
 
-    /// The step that is to be gone on to now.
     package func stepDue(at time: Duration) -> String? {
         remaining.first.flatMap { $0.time.duration <= time ? $0.step : nil }
     }
 
-    /// The step that was due is done.
     package mutating func finishStep() { remaining = remaining.dropFirst() }
 
     /// Takes from where the session stands what was done already: by a program that was killed, or by a request whose

@@ -3,21 +3,17 @@ import Recording
 
 /// Sessions that are recorded one after another under one name, each with its date: `walk-20261121T080826Z-1e27`.
 package struct SessionSeries {
-    /// What their names begin with.
-    package let name: String
+    private let name: String
 
-    /// A series of this name.
     package init(name: String) { self.name = name }
 
     /// The name of a session that starts now.
-    package var next: String { "\(name)-\(Self.stamp)" }
+    package var next: String {
+        "\(name)-\(SessionIdentifier(startedAt: .now, random: .random(in: .min ... .max)))"
+    }
 
     /// Whether a session is one of these, and not of a series with a longer name.
     package func contains(_ session: String) -> Bool {
         session.hasPrefix("\(name)-") && session.utf8.count == next.utf8.count
-    }
-
-    private static var stamp: SessionIdentifier {
-        SessionIdentifier(startedAt: .now, random: .random(in: .min ... .max))
     }
 }

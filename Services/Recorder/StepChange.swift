@@ -5,7 +5,6 @@ package import ServiceKit
 package struct StepChange: Hashable, Sendable {
     /// The time since the session's start.
     package let time: TimeSpan
-    /// The step.
     package let step: String
 }
 

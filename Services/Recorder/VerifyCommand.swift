@@ -19,7 +19,6 @@ struct VerifyCommand: ParsableCommand {
 
     func run() throws { try Self.verify(directory) }
 
-    /// Checks a session's directory, shows what was found, and ends the program where it is not whole.
     static func verify(_ directory: String) throws {
         try SessionDirectory.opening(directory) { path throws(RecordingError) in
             try SessionDirectory(at: path).verify()
