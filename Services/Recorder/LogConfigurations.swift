@@ -12,6 +12,11 @@ package struct LogConfigurations {
         package var isAway = false
 
         package init() {}
+
+        mutating func add(_ other: Answers) {
+            configurations.merge(other.configurations) { _, last in last }
+            isAway = isAway || other.isAway
+        }
     }
 
     /// How long an answer holds, and so does the lack of one. Then it is time to ask again.
@@ -23,10 +28,8 @@ package struct LogConfigurations {
     /// When log-manager was found to be away; nil while it answers.
     private(set) var awaySince: Int64?
 
-    /// Nothing is known.
     package init() {}
 
-    /// What log-manager said of a log last.
     package subscript(name: LogName) -> LogConfiguration? { known[name]?.configuration }
 
     /// Whether log-manager did not answer lately, so that nobody should wait for it. For longer than it is not asked:
@@ -35,7 +38,6 @@ package struct LogConfigurations {
         awaySince.map { time - $0 < 2 * Self.life.nanoseconds } ?? false
     }
 
-    /// Whether it is time to ask for a log.
     package func isDue(_ name: LogName, at time: Int64) -> Bool {
         if let awaySince, time - awaySince < Self.life.nanoseconds { return false }
         return known[name].map { time - $0.time >= Self.life.nanoseconds } ?? true
@@ -44,7 +46,6 @@ package struct LogConfigurations {
     /// Whether a log can be begun with what is known.
     package func isSettled(_ name: LogName, at time: Int64) -> Bool { known[name] != nil || isAway(at: time) }
 
-    /// Takes answers.
     package mutating func take(_ answers: Answers, at time: Int64) {
         if known.count + answers.configurations.count > Self.maximumNames { known = [:] }
         for (name, configuration) in answers.configurations { known[name] = (configuration, time) }

@@ -14,7 +14,6 @@ struct LogManagerClient: Sendable {
     /// How long all answers together may take.
     let limit: TimeSpan
 
-    /// Asks for the configurations of logs.
     func configurations(of names: [LogName]) async -> LogConfigurations.Answers {
         let deadline = MonotonicClock.now + limit.nanoseconds
         return await withTaskGroup(of: LogConfigurations.Answers.self) { group in
@@ -22,10 +21,7 @@ struct LogManagerClient: Sendable {
                 let share = stride(from: first, to: names.count, by: Self.maximumSockets).map { names[$0] }
                 group.addTask { await self.ask(share, until: deadline) }
             }
-            return await group.reduce(into: LogConfigurations.Answers()) { all, part in
-                all.configurations.merge(part.configurations) { _, last in last }
-                all.isAway = all.isAway || part.isAway
-            }
+            return await group.reduce(into: LogConfigurations.Answers()) { $0.add($1) }
         }
     }
 

@@ -7,7 +7,6 @@ package struct RecorderLag: Sendable {
     /// Older batches were not published when they say.
     private static let longest: Int64 = 3_600_000_000_000
 
-    /// Smoothed.
     package private(set) var seconds = 0.0
     /// Whether it is so far behind that somebody should do something.
     package private(set) var isLarge = false
@@ -16,7 +15,6 @@ package struct RecorderLag: Sendable {
 
     package init() {}
 
-    /// Notes batches that are taken.
     /// - Parameters:
     ///   - published: when the newest of them was published.
     ///   - allowance: seconds by which a publisher's clock is known to be behind.

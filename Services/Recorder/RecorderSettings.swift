@@ -15,26 +15,16 @@ package import ServiceKit
 /// | `log-manager-limit` | how long a recording's start may wait for it | duration | 300 ms |
 /// | `receive-high-water-mark` | messages that wait in the socket per publisher before the network is no longer read | messages | 1000 |
 package struct RecorderSettings: Sendable {
-    /// The publishers to listen to.
     package let subscribe: [Endpoint]
-    /// How often what was written is made durable.
     package let syncInterval: TimeSpan
-    /// How long a publisher that does not answer is asked for missing samples.
     package let recoveryLimit: TimeSpan
-    /// How many bytes may wait in memory, per stream, while missing samples are asked for.
     package let holdLimit: Int
-    /// Bytes that must stay free on the disk.
     package let minimumFree: Int
-    /// The part of the devices that it takes; nil for all.
     package let shard: Shard?
-    /// Where log-manager answers.
     package let logManager: Endpoint
-    /// How long a recording's start may wait for log-manager.
     package let logManagerLimit: TimeSpan
-    /// Messages that wait in the socket per publisher.
     package let receiveHighWaterMark: Int
 
-    /// Reads the settings.
     /// - Throws: `ServiceError` (bad configuration).
     package init(reading reader: ConfigurationReader) throws(ServiceError) {
         subscribe = try reader.subscribe(to: .sensorPublisher)

@@ -7,17 +7,14 @@ package import Messages
 package struct StreamWatch: Sendable {
     /// What is wrong with a stream.
     package enum Cause: String, Hashable, Sendable {
-        /// Its source broke.
         case failed
-        /// Somebody stopped it, or its publisher.
+        /// By somebody, or with its publisher.
         case stopped
-        /// It is said to be running, and has no samples.
+        /// Though it is said to be running.
         case silent = "fell silent"
-        /// Nothing arrives of it.
         case unheard = "was not heard of"
     }
 
-    /// Something to tell of a stream.
     package struct Finding: Hashable, Sendable {
         package let stream: StreamName
         package let cause: Cause
@@ -34,9 +31,8 @@ package struct StreamWatch: Sendable {
 
     /// A publisher of a stream, when it was heard last.
     package struct Source: Sendable {
-        /// What it said.
         package let description: StreamDescription
-        /// When that was, on the recorder's clock.
+        /// On the recorder's clock.
         package let heardAt: Int64
         /// What it said when this epoch was met.
         fileprivate let first: StreamDescription
@@ -53,7 +49,6 @@ package struct StreamWatch: Sendable {
         var samples = 0
         /// How long there had been listening when it was heard last.
         var heard: Int64 = 0
-        /// When that was.
         var heardTime = 0.0
         var found: Set<Cause> = []
         var present: Set<Cause> = []
@@ -89,7 +84,6 @@ package struct StreamWatch: Sendable {
     /// What the publisher at an endpoint said last of a stream.
     package func source(of stream: StreamName, at replay: String) -> Source? { streams[stream]?.sources[replay] }
 
-    /// Whether nothing is heard of a stream now.
     package func isUnheard(_ stream: StreamName) -> Bool { streams[stream]?.unheard != nil }
 
     /// What is to be said of streams of which nothing is heard now.
@@ -97,7 +91,6 @@ package struct StreamWatch: Sendable {
         streams.values.compactMap { stream in stream.unheard.map { "\(stream.name) \($0.sentence)" } }.sorted()
     }
 
-    /// Takes what a publisher says of a stream.
     package mutating func take(_ description: StreamDescription, at now: Int64, time: Double) {
         var stream = heard(description.name, time: time)
         // One whose network failed continues with its epoch, and has what was sampled meanwhile.
