@@ -16,7 +16,6 @@ struct PublisherEpoch {
     /// Whether its clock is another epoch's, because nothing was stored of its own yet.
     private(set) var isGuessed = false
 
-    /// An epoch that is met, or one of a session that was interrupted.
     init(_ record: SessionRecord.Epoch, token: [UInt8]? = nil, startDate: WallTime) throws(MessageError) {
         self.record = record
         self.token = token ?? Self.token(of: record.epoch)
@@ -24,7 +23,6 @@ struct PublisherEpoch {
         hasSlept = origin(at: .max) != start
     }
 
-    /// An epoch that its publisher describes.
     /// - Parameter first: its first sample that belongs to the session.
     init(_ description: StreamDescription, from first: Int, startDate: WallTime) throws(MessageError) {
         try self.init(
@@ -43,10 +41,8 @@ struct PublisherEpoch {
         isGuessed = true
     }
 
-    /// An epoch as it stands in a body.
     private static func token(of name: String) -> [UInt8] { Array("\"\(name)\"".utf8) }
 
-    /// Its name.
     var name: String { record.epoch }
 
     /// Takes what a publisher's clock says, for the first time where that was not known.
@@ -57,7 +53,6 @@ struct PublisherEpoch {
         isGuessed = false
     }
 
-    /// Notes what the publisher says of it.
     /// - Returns: whether its machine slept.
     mutating func describe(_ description: StreamDescription) -> Bool {
         record.replay = description.replay

@@ -1,4 +1,3 @@
-import Logging
 import MessageBus
 import Messages
 import Recording
@@ -29,29 +28,24 @@ extension RecordingEngine {
         return MissingSamples(recovery, of: name, at: stream.replayEndpoint(of: recovery.epoch))
     }
 
-    /// Whether a stream has a publisher now.
     func isHeard(_ name: StreamName) -> Bool {
         let oldest = MonotonicClock.now - Self.descriptionLife.nanoseconds
         return described.contains { $0.key.name == name && $0.value >= oldest }
     }
 
-    /// Takes the answer to a request for missing samples.
     func take(
         _ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay,
         in identifier: SessionIdentifier
     ) {
         guard let (session, stream) = asker(of: request, in: identifier) else { return }
         goOn(stream, of: session) {
-            if reply.count > 0 {
-                try stream.takeReplayed(frames, missingBefore: .notRetained)
-            }
+            if reply.count > 0 { try stream.takeReplayed(frames) }
             guard let missing = stream.intake.recovery?.missing, missing.lowerBound == request.from else { return }
             // An answer that brings nothing would be asked for without end.
             try stream.giveUp(reply.count > 0 ? .malformed : .notRetained)
         }
     }
 
-    /// Gives up what a request asked for.
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason, in identifier: SessionIdentifier) {
         guard let (session, stream) = asker(of: request, in: identifier) else { return }
         goOn(stream, of: session) { try stream.giveUp(reason) }

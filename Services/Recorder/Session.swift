@@ -19,26 +19,25 @@ final class Session {
     private(set) var record: SessionRecord
     private(set) var timeline: SessionTimeline
     private(set) var streams: [StreamName: StreamRecording] = [:]
-    /// The streams in the order in which they were met.
+    /// In the order in which they were met.
     private(set) var ordered: [StreamRecording] = []
-    /// Nanoseconds from publication to commit, since the recorder started.
+    /// From publication to commit, since the recorder started.
     var latencies = LatencyHistogram()
     var eventSequence = 0
     /// When it stops by itself, on `MonotonicClock`.
     let deadline: Int64?
-    private let held: HeldBytes
-    private let appender: LogAppender
+    let held: HeldBytes
+    let appender: LogAppender
     /// Its own frames' number in the write-ahead log.
     private let number: UInt32
     /// The position in the write-ahead log before which everything is durable in the stream files.
     private(set) var written: Int
-    /// The same as far as `session.json` says so: what the log has before it is not needed any more.
+    /// The same, as far as `session.json` says so: what the log has before it is not needed any more.
     private(set) var stored: Int
     /// When it may be stored again, on `MonotonicClock`.
     private var storableAt: Int64 = 0
     private var isStoring = false
     private var isChanged = false
-    /// Whether somebody is ending it.
     private var isStopping = false
     /// When everything was last made durable in the stream files, on `MonotonicClock`.
     var checkpointedAt = MonotonicClock.now
@@ -51,13 +50,9 @@ final class Session {
     var announced: [LogName: Int] = [:]
     /// When each publisher's clock was last asked for, on `MonotonicClock`.
     var comparedAt: [String: Int64] = [:]
-    /// Which of its sensors fail.
     var watch: StreamWatch
 
-    /// Begins a session, or continues one that was interrupted.
-    /// - Parameters:
-    ///   - record: what is known of it.
-    ///   - recovered: what is left of an interrupted one.
+    /// - Parameter recovered: what is left of an interrupted session; nil to begin one.
     init(
         _ record: SessionRecord, recovered: RecoveredSession.Values? = nil, in directory: SessionDirectory,
         appender: LogAppender, held: HeldBytes
@@ -74,39 +69,29 @@ final class Session {
         identifier = record.session
         number = appender.number(record.session)
         timeline = SessionTimeline(record)
-        let sinceStart = recovered == nil ? 0 : Self.time(of: .now, in: record)
-        deadline = record.limits.duration.map { MonotonicClock.now + Int64($0 * 1e9) - sinceStart }
+        let age = recovered == nil ? 0 : WallTime.now.nanosecondsSince1970 - record.startDate.nanosecondsSince1970
+        deadline = record.limits.duration.map { MonotonicClock.now + Int64($0 * 1e9) - age }
         logNames = LogNames(record.logs.map(\.name))
         guard let recovered else { return }
         for log in record.logs {
             if let part = recovered.logs[log.name], log.file != nil {
-                add(try StreamRecording(log, part, in: place))
+                add(try StreamRecording(log, part, of: self))
             } else {
                 closed.append(log)
             }
         }
-        for batch in recovered.held { takeHeld(batch) }
+        for batch in recovered.held { stream(of: batch.log)?.takeAgain(batch) }
         isFromFiles = !recovered.isFromLog || ordered.contains { $0.log.isBegunAgain }
-    }
-
-    /// Keeps a batch again that waited for samples before it when the session was interrupted.
-    private func takeHeld(_ batch: SessionRedo.HeldBatch) {
-        guard let stream = ordered.first(where: { $0.log.name == batch.log }) else { return }
-        let held = StreamIntake.HeldBatch(
-            epoch: "", sequence: 0, count: 0, frames: [batch.body] + (batch.packed.map { [$0] } ?? []))
-        // What can't be read was refused before.
-        try? held.withBatch { try stream.takeAgain($0) }
     }
 
     var status: SessionStatus { record.status }
 
     /// Where the publishers of its streams answer.
-    var publishers: Set<String> { ordered.reduce(into: []) { $0.formUnion($1.publishers) } }
+    var publishers: Set<String> { Set(ordered.flatMap { $0.log.epochs.map(\.record.replay) }) }
 
     /// Whether samples are taken.
     var isRecording: Bool { status >= .starting && status < .processingResults }
 
-    /// Claims the ending of the session.
     /// - Returns: false where somebody else is at it.
     func beginStopping() -> Bool {
         defer { isStopping = true }
@@ -129,10 +114,7 @@ final class Session {
         closed.contains { $0.device == stream.device && $0.stream == stream.stream }
     }
 
-    private var place: StreamRecording.Place {
-        StreamRecording.Place(
-            session: record, timeline: timeline, directory: directory.directory, appender: appender, held: held)
-    }
+    private func stream(of log: LogName) -> StreamRecording? { ordered.first { $0.log.name == log } }
 
     private func add(_ stream: StreamRecording) {
         streams[stream.name] = stream
@@ -148,14 +130,14 @@ final class Session {
     ) throws -> StreamRecording {
         let name = LogName(device: description.device, stream: description.stream, avoiding: logNames)
         let stream = try StreamRecording(
-            description, from: first, log: name, configuration: configuration(name), in: place)
+            description, from: first, log: name, configuration: configuration(name), of: self)
         logNames.insert(name)
         add(stream)
         for change in history { stream.log.mark(change.event, at: change.date, stepPath: change.stepPath) }
         return stream
     }
 
-    /// Lets the status rise. A status that is not higher changes nothing.
+    /// A status that is not higher changes nothing.
     /// - Returns: whether it rose.
     func rise(to status: SessionStatus) -> Bool {
         guard record.status.rise(to: status) else { return false }
@@ -163,7 +145,6 @@ final class Session {
         return true
     }
 
-    /// Notes what failed.
     /// - Returns: whether that made it a failed session.
     func fail(_ reason: String) -> Bool {
         note(failures: reason)
@@ -173,11 +154,11 @@ final class Session {
     /// Writes what is known of it into the write-ahead log.
     private func noteChange() {
         isChanged = true
-        appender.append(storable(record), of: number)
+        appender.append(storable, of: number)
     }
 
     /// The record as a recorder needs it that comes back: it can still ask for what is missing.
-    private func storable(_ record: SessionRecord) -> SessionRecord {
+    private var storable: SessionRecord {
         var stored = record
         if stored.status == .processingResults { stored.status = .waitingToStop }
         return stored
@@ -203,14 +184,12 @@ final class Session {
         noteChange()
     }
 
-    /// Goes on to another step: every log gets a marker.
     func move(to step: String, at date: WallTime) {
         timeline.move(to: step, at: time(of: date))
         record.steps.append(SessionRecord.Step(date: date, timestamp: seconds(of: date), step: step))
         markAll(.step, at: date)
     }
 
-    /// Leaves out samples taken from now on.
     /// - Returns: false where it is paused already.
     func pause(at date: WallTime) -> Bool {
         guard timeline.pause(at: time(of: date)) else { return false }
@@ -219,7 +198,6 @@ final class Session {
         return true
     }
 
-    /// Writes samples taken from now on again.
     /// - Returns: false where it is not paused.
     func resume(at date: WallTime) -> Bool {
         guard timeline.resume(at: time(of: date)) else { return false }
@@ -228,7 +206,6 @@ final class Session {
         return true
     }
 
-    /// Marks in every log that the recorder is back after it was cut off.
     func markRestart(at date: WallTime) {
         record.restarts.append(date)
         markAll(.resumed, at: date)
@@ -237,7 +214,6 @@ final class Session {
         for stream in ordered { stream.log.mark(.pause, at: date) }
     }
 
-    /// Notes how far a publisher's clock is from ours.
     func note(_ comparison: ClockComparison) {
         record.clocks.append(comparison)
         noteChange()
@@ -255,10 +231,9 @@ final class Session {
         for stream in ordered { stream.isChanged = false }
         record.logs = logs
         record.logPosition = LogPosition(log: appender.log, recorded: appender.position, written: written)
-        return storable(record)
+        return storable
     }
 
-    /// Notes that storing is over.
     /// - Parameters:
     ///   - began: when it began, on `MonotonicClock`.
     ///   - record: what `session.json` has now; nil if it could not be stored.
@@ -281,17 +256,15 @@ final class Session {
         storableAt = 0
     }
 
-    /// Adds a file that was finished.
     func add(_ file: FinishedFile, to name: LogName) {
-        guard let stream = ordered.first(where: { $0.log.name == name }), stream.log.add(file) else { return }
+        guard let stream = stream(of: name), stream.log.add(file) else { return }
         stream.isChanged = true
     }
 
     /// Whether files wait for their final names, or to be finished.
     var isWaitingForFiles: Bool { ordered.contains { $0.log.isWaitingForFiles || !$0.log.isClosed } }
 
-    /// Lets the status be the last one.
-    /// - Returns: what is to be stored then.
+    /// - Returns: what is to be stored last.
     func finish() -> SessionRecord {
         record.status.rise(to: .finished)
         record.logPosition = nil
@@ -300,7 +273,6 @@ final class Session {
         return record
     }
 
-    /// Notes when it ended.
     func end(at date: WallTime) { record.endDate = record.endDate ?? date }
 
     /// Takes over what a repair found in its files.
@@ -312,7 +284,6 @@ final class Session {
         ordered = []
     }
 
-    /// Forgets its numbers in the write-ahead log.
     func forget() {
         for stream in ordered { appender.forget(stream.log.number) }
         appender.forget(number)
@@ -322,7 +293,6 @@ final class Session {
 
     // MARK: What it says
 
-    /// How it went so far.
     var report: SessionReport {
         var record = record
         record.logs = logs
@@ -335,7 +305,6 @@ final class Session {
                 p99: Double(latencies.percentile99) / 1e9, maximum: Double(latencies.maximum) / 1e9))
     }
 
-    /// How it goes.
     var state: RecordingState {
         RecordingState(
             session: identifier.text, status: status.name, step: timeline.current.stepPath,
@@ -346,7 +315,6 @@ final class Session {
     /// What failed, with sensors that nothing is heard of now.
     private var failures: [String] { record.failures + watch.unheard }
 
-    /// The logs as they are now.
     var summaries: [LogSummary] {
         ordered.map { stream in
             let (log, counts) = (stream.log, stream.log.record.counts)
@@ -356,7 +324,6 @@ final class Session {
         }
     }
 
-    /// Marks a change in every log.
     private func markAll(_ event: Marker.Event, at date: WallTime) {
         // First the state: a log that has the marker must not meet a session that does not know of it.
         noteChange()
@@ -366,13 +333,11 @@ final class Session {
         }
     }
 
-    private static func time(of date: WallTime, in record: SessionRecord) -> Int64 {
+    private func time(of date: WallTime) -> Int64 {
         date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970
     }
 
-    private func time(of date: WallTime) -> Int64 { Self.time(of: date, in: record) }
-
-    /// Seconds from its start to a date.
+    /// Since its start.
     func seconds(of date: WallTime) -> Double { Double(time(of: date)) / 1e9 }
 
     /// The markers so far, for a log that is opened later.

@@ -7,16 +7,6 @@ import ServiceKit
 ///
 /// Confined to the recording engine's thread. Methods throw `MessageError` for what can't be read, with nothing changed.
 final class StreamRecording {
-    /// What a session lends its streams.
-    struct Place {
-        let session: SessionRecord
-        let timeline: SessionTimeline
-        let directory: Directory
-        let appender: LogAppender
-        /// What waits in all streams together.
-        let held: HeldBytes
-    }
-
     /// What a batch led to.
     enum Outcome {
         /// Samples were written.
@@ -36,17 +26,15 @@ final class StreamRecording {
     let log: StreamLog
     /// Whether something was noted of it that is not stored yet.
     var isChanged = true
-    /// Where the stream stands.
     var intake: StreamIntake
     /// When the replay of its missing samples began, on the engine's clock; nil if none is under way.
     var recoveringSince: Int64?
     /// What was wrong with the last rows that could not be read.
     private(set) var lastFault: MessageError?
 
-    /// What waits in all streams together.
     private let held: HeldBytes
     private var accountedBytes = 0
-    private var announcedGaps: Int
+    private var announcedGaps = 0
     /// The names of the file's columns as they stood in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
     /// For a stream that the session did not know at its start: the uptime in nanoseconds from which samples belong to it.
@@ -68,25 +56,21 @@ final class StreamRecording {
     ///   the session: what was sampled before the session's start is left out then.
     convenience init(
         _ description: StreamDescription, from first: Int?, log name: LogName, configuration: LogConfiguration?,
-        in place: Place
+        of session: Session
     ) throws {
-        var epoch = try PublisherEpoch(description, from: first ?? 0, startDate: place.session.startDate)
-        _ = epoch.describe(description)
-        var intake = StreamIntake()
-        if let first { intake.start(epoch: description.epoch, at: first) }
         var record = SessionRecord.Log(
             name: name, device: description.device, stream: description.stream, fields: description.fields,
             unit: description.unit, rate: description.rate)
-        record.configure(by: configuration, in: place.session)
-        self.init(record, [epoch], current: 0, next: first ?? 0, intake, in: place)
-        if first == nil { earliest = Self.earliest(description, startDate: place.session.startDate) }
-        noteChange()
+        record.configure(by: configuration, in: session.record)
+        self.init(record, [], current: 0, next: first ?? 0, StreamIntake(), of: session)
+        if first == nil { earliest = uptimeAtStart(by: description) }
+        try meet(description, from: first)
         log.open()
     }
 
     /// Continues a stream of an interrupted session.
-    convenience init(_ record: SessionRecord.Log, _ recovered: RecoveredLog, in place: Place) throws {
-        var epochs = try record.epochs.map { try PublisherEpoch($0, startDate: place.session.startDate) }
+    convenience init(_ record: SessionRecord.Log, _ recovered: RecoveredLog, of session: Session) throws {
+        var epochs = try record.epochs.map { try PublisherEpoch($0, startDate: session.record.startDate) }
         var intake = StreamIntake()
         for position in recovered.positions {
             intake.start(epoch: position.epoch, at: position.next)
@@ -108,11 +92,10 @@ final class StreamRecording {
             epochs[index].isUnseen = isLast && silence < Self.longestSilence.nanoseconds
         }
         let current = epochs.lastIndex { $0.name == last.epoch } ?? 0
-        self.init(record, epochs, current: current, next: last.next, intake, in: place)
+        self.init(record, epochs, current: current, next: last.next, intake, of: session)
         log.take(recovered)
         announcedGaps = gaps.count
-        let isBegun = recovered.counts.written > 0
-        earliest = isBegun ? nil : record.earliestUptime.map { Int64(($0 * 1e9).rounded()) }
+        earliest = recovered.counts.written > 0 ? nil : record.earliestUptime.map { Int64(($0 * 1e9).rounded()) }
         noteChange()
         // The file is missing, or the session was interrupted between two files.
         if log.isClosed { log.openAgain() }
@@ -120,16 +103,14 @@ final class StreamRecording {
 
     private init(
         _ record: SessionRecord.Log, _ epochs: [PublisherEpoch], current: Int, next: Int, _ intake: StreamIntake,
-        in place: Place
+        of session: Session
     ) {
         name = StreamName(device: record.device, stream: record.stream)
         self.intake = intake
-        held = place.held
-        announcedGaps = 0
+        held = session.held
         log = StreamLog(
-            record, epochs, epoch: current, next: next, of: place.session, timeline: place.timeline,
-            in: place.directory,
-            appender: place.appender)
+            record, epochs, epoch: current, next: next, of: session.record, timeline: session.timeline,
+            in: session.directory.directory, appender: session.appender)
     }
 
     /// What the session stores of it.
@@ -150,18 +131,10 @@ final class StreamRecording {
         log.appender.append(record, of: log.number)
     }
 
-    /// The runs of samples that were lost.
     var gaps: [Gap] { log.record.gaps }
 
     /// Samples that were dealt with: those that arrived, in the first delivery or by replay, and those that are lost.
     var settled: Int { gaps.reduce(log.record.counts.received) { $0.addingClamped($1.count) } }
-
-    /// Notes what the publisher says of the stream now.
-    private func describe(_ description: StreamDescription) {
-        guard let index = log.epochs.lastIndex(where: { $0.name == description.epoch }) else { return }
-        // A log must not meet a session that does not know of it.
-        if log.epochs[index].describe(description) { noteChange() }
-    }
 
     /// Notes that nobody told how far runs came that may have ended while the recorder was away.
     /// - Parameter next: what a publisher says of its present run, which means that those before it have ended; nil once
@@ -176,20 +149,18 @@ final class StreamRecording {
         }
     }
 
-    /// Where an epoch's samples can be asked for.
     func replayEndpoint(of epoch: String) -> String {
-        (log.epochs.last { $0.name == epoch } ?? log.epochs[log.epochs.count - 1]).record.replay
+        log.epochs[index(of: epoch) ?? log.epochs.count - 1].record.replay
     }
 
-    /// Where the publishers answer that had the stream.
-    var publishers: Set<String> { Set(log.epochs.map(\.record.replay)) }
+    private func index(of epoch: String) -> Int? { log.epochs.lastIndex { $0.name == epoch } }
 
-    /// The uptime, in nanoseconds, from which the samples of a stream that is met during a session belong to it.
-    private static func earliest(_ description: StreamDescription, startDate: WallTime) -> Int64? {
+    /// The uptime, in nanoseconds, at the session's start.
+    private func uptimeAtStart(by description: StreamDescription) -> Int64? {
         // Both clocks were read within the time that a message travels, so their difference is how far they are apart.
         let (behind, overflow) = WallTime.now.nanosecondsSince1970.subtractingReportingOverflow(
             description.clock.date.nanosecondsSince1970)
-        guard !overflow, let start = try? PublisherEpoch.origin(description.clock, startDate: startDate) else {
+        guard !overflow, let start = try? PublisherEpoch.origin(description.clock, startDate: log.startDate) else {
             return nil
         }
         return start.addingClamped(-max(0, behind))
@@ -200,7 +171,6 @@ final class StreamRecording {
     /// Takes a batch as it arrived.
     func take(_ batch: ReceivedBatch) throws -> Outcome {
         let epoch = try epoch(of: batch)
-        try check(batch)
         let body = batch.body
         if log.epochs[epoch].isUnseen { log.epochs[epoch].isUnseen = false }
         let admission = intake.admit(epoch: log.epochs[epoch].name, sequence: body.sequence, count: body.count)
@@ -221,9 +191,11 @@ final class StreamRecording {
     }
 
     /// Takes a batch again that waited when the session was interrupted: that says nothing of what its publisher did since.
-    func takeAgain(_ batch: ReceivedBatch) throws {
+    func takeAgain(_ batch: SessionRedo.HeldBatch) {
         let unseen = log.epochs.indices.filter { log.epochs[$0].isUnseen }
-        _ = try take(batch)
+        let frames = [batch.body] + (batch.packed.map { [$0] } ?? [])
+        // What can't be read was refused before.
+        try? ReceivedBatch.forEach(inReplay: frames[...], { _ = try take($0) }, unreadable: { _ in })
         for index in unseen { log.epochs[index].isUnseen = true }
     }
 
@@ -247,11 +219,10 @@ final class StreamRecording {
         accountedBytes = intake.heldBytes
     }
 
-    /// Takes what a replay brought: bodies, each followed by its matrix where it is packed. What can't be read is a
-    /// gap where a batch after it can be.
-    /// - Parameter reason: why samples before the first that it brought are missing.
-    func takeReplayed(_ frames: ArraySlice<[UInt8]>, missingBefore reason: Gap.Reason) throws {
-        var reason: Gap.Reason? = reason
+    /// Takes what a replay brought: bodies, each followed by its matrix where it is packed. What is missing before the first
+    /// is not retained; what can't be read is a gap where a batch after it can be.
+    func takeReplayed(_ frames: ArraySlice<[UInt8]>) throws {
+        var reason: Gap.Reason? = .notRetained
         try ReceivedBatch.forEach(inReplay: frames) { batch in
             try takeReplayed(batch, missingBefore: reason)
             reason = nil
@@ -261,11 +232,8 @@ final class StreamRecording {
         }
     }
 
-    private func takeReplayed(
-        _ batch: ReceivedBatch, missingBefore reason: Gap.Reason?
-    ) throws {
+    private func takeReplayed(_ batch: ReceivedBatch, missingBefore reason: Gap.Reason?) throws {
         let epoch = try epoch(of: batch)
-        try check(batch)
         let body = batch.body
         guard SampleBody.string(at: body.device, in: batch.frame) == name.device,
             SampleBody.string(at: body.stream, in: batch.frame) == name.stream,
@@ -289,9 +257,7 @@ final class StreamRecording {
             switch intake.admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
             case .take(let rows):
                 log.record.counts.duplicates += rows.lowerBound
-                try batch.withBatch { batch in
-                    try write(rows, of: batch, epoch: try epoch(of: batch))
-                }
+                try batch.withBatch { try write(rows, of: $0, epoch: epoch(of: $0)) }
             case .duplicate: log.record.counts.duplicates += batch.count
             case .late: break
             case .wait, .gap: return intake.putBack(batch)
@@ -299,14 +265,17 @@ final class StreamRecording {
         }
     }
 
-    /// Records the missing samples as lost, and continues.
     func giveUp(_ reason: Gap.Reason) throws {
         note(intake.giveUp(reason: reason))
         try resume()
     }
 
-    /// Which of `epochs` a batch is of. One that is met for the first time is added.
+    /// Which of `epochs` a batch is of. One that is met for the first time is added. A batch that is not as long as it says is
+    /// refused, before anything is counted by what it says.
     private func epoch(of batch: ReceivedBatch) throws(MessageError) -> Int {
+        try batch.check { () throws(MessageError) in
+            batch.hasFields(fieldsToken) ? log.record.fields.count : try batch.fields.count
+        }
         let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
         if token.isSame(as: log.epochs[log.epoch].token), !log.epochs[log.epoch].isGuessed { return log.epoch }
         let known = log.epochs.lastIndex { token.isSame(as: $0.token) }
@@ -318,40 +287,36 @@ final class StreamRecording {
         }
         let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
         let replay = log.epochs[log.epochs.count - 1].record.replay
-        try add(
+        let index = try add(
             PublisherEpoch(
                 SessionRecord.Epoch(epoch: name, clock: clock, replay: replay, heard: .now), token: Array(token),
                 startDate: log.startDate))
-        return log.epochs.count - 1
+        noteChange()
+        return index
     }
 
-    private func add(_ epoch: PublisherEpoch) throws(MessageError) {
+    private func add(_ epoch: PublisherEpoch) throws(MessageError) -> Int {
         guard log.epochs.count < Self.maximumEpochs else {
             throw MessageError(
                 .outOfRange, "\(name) has had \(log.epochs.count) epochs; no publisher restarts so often")
         }
         log.epochs.append(epoch)
-        noteChange()
+        return log.epochs.count - 1
     }
 
     /// Takes what a publisher says of the stream, with the epoch that it is in.
     /// - Parameter first: its first sample that belongs to the session, where that begins with this.
     func meet(_ description: StreamDescription, from first: Int?) throws(MessageError) {
         noteUnknownEnds(before: description)
-        if let index = log.epochs.lastIndex(where: { $0.name == description.epoch }) {
-            try log.epochs[index].take(description.clock, startDate: log.startDate)
-        } else {
-            try add(PublisherEpoch(description, from: first ?? 0, startDate: log.startDate))
-            if let first { intake.start(epoch: description.epoch, at: first) }
-        }
-        describe(description)
-    }
-
-    /// Refuses a batch that is not as long as it says, before anything is counted by what it says.
-    private func check(_ batch: ReceivedBatch) throws(MessageError) {
-        try batch.check { () throws(MessageError) in
-            batch.hasFields(fieldsToken) ? log.record.fields.count : try batch.fields.count
-        }
+        let known = index(of: description.epoch)
+        let index =
+            if let known { known } else {
+                try add(PublisherEpoch(description, from: first ?? 0, startDate: log.startDate))
+            }
+        try log.epochs[index].take(description.clock, startDate: log.startDate)
+        if known == nil, let first { intake.start(epoch: description.epoch, at: first) }
+        // A log must not meet a session that does not know of it.
+        if log.epochs[index].describe(description) || known == nil { noteChange() }
     }
 
     /// Makes the log's columns those of a batch that is to be written.
@@ -365,9 +330,7 @@ final class StreamRecording {
         fieldsToken = Array(batch.frame[batch.body.fields])
     }
 
-    private func write(
-        _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool = false
-    ) throws {
+    private func write(_ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool = false) throws {
         var rows = rows
         let end = rows.upperBound
         func gap(_ reason: Gap.Reason) -> Gap {
@@ -401,7 +364,7 @@ final class StreamRecording {
 
     /// Notes where an epoch ends for this session: samples from then on are not its own.
     func end(_ description: StreamDescription) {
-        guard let index = log.epochs.lastIndex(where: { $0.name == description.epoch }) else { return }
+        guard let index = index(of: description.epoch) else { return }
         // If it was said before the recorder was interrupted, that holds.
         let end = log.epochs[index].record.end ?? description.nextSequence
         log.epochs[index].record.end = end
@@ -412,7 +375,7 @@ final class StreamRecording {
 
     /// Whether a description is of a run that began after this session's end.
     func isLater(_ description: StreamDescription) -> Bool {
-        !log.epochs.contains { $0.name == description.epoch }
+        index(of: description.epoch) == nil
             && log.epochs.contains { $0.record.end != nil && $0.record.replay == description.replay }
     }
 
