@@ -66,12 +66,11 @@ package struct RecorderCommand: ServiceCommand {
     }
 
     package static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
-        let listener = try await RecorderService.listener(on: host, settings: settings)
+        let listener = try await host.listenerToStreams(
+            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark)
         let engine: RecordingEngine
         do {
-            let recovery: RecoveryOutcome
-            (engine, recovery) = try await RecordingEngine.open(settings: settings, host: host, listener: listener)
-            try await engine.resumeSessions(recovery)
+            engine = try await RecordingEngine(settings: settings, host: host, listener: listener)
         } catch let error as RecordingError {
             throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
         }
@@ -83,6 +82,6 @@ package struct RecorderCommand: ServiceCommand {
                 page.add(listener)
                 return page
             },
-            parts: { _ in [RecorderService(engine: engine, listener: listener, settings: settings)] })
+            parts: { _ in [RecorderService(engine: engine, listener: listener)] })
     }
 }

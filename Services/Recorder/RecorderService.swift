@@ -9,13 +9,6 @@ import ZeroMQ
 struct RecorderService: Service {
     let engine: RecordingEngine
     let listener: Listener
-    let settings: RecorderSettings
-
-    /// Opens the socket that listens to the publishers.
-    static func listener(on host: ServiceHost, settings: RecorderSettings) async throws -> Listener {
-        try await host.listenerToStreams(
-            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark)
-    }
 
     func run() async throws {
         try await runTogether(
@@ -25,6 +18,7 @@ struct RecorderService: Service {
             { try await engine.storeRegularly() },
             { try await engine.tickRegularly() },
             { try await engine.compareClocksRegularly() },
+            { try await engine.configureRegularly() },
             { try await carryOutOrders() },
             // Sessions end with everything that was sampled so far; only then does the pulling end.
             finish: { await engine.stopAll() })
@@ -38,9 +32,8 @@ struct RecorderService: Service {
                     case .recover(let session, let stream):
                         try await engine.publishers.recover(
                             SessionStream(engine: engine, session: session, stream: stream),
-                            limit: settings.recoveryLimit.duration)
+                            limit: engine.settings.recoveryLimit.duration)
                     case .stop(let session): await engine.stop(session)
-                    case .configure: await engine.configureDescribed()
                     }
                 }
             }

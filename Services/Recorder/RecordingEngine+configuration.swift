@@ -11,12 +11,11 @@ extension RecordingEngine {
     /// Asks for the logs of the streams that a session is to begin with.
     func configure(streamsOf patterns: Set<String>) async {
         let streams = described.keys.map(\.name).filter { name in patterns.contains(where: name.matches) }
-        var names: [LogName] = []
         var taken = LogNames()
-        for stream in Set(streams).sorted(by: { $0.description < $1.description }) {
+        let names = Set(streams).sorted { $0.description < $1.description }.map { stream in
             let name = LogName(device: stream.device, stream: stream.stream, avoiding: taken)
             taken.insert(name)
-            names.append(name)
+            return name
         }
         if !configurations.isAway(at: MonotonicClock.now) { await ask(for: names) }
     }
@@ -28,17 +27,15 @@ extension RecordingEngine {
         let name = LogName(device: stream.device, stream: stream.stream)
         let now = MonotonicClock.now
         if configurations.isDue(name, at: now), unasked.count < Self.maximumNames {
-            if unasked.isEmpty, !isAsking { ordering.yield(.configure) }
             unasked.insert(name)
+            asking.raise()
         }
         return configurations.isSettled(name, at: now)
     }
 
-    /// Asks for the logs of streams that were described, and begins those that waited for that.
-    func configureDescribed() async {
-        guard !isAsking else { return }
-        isAsking = true
-        while !unasked.isEmpty {
+    /// Asks for the logs of streams that were described, and begins those that waited for that, until the task is cancelled.
+    func configureRegularly() async throws {
+        for await _ in asking.raised {
             let now = MonotonicClock.now
             let names = unasked.filter { configurations.isDue($0, at: now) }
             unasked = []
@@ -47,7 +44,7 @@ extension RecordingEngine {
             waiting = [:]
             for (description, time) in heard.values { take(description.later(by: MonotonicClock.now - time)) }
         }
-        isAsking = false
+        throw CancellationError()
     }
 
     private func ask(for names: [LogName]) async {

@@ -40,7 +40,6 @@ extension RecordingEngine {
         return try storedResult(request.session, with: request.results)
     }
 
-    /// Keeps what was answered in a session with it.
     private func note(_ results: JSONValue, of session: Session) throws(RequestError) {
         do throws(MessageError) {
             _ = try TaskResults(results)
@@ -125,7 +124,7 @@ extension RecordingEngine {
         let end = WallTime.now
         session.end(at: end)
         for stream in session.ordered {
-            release(stream, of: session)
+            release(stream)
             stream.noteUnknownEnds()
         }
         if session.status == .failed { try? endReserve.release() }
@@ -183,7 +182,6 @@ extension RecordingEngine {
         }
     }
 
-    /// Tries again to store the ends of sessions.
     func storeAgain() async {
         for session in Array(unstored.values) where session.directory.directory.isThere {
             guard await conclude(session) else { continue }
@@ -194,7 +192,7 @@ extension RecordingEngine {
     }
 
     /// Gives up what a stream waits for, and writes what waits behind that.
-    private func release(_ stream: StreamRecording, of session: Session) {
+    private func release(_ stream: StreamRecording) {
         var isMore = true
         while isMore {
             // What can't be read is passed over: each turn takes some of what waits.
@@ -204,7 +202,6 @@ extension RecordingEngine {
         }
     }
 
-    /// Lets a session's status rise, and tells everybody.
     private func rise(_ session: Session, to status: SessionStatus) {
         guard session.rise(to: status) else { return }
         publish(.status, of: session)

@@ -6,15 +6,6 @@ import ZeroMQ
 
 /// How far the recorder is behind, and how long publishers still have what it misses.
 extension RecordingEngine {
-    /// What is missing of a stream that is being recovered.
-    private struct Missing {
-        let stream: StreamName
-        /// Seconds since the first missing sample was taken.
-        let age: Double
-        /// Seconds for which its publisher keeps samples, if that is known.
-        let retention: Double?
-    }
-
     /// Nanoseconds. So long a recovery waits at most: what it misses is being forgotten meanwhile.
     private static let longestWait: Int64 = 5_000_000_000
     /// Seconds of lag, beyond which recoveries wait.
@@ -72,7 +63,9 @@ extension RecordingEngine {
             .min { $0.1 < $1.1 }
     }
 
-    private var missing: [Missing] {
+    /// Streams that are being recovered, with the seconds since the first missing sample was taken, and the seconds for which
+    /// the publisher keeps samples, if that is known.
+    private var missing: [(stream: StreamName, age: Double, retention: Double?)] {
         let now = MonotonicClock.now
         return sessions.values.flatMap { session in
             session.ordered.compactMap { stream in
@@ -83,13 +76,11 @@ extension RecordingEngine {
                 let endpoint = stream.replayEndpoint(of: recovery.epoch)
                 guard let source = session.watch.source(of: stream.name, at: endpoint),
                     source.description.epoch == recovery.epoch
-                else { return Missing(stream: stream.name, age: recovering, retention: nil) }
+                else { return (stream.name, recovering, nil) }
                 let age = stream.log.record.lastUptime.map {
                     source.description.clock.uptime + Double(now - source.heardAt) / 1e9 - $0
                 }
-                return Missing(
-                    stream: stream.name, age: age.flatMap { $0 >= 0 ? $0 : nil } ?? recovering,
-                    retention: source.description.retention)
+                return (stream.name, age.flatMap { $0 >= 0 ? $0 : nil } ?? recovering, source.description.retention)
             }
         }
     }

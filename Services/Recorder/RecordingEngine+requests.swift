@@ -82,7 +82,6 @@ extension RecordingEngine {
         for pattern in patterns { try? await listener.unsubscribe(from: Self.topics(of: pattern)) }
     }
 
-    /// What the topics of a pattern's samples begin with.
     private static func topics(of pattern: String) -> String {
         TopicArea.samples + (pattern == StreamName.everything ? "" : pattern)
     }
@@ -94,8 +93,8 @@ extension RecordingEngine {
         let wanted = streams.filter { description in
             session.wants(description.name)
                 && (try? StreamRecording.check(description, startDate: session.record.startDate)) != nil
-        }.sorted { $0.topic < $1.topic }
-        for description in wanted where session.status == .starting {
+        }
+        for description in wanted.sorted(by: { $0.topic < $1.topic }) where session.status == .starting {
             _ = stream(for: description, from: description.nextSequence, in: session)
         }
         let isRunning = session.rise(to: .running)
@@ -192,7 +191,6 @@ extension RecordingEngine {
         }
     }
 
-    /// Goes on to another step.
     func move(_ request: RecordingMoveTo) async throws -> RecordingState {
         try checkLength(request.step, "step")
         return try await change(request.session, .step) { session in
@@ -201,12 +199,10 @@ extension RecordingEngine {
         }
     }
 
-    /// Leaves out samples taken from now on.
     func pause(_ request: RecordingPause) async throws -> RecordingState {
         try await change(request.session, .pause) { $0.pause(at: .now) }
     }
 
-    /// Writes samples again.
     func resume(_ request: RecordingResume) async throws -> RecordingState {
         try await change(request.session, .resume) { $0.resume(at: .now) }
     }
@@ -234,14 +230,12 @@ extension RecordingEngine {
         return state
     }
 
-    /// Refuses what a session that failed can't do any more.
     private func requireSound(_ session: Session) throws(RequestError) {
         guard session.status == .failed else { return }
         throw RequestError(
             .inputOutput, "session \(session.identifier) failed: \(session.record.failures.joined(separator: "; "))")
     }
 
-    /// How a session goes, or went.
     func status(_ request: RecordingStatus) throws -> RecordingState {
         let identifier = try SessionIdentifier(request.session)
         if let session = sessions[identifier] ?? unstored[identifier] { return session.state }
@@ -273,7 +267,6 @@ extension RecordingEngine {
         return RecordingList.Reply(recordings: entries.sorted { $0.startDate < $1.startDate })
     }
 
-    /// How a session went.
     func result(_ request: RecordingResultRequest) throws -> RecordingResult {
         if let session = try sessions[SessionIdentifier(request.session)] {
             throw RequestError(

@@ -4,7 +4,6 @@ import Messages
 import Recording
 import ServiceKit
 import SystemPackage
-import ZeroMQ
 
 /// What was interrupted: sessions that a recorder was killed in, or a power cut ended.
 extension RecordingEngine {
@@ -13,7 +12,7 @@ extension RecordingEngine {
 
     /// Repairs the interrupted sessions of a data directory.
     static func recover(
-        in data: FilePath, settings: RecorderSettings, files: FileWriter, logger: Logger
+        in data: FilePath, shard: Shard?, files: FileWriter, logger: Logger
     ) async throws -> RecoveryOutcome {
         var own: [SessionDirectory] = []
         var unreadable: [(SessionDirectory, Result<RecoveredSession.Values, RecordingError>)] = []
@@ -21,25 +20,36 @@ extension RecordingEngine {
             let directory = try SessionDirectory.open(identifier, in: data)
             guard directory.needsRecovery() else { continue }
             do throws(RecordingError) {
-                if try isOwn(directory, shard: settings.shard, logger: logger) { own.append(directory) }
+                if let shard {
+                    let record = try directory.record()
+                    if record.shard?.count != shard.count {
+                        logger.warning(
+                            "a session was interrupted, and no recorder with as many shards as this one continues it",
+                            metadata: [
+                                "session": "\(record.session)",
+                                "advice": "start a recorder \(Self.shardText(record)), or one without a shard",
+                            ])
+                    }
+                    if record.shard != shard { continue }
+                }
+                own.append(directory)
             } catch {
                 unreadable.append((directory, .failure(error)))
             }
         }
-        var outcome = try await files.recover(own, log: WriteAheadLog.directory(in: data, shard: settings.shard))
+        var outcome = try await files.recover(own, log: WriteAheadLog.directory(in: data, shard: shard))
         outcome.sessions += unreadable
         return outcome
     }
 
-    /// Continues the sessions that were repaired. Call it once, before anything else is done.
-    ///
-    /// One that can't be continued is left as it is, and health says so. If the disk was full, it is tried again.
-    func resumeSessions(_ recovery: RecoveryOutcome) async throws {
+    /// Continues the sessions that were repaired, before anything else is done. One that can't be continued is left as it
+    /// is, and health says so. If the disk was full, it is tried again.
+    func resumeSessions(_ recovery: RecoveryOutcome) async {
         if let damage = recovery.damage {
             logger.error("the write-ahead log is damaged", metadata: [LogKey.error: "\(damage)"])
             health.report(.degraded, "\(damage)", for: "log")
         }
-        for (directory, outcome) in recovery.sessions { _ = await resume(directory, outcome) }
+        for (directory, outcome) in recovery.sessions { await resume(directory, outcome) }
         restoreReserves()
         await commit()
         storing.raise()
@@ -55,15 +65,13 @@ extension RecordingEngine {
         guard !interrupted.isEmpty, freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree) else { return }
         let remaining = interrupted
         interrupted = []
-        for (directory, _) in remaining where await resume(directory, await recover(directory)) {
-            health.clear(Self.restart(of: directory.session))
-        }
+        for (directory, _) in remaining { await resume(directory, await recover(directory)) }
     }
 
     private func recover(_ directory: SessionDirectory) async -> Result<RecoveredSession.Values, RecordingError> {
         do throws(RecordingError) {
-            let outcome = try await files.recover([directory], log: logDirectory)
-            for (_, result) in outcome.sessions { return result }
+            let recovery = try await files.recover([directory], log: logDirectory)
+            if let (_, outcome) = recovery.sessions.first { return outcome }
             throw RecordingError(
                 .notFound, action: "recover", path: directory.directory.path, reason: "it has nothing to recover",
                 advice: "Somebody may have removed it.")
@@ -72,10 +80,10 @@ extension RecordingEngine {
         }
     }
 
-    /// - Returns: false if it could not be continued.
     private func resume(
         _ directory: SessionDirectory, _ outcome: Result<RecoveredSession.Values, RecordingError>
-    ) async -> Bool {
+    ) async {
+        let reason = "restart \(directory.session)"
         var outcome = outcome
         if case .failure(let error) = outcome, error.code == .noSpace {
             for reserve in [reserve, endReserve] { try? reserve.release() }
@@ -83,7 +91,7 @@ extension RecordingEngine {
         }
         do {
             try await resume(directory, outcome.get())
-            return true
+            health.clear(reason)
         } catch {
             if (error as? RecordingError)?.code == .noSpace {
                 interrupted.append((directory, (try? directory.record().logPosition?.written) ?? 0))
@@ -91,31 +99,8 @@ extension RecordingEngine {
             logger.error(
                 "a session could not be continued",
                 metadata: ["session": "\(directory.session)", LogKey.error: "\(error)"])
-            health.report(
-                .degraded, "session \(directory.session) could not be continued: \(error)",
-                for: Self.restart(of: directory.session))
-            return false
+            health.report(.degraded, "session \(directory.session) could not be continued: \(error)", for: reason)
         }
-    }
-
-    /// What health keeps a session under that could not be continued.
-    private static func restart(of identifier: SessionIdentifier) -> String { "restart \(identifier)" }
-
-    /// Whether an interrupted session is for this recorder to continue.
-    private static func isOwn(
-        _ directory: SessionDirectory, shard: Shard?, logger: Logger
-    ) throws(RecordingError) -> Bool {
-        guard let shard else { return true }
-        let record = try directory.record()
-        if record.shard?.count != shard.count {
-            logger.warning(
-                "a session was interrupted, and no recorder with as many shards as this one continues it",
-                metadata: [
-                    "session": "\(record.session)",
-                    "advice": "start a recorder \(Self.shardText(record)), or one without a shard",
-                ])
-        }
-        return record.shard == shard
     }
 
     private func resume(_ directory: SessionDirectory, _ recovered: RecoveredSession.Values) async throws {

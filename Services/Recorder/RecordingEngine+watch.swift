@@ -1,21 +1,26 @@
 import Logging
+import MessageBus
 import Messages
 import Recording
 import ServiceKit
 import ZeroMQ
 
-/// Sensors that fail while they are recorded.
+/// What is watched of publishers: which sensors fail, and how far their clocks are from this one's.
 extension RecordingEngine {
-    /// Looks for streams that fell silent, and reports those that failed.
+    /// The first time after which clocks are compared again; later ones come with the session's age, so that a long
+    /// session has no more comparisons than can be looked at.
+    private static let comparisonInterval = TimeSpan.seconds(30)
+    /// Seconds; less is for the report alone.
+    private static let largestOffset = 1.0
+
     func watchStreams() {
         watchedAt = MonotonicClock.now
         for session in sessions.values where session.status == .running {
             for stream in session.ordered {
                 session.watch.note(samples: stream.log.record.counts.received, of: stream.name)
             }
-            tell(
-                session.watch.check(at: watchedAt, time: session.seconds(of: .now), isListening: !isBehind),
-                of: session)
+            let time = session.seconds(of: .now)
+            tell(session.watch.check(at: watchedAt, time: time, isListening: !isBehind), of: session)
         }
     }
 
@@ -44,6 +49,47 @@ extension RecordingEngine {
                     "a sensor failed", metadata: metadata.merging([LogKey.error: "\(finding.sentence)"]) { $1 })
                 publish(.failure, of: session, stream: finding.stream, reason: finding.sentence)
             }
+        }
+    }
+
+    // MARK: Clocks
+
+    /// Compares the clocks of the publishers of every session, now and then, until the task is cancelled.
+    func compareClocksRegularly() async throws {
+        while true {
+            try await thread.sleep(until: MonotonicClock.now + 1_000_000_000)
+            for session in Array(sessions.values) where session.status == .running {
+                await compareClocks(of: session)
+            }
+            tellOfWrongClocks()
+        }
+    }
+
+    /// Has health tell of a clock that is so wrong that its samples seem to be of another time than their session.
+    private func tellOfWrongClocks() {
+        let sources = sessions.values.filter { $0.status == .running }.map(\.publishers)
+        wrongClocks = wrongClocks.filter { clock in sources.contains { $0.contains(clock.key) } }
+        guard let (endpoint, seconds) = wrongClocks.min(by: { $0.key < $1.key }) else { return health.clear("clock") }
+        health.reportClock(
+            of: endpoint, ahead: seconds,
+            ", and its samples are placed by it: set the clock, and start its publisher anew")
+    }
+
+    /// Compares the clocks of a session's publishers, those that it is time for.
+    /// - Parameter isLast: all of them.
+    func compareClocks(of session: Session, isLast: Bool = false) async {
+        let now = MonotonicClock.now
+        let age = WallTime.now.nanosecondsSince1970 - session.record.startDate.nanosecondsSince1970
+        let interval = max(Self.comparisonInterval.nanoseconds, age / 50)
+        let due = session.publishers.filter { endpoint in
+            guard !isLast, let last = session.comparedAt[endpoint] else { return true }
+            return now - last >= interval
+        }
+        for endpoint in due { session.comparedAt[endpoint] = now }
+        for comparison in await publishers.clocks(at: due) where session.isRecording {
+            session.note(comparison)
+            let isWrong = abs(comparison.offset) > Self.largestOffset + comparison.roundTrip
+            wrongClocks[comparison.endpoint] = isWrong ? comparison.offset : nil
         }
     }
 }

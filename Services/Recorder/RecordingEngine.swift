@@ -10,21 +10,16 @@ import ZeroMQ
 
 /// Everything that a recorder knows: the sessions under way and the streams that publishers describe.
 ///
-/// An actor on a thread of its own, because it writes files. What must wait for somebody else (a replay, a session's
-/// end) leaves it as an `Order`, which the service carries out. Its work is in extensions: what arrives
-/// (`+samples`), what is asked (`+requests`), how sessions end (`+ending`), what is missing (`+recovery`), what becomes
-/// durable (`+commits`), what was interrupted (`+restart`), how far clocks are apart (`+clocks`), which sensors fail
-/// (`+watch`), how far it is behind (`+lag`), what tasks wait for (`+waiting`), how logs are to be written
-/// (`+configuration`), what it counts (`+metrics`).
+/// An actor on a thread of its own. What must wait for somebody else (a replay, a session's end) leaves it as an `Order`,
+/// which the service carries out. Its work is in extensions: what arrives (`+samples`), what is asked (`+requests`), how
+/// sessions end (`+ending`), what is missing (`+recovery`), what becomes durable (`+commits`), what was interrupted
+/// (`+restart`), which sensors fail and whose clocks are wrong (`+watch`), how far it is behind (`+lag`), how logs are to be
+/// written (`+configuration`), what it counts (`+metrics`).
 actor RecordingEngine {
     /// Work that waits for others, carried out outside of the engine.
     enum Order: Sendable {
-        /// Ask for a stream's missing samples until none is missing.
         case recover(session: SessionIdentifier, stream: StreamName)
-        /// The session's duration is over.
         case stop(session: SessionIdentifier)
-        /// Ask log-manager for the logs of streams that were described.
-        case configure
     }
 
     /// A stream of one publisher. Two may have a stream of the same name.
@@ -34,13 +29,19 @@ actor RecordingEngine {
         let replay: String
     }
 
-    /// Where a topic's batches go.
     struct Route {
         let recordings: [(session: Session, stream: StreamRecording)]
         var reader = SampleBodyReader()
     }
 
-    /// The program's name, as the source of its events.
+    private struct Wait {
+        let deadline: Int64
+        let isOver: () -> Bool
+        /// Finishing it ends the wait; a cancelled task ends it by itself.
+        let continuation: AsyncStream<Void>.Continuation
+    }
+
+    /// Of its events.
     static let source = Program.recorder.rawValue
 
     let settings: RecorderSettings
@@ -60,7 +61,6 @@ actor RecordingEngine {
     let appender: LogAppender
     let log: LogWriter
     let files: FileWriter
-    /// Where the write-ahead log is.
     let logDirectory: Directory
     let held: HeldBytes
     /// Raised when something is to be committed, or to be written into files.
@@ -68,6 +68,8 @@ actor RecordingEngine {
     nonisolated let unwrittenSignal = Signal()
     /// Raised when sessions may have something to store.
     nonisolated let storing = Signal()
+    /// Raised when log-manager is to be asked.
+    nonisolated let asking = Signal()
     var isCommitting = false
     /// When batches were published that the next commit makes durable, in nanoseconds since 1970.
     var published: [(session: Session, time: Int64)] = []
@@ -80,13 +82,12 @@ actor RecordingEngine {
     var isWritingFiles = false
     /// Whether some records wait to be written into their files.
     var areFilesBehind = false
-    /// Bytes of the write-ahead log.
+    /// Of the write-ahead log.
     var logBytes = 0
     let listener: Listener
     let publishers: Publishers
     let logManager: LogManagerClient
-    /// Orders are few: at most one recovery per stream of a session, one question to log-manager, and a stop per session
-    /// and tick until it is carried out.
+    /// Few: at most one recovery per stream of a session, and a stop per session and tick until it is carried out.
     nonisolated let orders: AsyncStream<Order>
     let ordering: AsyncStream<Order>.Continuation
     let startedAt = MonotonicClock.now
@@ -96,8 +97,7 @@ actor RecordingEngine {
     var starting: Set<SessionIdentifier> = []
     /// Sessions that are over, but whose report could not be stored; it is tried again.
     var unstored: [SessionIdentifier: Session] = [:]
-    /// Interrupted sessions that could not be continued because the disk is full, and from where they need the write-ahead
-    /// log.
+    /// Interrupted sessions that the disk had no room to continue, and from where they need the write-ahead log.
     var interrupted: [(directory: SessionDirectory, position: Int)] = []
     /// Bytes free on the disk, when it was looked at last; nil before, and where it can't be told.
     var freeBytes: Int?
@@ -105,64 +105,43 @@ actor RecordingEngine {
     var storedAgain: Int64 = 0
     /// When each publisher described each of its streams last, on `MonotonicClock`.
     var described: [StreamSource: Int64] = [:]
-    /// What log-manager said of logs.
     var configurations = LogConfigurations()
-    /// Logs that log-manager is to be asked for, and whether it is being asked.
+    /// Logs that log-manager is to be asked for.
     var unasked: Set<LogName> = []
-    var isAsking = false
     /// Streams that a session wants and whose logs wait for log-manager's answer, and when they were described.
     var waiting: [StreamName: (description: StreamDescription, time: Int64)] = [:]
     /// Seconds that publishers' clocks are ahead of ours, of those that are wrong.
     var wrongClocks: [String: Double] = [:]
     var routes = TopicTable<Route>()
     var descriptions = StreamDescriptions()
-    /// Batches and descriptions that could not be read.
     var malformed: MalformedMessages
     /// When sessions that are being stopped must have what they wait for, on `MonotonicClock`: set when the program ends.
     var lastCall: Int64?
     /// What sessions had that are over, and how many of them ended how.
     var endedTotals = StreamTotals()
     var endedSessions: [SessionStatus: Int] = [:]
-    /// Nanoseconds from publication to commit.
+    /// From publication to commit.
     var latencies = LatencyHistogram()
-    /// How far it is behind its publishers.
+    var commitTimes = LatencyHistogram()
     var lag = RecorderLag()
-    /// What tasks wait for that the engine knows.
-    var waits: [Wait] = []
+    private var waits: [Wait] = []
     /// When streams were last looked at that may have failed, on `MonotonicClock`.
     var watchedAt: Int64 = 0
-    /// Nanoseconds that commits took.
-    var commitTimes = LatencyHistogram()
     /// Raised where a session of this run ends with loss.
     nonisolated let loss = LossFlag()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// A recorder of a data directory, with the sessions in it that were interrupted: `resumeSessions` continues them.
-    static func open(
-        settings: RecorderSettings, host: ServiceHost, listener: Listener
-    ) async throws -> (engine: RecordingEngine, recovery: RecoveryOutcome) {
-        // Replies name files to people who may stand elsewhere.
-        let data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
-            .lexicallyNormalized()
-        let lock = try DataLock.acquire(in: data, shard: settings.shard)
-        let files = try FileWriter(data: data)
-        let recovery = try await recover(in: data, settings: settings, files: files, logger: host.logger)
-        let engine = try RecordingEngine(
-            settings: settings, host: host, listener: listener, data: data, lock: lock, files: files,
-            log: recovery.log ?? UUID().uuidString, position: recovery.logEnd)
-        return (engine, recovery)
-    }
-
-    private init(
-        settings: RecorderSettings, host: ServiceHost, listener: Listener, data: FilePath, lock: DataLock,
-        files: FileWriter, log identifier: String, position: Int
-    ) throws {
+    /// A recorder of a data directory, which continues the sessions in it that were interrupted.
+    init(settings: RecorderSettings, host: ServiceHost, listener: Listener) async throws {
         self.settings = settings
         self.listener = listener
-        self.data = data
-        self.lock = lock
-        self.files = files
+        // Replies name files to people who may stand elsewhere.
+        data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
+            .lexicallyNormalized()
+        lock = try DataLock.acquire(in: data, shard: settings.shard)
+        files = try FileWriter(data: data)
+        let recovery = try await Self.recover(in: data, shard: settings.shard, files: files, logger: host.logger)
         reserve = DiskReserve(in: data, shard: settings.shard)
         endReserve = DiskReserve(in: data, shard: settings.shard, name: ".reserve-end", bytes: 512 << 10)
         events = host.publisher
@@ -171,19 +150,47 @@ actor RecordingEngine {
         malformed = MalformedMessages(health: host.health, logger: host.logger)
         thread = try SocketThread(name: "writer")
         disk = try DiskThread()
-        appender = LogAppender(log: identifier, position: position)
+        appender = LogAppender(log: recovery.log ?? UUID().uuidString, position: recovery.logEnd)
         logDirectory = WriteAheadLog.directory(in: data, shard: settings.shard)
-        log = try LogWriter(WriteAheadLog(in: logDirectory, synced: position))
+        log = try LogWriter(WriteAheadLog(in: logDirectory, synced: recovery.logEnd))
         held = HeldBytes(limit: settings.holdLimit)
         pace = CommitPace(interval: settings.syncInterval.nanoseconds)
-        appliedEnd = position
+        appliedEnd = recovery.logEnd
         publishers = host.peers.publishers
         logManager = LogManagerClient(
             peers: host.peers, endpoint: settings.logManager, limit: settings.logManagerLimit)
         (orders, ordering) = AsyncStream.makeStream(of: Order.self, bufferingPolicy: .unbounded)
+        await resumeSessions(recovery)
     }
 
-    /// Publishes what happened to a session.
+    // MARK: Waiting
+
+    /// Returns when something is so, or at a time on `MonotonicClock`. Whatever can make it so calls `resumeWaits`; each tick
+    /// does too, so that deadlines are kept.
+    func wait(until deadline: Int64 = .max, for isSo: @escaping () -> Bool) async throws {
+        if isSo() || MonotonicClock.now >= deadline { return }
+        let (over, continuation) = AsyncStream.makeStream(of: Void.self)
+        waits.append(Wait(deadline: deadline, isOver: isSo, continuation: continuation))
+        for await _ in over {}
+        try Task.checkCancellation()
+    }
+
+    /// Ends the waits for what is so now.
+    func resumeWaits() {
+        if waits.isEmpty { return }
+        let now = MonotonicClock.now
+        let looked = waits
+        waits = []
+        let remaining = looked.filter { wait in
+            guard now >= wait.deadline || wait.isOver() else { return true }
+            wait.continuation.finish()
+            return false
+        }
+        waits = remaining + waits
+    }
+
+    // MARK: Telling
+
     func publish(
         _ change: RecordingEvent.Change, of session: Session, stream: StreamName? = nil, gap: Gap? = nil,
         reason: String? = nil, report: SessionReport? = nil
