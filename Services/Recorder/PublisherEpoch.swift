@@ -23,15 +23,6 @@ struct PublisherEpoch {
         hasSlept = origin(at: .max) != start
     }
 
-    /// - Parameter first: its first sample that belongs to the session.
-    init(_ description: StreamDescription, from first: Int, startDate: WallTime) throws(MessageError) {
-        try self.init(
-            SessionRecord.Epoch(
-                epoch: description.epoch, clock: description.clock, replay: description.replay, from: first, heard: .now
-            ),
-            startDate: startDate)
-    }
-
     /// An epoch of which only records are left. It has the clock of another one until it is heard of.
     init(_ name: String, like other: PublisherEpoch) {
         record = SessionRecord.Epoch(

@@ -1,9 +1,7 @@
 import MessageBus
-import Messages
 import Recording
 import ServiceKit
 import ServiceLifecycle
-import ZeroMQ
 
 /// Runs a recorder: pulls from the bus into the engine, commits, and carries out what the engine orders.
 struct RecorderService: Service {

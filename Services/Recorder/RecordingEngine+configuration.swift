@@ -1,7 +1,6 @@
 import Logging
 import Messages
 import Recording
-import ServiceKit
 import ZeroMQ
 
 /// How logs are to be written: asked of log-manager, for as long as it takes to say that it is away.

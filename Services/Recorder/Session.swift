@@ -1,8 +1,6 @@
-import MessageBus
 import Messages
 import Recording
 import ServiceKit
-import SystemPackage
 import ZeroMQ
 
 /// One recording while it goes on: what was asked, its streams, its files.
@@ -89,7 +87,6 @@ final class Session {
     /// Where the publishers of its streams answer.
     var publishers: Set<String> { Set(ordered.flatMap { $0.log.epochs.map(\.record.replay) }) }
 
-    /// Whether samples are taken.
     var isRecording: Bool { status >= .starting && status < .processingResults }
 
     /// - Returns: false where somebody else is at it.
@@ -98,7 +95,6 @@ final class Session {
         return !isStopping
     }
 
-    /// Whether one of the patterns asked for is this stream's, and its device this recorder's.
     func wants(_ stream: StreamName) -> Bool {
         record.shard?.owns(stream.device) ?? true && record.streams.contains { stream.matches($0) }
     }
@@ -261,7 +257,6 @@ final class Session {
         stream.isChanged = true
     }
 
-    /// Whether files wait for their final names, or to be finished.
     var isWaitingForFiles: Bool { ordered.contains { $0.log.isWaitingForFiles || !$0.log.isClosed } }
 
     /// - Returns: what is to be stored last.
@@ -275,7 +270,6 @@ final class Session {
 
     func end(at date: WallTime) { record.endDate = record.endDate ?? date }
 
-    /// Takes over what a repair found in its files.
     func replace(by repaired: SessionRecord) {
         record.status.rise(to: repaired.status)
         for failure in repaired.failures where !record.failures.contains(failure) { record.failures.append(failure) }

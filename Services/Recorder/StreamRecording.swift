@@ -7,9 +7,7 @@ import ServiceKit
 ///
 /// Confined to the recording engine's thread. Methods throw `MessageError` for what can't be read, with nothing changed.
 final class StreamRecording {
-    /// What a batch led to.
     enum Outcome {
-        /// Samples were written.
         case written
         /// It waits, or it brought nothing new.
         case nothing
@@ -168,7 +166,6 @@ final class StreamRecording {
 
     // MARK: Samples
 
-    /// Takes a batch as it arrived.
     func take(_ batch: ReceivedBatch) throws -> Outcome {
         let epoch = try epoch(of: batch)
         let body = batch.body
@@ -288,19 +285,17 @@ final class StreamRecording {
         let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
         let replay = log.epochs[log.epochs.count - 1].record.replay
         let index = try add(
-            PublisherEpoch(
-                SessionRecord.Epoch(epoch: name, clock: clock, replay: replay, heard: .now), token: Array(token),
-                startDate: log.startDate))
+            SessionRecord.Epoch(epoch: name, clock: clock, replay: replay, heard: .now), token: Array(token))
         noteChange()
         return index
     }
 
-    private func add(_ epoch: PublisherEpoch) throws(MessageError) -> Int {
+    private func add(_ epoch: SessionRecord.Epoch, token: [UInt8]? = nil) throws(MessageError) -> Int {
         guard log.epochs.count < Self.maximumEpochs else {
             throw MessageError(
                 .outOfRange, "\(name) has had \(log.epochs.count) epochs; no publisher restarts so often")
         }
-        log.epochs.append(epoch)
+        log.epochs.append(try PublisherEpoch(epoch, token: token, startDate: log.startDate))
         return log.epochs.count - 1
     }
 
@@ -311,7 +306,10 @@ final class StreamRecording {
         let known = index(of: description.epoch)
         let index =
             if let known { known } else {
-                try add(PublisherEpoch(description, from: first ?? 0, startDate: log.startDate))
+                try add(
+                    SessionRecord.Epoch(
+                        epoch: description.epoch, clock: description.clock, replay: description.replay,
+                        from: first ?? 0, heard: .now))
             }
         try log.epochs[index].take(description.clock, startDate: log.startDate)
         if known == nil, let first { intake.start(epoch: description.epoch, at: first) }
@@ -386,7 +384,6 @@ final class StreamRecording {
 
     // MARK: Markers
 
-    /// Records a gap, in the log and for the report.
     func note(_ gap: Gap?) {
         guard var gap else { return }
         gap.date = .now
@@ -403,10 +400,9 @@ final class StreamRecording {
         log.close()
     }
 
-    /// Whether there are gaps that `takeNewGaps` has not told yet.
     var hasNewGaps: Bool { announcedGaps < log.record.gaps.count }
 
-    /// The gaps since this was asked last.
+    /// The gaps since this was called last.
     func takeNewGaps() -> ArraySlice<Gap> {
         defer { announcedGaps = gaps.count }
         return gaps[announcedGaps...]
