@@ -20,20 +20,18 @@ extension Publishers {
     /// Compares publishers' clocks with ours.
     func clocks(at endpoints: Set<String>) async -> [ClockComparison] {
         await answers(of: endpoints) { client, endpoint in
-            var best: ClockComparison?
+            var comparisons: [ClockComparison] = []
             let deadline = MonotonicClock.now + Self.comparisonLimit.nanoseconds
             for _ in 0..<Self.roundTrips where MonotonicClock.now < deadline {
                 let start = MonotonicClock.now
                 let date = WallTime.now
                 let clock = try await client.send(ServiceClock(), timeout: .milliseconds(500)).clock
                 let roundTrip = MonotonicClock.now - start
-                if Double(roundTrip) / 1e9 < best?.roundTrip ?? .infinity {
-                    let middle = WallTime(nanosecondsSince1970: date.nanosecondsSince1970 + roundTrip / 2)
-                    best = ClockComparison(
-                        endpoint: endpoint, date: middle, clock: clock, roundTrip: Double(roundTrip) / 1e9)
-                }
+                let middle = WallTime(nanosecondsSince1970: date.nanosecondsSince1970 + roundTrip / 2)
+                comparisons.append(
+                    ClockComparison(endpoint: endpoint, date: middle, clock: clock, roundTrip: Double(roundTrip) / 1e9))
             }
-            return best.map { [$0] } ?? []
+            return comparisons.min { $0.roundTrip < $1.roundTrip }.map { [$0] } ?? []
         }
     }
 

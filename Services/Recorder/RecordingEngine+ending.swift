@@ -82,8 +82,7 @@ extension RecordingEngine {
         for description in descriptions
         where session.status == .waitingToStop && session.wants(description.name) {
             if session.streams[description.name]?.isLater(description) == true { continue }
-            guard let stream = stream(for: description, from: nil, in: session) else { continue }
-            stream.end(description)
+            stream(for: description, from: nil, in: session)?.end(description)
         }
         let streams = session.ordered
         // What is under way first; what has not come by then is asked for.

@@ -20,7 +20,7 @@ extension RecordingEngine {
     func missing(_ name: StreamName, in identifier: SessionIdentifier) -> MissingSamples? {
         guard let session = sessions[identifier], let stream = session.streams[name] else { return nil }
         // The end of the session may have left nothing of it.
-        if stream.intake.recovery?.missing.isEmpty == true { goOn(stream, of: session) }
+        if stream.intake.recovery?.missing.isEmpty == true { resume(stream, of: session) }
         guard session.isRecording, let recovery = stream.intake.recovery else {
             stream.recoveringSince = nil
             return nil
@@ -38,7 +38,7 @@ extension RecordingEngine {
         in identifier: SessionIdentifier
     ) {
         guard let (session, stream) = asker(of: request, in: identifier) else { return }
-        goOn(stream, of: session) {
+        resume(stream, of: session) {
             if reply.count > 0 { try stream.takeReplayed(frames) }
             guard let missing = stream.intake.recovery?.missing, missing.lowerBound == request.from else { return }
             // An answer that brings nothing would be asked for without end.
@@ -48,7 +48,7 @@ extension RecordingEngine {
 
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason, in identifier: SessionIdentifier) {
         guard let (session, stream) = asker(of: request, in: identifier) else { return }
-        goOn(stream, of: session) { try stream.giveUp(reason) }
+        resume(stream, of: session) { try stream.giveUp(reason) }
     }
 
     /// Whose missing samples a request asks for, if it is what must be had next.
@@ -63,8 +63,8 @@ extension RecordingEngine {
         return (session, stream)
     }
 
-    /// Goes on with what waited for a recovery. Where it meets another gap, that is missing next.
-    private func goOn(_ stream: StreamRecording, of session: Session, after body: () throws -> Void = {}) {
+    /// Continues with what waited for a recovery. If it meets another gap, that is missing next.
+    private func resume(_ stream: StreamRecording, of session: Session, after body: () throws -> Void = {}) {
         do {
             try body()
             try stream.resume()

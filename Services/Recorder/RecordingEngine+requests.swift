@@ -65,8 +65,7 @@ extension RecordingEngine {
     private func checkStart(of identifier: SessionIdentifier) throws {
         guard lastCall == nil else { throw RequestError(.stopping, "the recorder is stopping: start another one") }
         if starting.contains(identifier) { try SessionStatus.starting.checkStart(of: identifier) }
-        try sessions[identifier]?.status.checkStart(of: identifier)
-        try unstored[identifier]?.status.checkStart(of: identifier)
+        try known(identifier)?.status.checkStart(of: identifier)
         lookAtDisk()
         if let freeBytes, freeBytes < settings.minimumFree {
             throw RequestError(.noSpace, "nothing is recorded: \(tooLittleRoom(freeBytes))")
@@ -238,7 +237,7 @@ extension RecordingEngine {
 
     func status(_ request: RecordingStatus) throws -> RecordingState {
         let identifier = try SessionIdentifier(request.session)
-        if let session = sessions[identifier] ?? unstored[identifier] { return session.state }
+        if let session = known(identifier) { return session.state }
         let (directory, record) = try stored(request.session)
         return RecordingState(record, report: try? directory.report())
     }
@@ -259,9 +258,8 @@ extension RecordingEngine {
             }
         }
         let entries = records.filter { isOwn($1) }.map { identifier, record in
-            let known = sessions[identifier] ?? unstored[identifier]
-            return RecordingList.Entry(
-                session: identifier.text, status: (known?.status ?? record.status).name,
+            RecordingList.Entry(
+                session: identifier.text, status: (known(identifier)?.status ?? record.status).name,
                 startDate: record.startDate, endDate: record.endDate)
         }
         return RecordingList.Reply(recordings: entries.sorted { $0.startDate < $1.startDate })
@@ -285,6 +283,8 @@ extension RecordingEngine {
         }
         return session
     }
+
+    private func known(_ identifier: SessionIdentifier) -> Session? { sessions[identifier] ?? unstored[identifier] }
 
     /// A session that is on disk, and is over or this recorder's.
     private func stored(_ name: String) throws -> (directory: SessionDirectory, record: SessionRecord) {

@@ -34,13 +34,6 @@ actor RecordingEngine {
         var reader = SampleBodyReader()
     }
 
-    private struct Wait {
-        let deadline: Int64
-        let isOver: () -> Bool
-        /// Finishing it ends the wait; a cancelled task ends it by itself.
-        let continuation: AsyncStream<Void>.Continuation
-    }
-
     /// Of its events.
     static let source = Program.recorder.rawValue
 
@@ -124,7 +117,8 @@ actor RecordingEngine {
     var latencies = LatencyHistogram()
     var commitTimes = LatencyHistogram()
     var lag = RecorderLag()
-    private var waits: [Wait] = []
+    /// What tasks wait for. Finishing the continuation ends a wait; a cancelled task ends its own by itself.
+    private var waits: [(deadline: Int64, isOver: () -> Bool, continuation: AsyncStream<Void>.Continuation)] = []
     /// When streams were last looked at that may have failed, on `MonotonicClock`.
     var watchedAt: Int64 = 0
     /// Raised where a session of this run ends with loss.
@@ -170,7 +164,7 @@ actor RecordingEngine {
     func wait(until deadline: Int64 = .max, for isSo: @escaping () -> Bool) async throws {
         if isSo() || MonotonicClock.now >= deadline { return }
         let (over, continuation) = AsyncStream.makeStream(of: Void.self)
-        waits.append(Wait(deadline: deadline, isOver: isSo, continuation: continuation))
+        waits.append((deadline, isSo, continuation))
         for await _ in over {}
         try Task.checkCancellation()
     }

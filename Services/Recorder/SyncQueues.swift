@@ -16,20 +16,16 @@ struct SyncQueues: Sendable {
         let group = DispatchGroup()
         for (index, file) in files.enumerated() {
             queues[index % queues.count].async(group: group) {
-                do throws(RecordingError) { try file.sync() } catch { errors.set(error, at: index) }
+                do throws(RecordingError) { try file.sync() } catch { errors.all.withLock { $0[index] = error } }
             }
         }
         group.wait()
-        return errors.all
+        return errors.all.withLock { $0 }
     }
 
     private final class Errors: Sendable {
-        private let errors: Mutex<[RecordingError?]>
+        let all: Mutex<[RecordingError?]>
 
-        init(count: Int) { errors = Mutex(Array(repeating: nil, count: count)) }
-
-        func set(_ error: RecordingError, at index: Int) { errors.withLock { $0[index] = error } }
-
-        var all: [RecordingError?] { errors.withLock { $0 } }
+        init(count: Int) { all = Mutex(Array(repeating: nil, count: count)) }
     }
 }
