@@ -10,8 +10,7 @@ extension Metric {
     fileprivate static let commitTime = Metric(
         .histogram, "holdfast_recorder_commit_duration_seconds",
         "Duration of a commit: one write and one sync of the write-ahead log.")
-    fileprivate static let sessions = Metric(
-        .gauge, "holdfast_recorder_sessions", "Sessions under way.")
+    fileprivate static let sessions = Metric(.gauge, "holdfast_recorder_sessions", "Sessions under way.")
     fileprivate static let ended = Metric(
         .counter, "holdfast_recorder_sessions_ended_total", "Sessions that ended, by their last status.",
         labels: ["status"])
@@ -27,8 +26,7 @@ extension Metric {
         .gauge, "holdfast_recorder_behind_seconds",
         "Age of the newest batch when it is taken: how far the recorder is behind its publishers.")
     fileprivate static let backlogBytes = Metric(
-        .gauge, "holdfast_recorder_backlog_bytes",
-        "Bytes of the write-ahead log that are not in stream files yet.")
+        .gauge, "holdfast_recorder_backlog_bytes", "Bytes of the write-ahead log that are not in stream files yet.")
     fileprivate static let logBytes = Metric(
         .gauge, "holdfast_recorder_log_bytes", "Bytes of the write-ahead log on disk.")
     fileprivate static let recoveryLag = Metric(

@@ -23,6 +23,15 @@ private func refusing<Reply>(_ body: () async throws -> Reply) async throws -> R
     do {
         return try await body()
     } catch let error as RecordingError {
-        throw RequestError(error)
+        let reason: RequestError.Reason =
+            switch error.code {
+            case .alreadyRunning: .alreadyRunning
+            case .finished, .alreadyExists: .finished
+            case .invalidParameter: .invalidParameter
+            case .notFound: .unknownSession
+            case .noSpace: .noSpace
+            default: .inputOutput
+            }
+        throw RequestError(reason, error.description)
     }
 }

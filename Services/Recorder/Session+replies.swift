@@ -36,19 +36,3 @@ extension RecordingResult {
             })
     }
 }
-
-extension RequestError {
-    /// A refusal that comes from the recording itself.
-    init(_ error: RecordingError) {
-        let reason: Reason =
-            switch error.code {
-            case .alreadyRunning: .alreadyRunning
-            case .finished, .alreadyExists: .finished
-            case .invalidParameter: .invalidParameter
-            case .notFound: .unknownSession
-            case .noSpace: .noSpace
-            default: .inputOutput
-            }
-        self.init(reason, error.description)
-    }
-}
