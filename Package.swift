@@ -68,7 +68,7 @@ let package = Package(
         .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], path: "Shared/ZeroMQ", swiftSettings: strict),
         .target(name: "Messages", path: "Shared/Messages", swiftSettings: strict),
         .target(
-            name: "MessageBus", dependencies: ["ZeroMQ", "Messages", deque], path: "Shared/MessageBus",
+            name: "MessageBus", dependencies: ["ZeroMQ", "Messages", deque, heap], path: "Shared/MessageBus",
             swiftSettings: strict),
         .target(
             name: "Recording", dependencies: ["CISAL", "Messages", sha2, system], path: "Shared/Recording",

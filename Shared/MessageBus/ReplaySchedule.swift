@@ -1,3 +1,4 @@
+import HeapModule
 package import Messages
 
 /// Decides which missing samples are asked for next, and what an answer, a refusal or silence means for them.
@@ -97,9 +98,23 @@ package struct ReplaySchedule: Sendable {
         var overtaken = 0
     }
 
+    /// A stream that waits until it may ask again.
+    private struct Rest: Comparable {
+        let end: Int64
+        let stream: Int
+
+        static func < (one: Rest, other: Rest) -> Bool { one.end < other.end }
+    }
+
     private struct Publisher {
         var streams: Set<Int> = []
         var waiting: Set<Int> = []
+        /// Streams that may be asked for, and some that do not wait any more: taking those out costs more than passing over them.
+        var ready: Heap<Int> = []
+        /// Streams that must rest, and some that do not wait any more.
+        var resting: Heap<Rest> = []
+        /// The shortest limit of any stream.
+        var shortestLimit = ReplaySchedule.silenceLimit
         var requests: [Int: UnderWay] = [:]
         /// Whether it answered since it was silent last.
         var isProven = false
@@ -113,7 +128,47 @@ package struct ReplaySchedule: Sendable {
         var progressAt = Int64.min
         var received = 0
 
-        var oldestUnanswered: Int64? { requests.values.lazy.filter { !$0.isAnswered }.map(\.sentAt).min() }
+        /// When it counts as silent, if it sends nothing until then; nil if it owes no answer.
+        var silentFrom: Int64? {
+            let oldest = requests.values.lazy.filter { !$0.isAnswered }.map(\.sentAt).min()
+            guard let oldest else { return nil }
+            let patience = ReplaySchedule.patience << max(0, min(failures, 8) - 1)
+            return max(progressAt, oldest) + min(ReplaySchedule.longestPatience, patience)
+        }
+
+        /// Notes how many bytes came over its connection.
+        mutating func note(received: Int, now: Int64) {
+            if received == self.received { return }
+            self.received = received
+            progressAt = now
+        }
+
+        /// Has a stream wait until it may be asked for, and then until it is.
+        mutating func wait(_ stream: Int, until end: Int64) {
+            guard waiting.insert(stream).inserted else { return }
+            if end == .min { ready.insert(stream) } else { resting.insert(Rest(end: end, stream: stream)) }
+        }
+
+        /// Whether any stream is to be asked for now. If not, `until` is lowered to when one may be.
+        mutating func isDue(now: Int64, until: inout Int64?) -> Bool {
+            while let rest = resting.min, rest.end <= now || !waiting.contains(rest.stream) {
+                resting.removeMin()
+                ready.insert(rest.stream)
+            }
+            while let first = ready.min, !waiting.contains(first) { ready.removeMin() }
+            let next = ready.isEmpty ? resting.min?.end : notBefore
+            if let next, next > now { until = min(until ?? next, next) }
+            return !ready.isEmpty && notBefore <= now
+        }
+
+        /// The streams that the next request asks for, in their order. They do not wait any more.
+        mutating func takeDue() -> [Int] {
+            var due: [Int] = []
+            while due.count < (knowsRanges ? ReplaySchedule.maximumRanges : 1), let next = ready.popMin() {
+                if waiting.remove(next) != nil { due.append(next) }
+            }
+            return due
+        }
     }
 
     /// Replies of one publisher: it cuts connections that leave 32 MB unread, and what grows by 48 MB meanwhile is taken for an
@@ -185,7 +240,8 @@ package struct ReplaySchedule: Sendable {
         stream.state = .waiting
         streams[number] = stream
         publishers[publisher, default: Publisher()].streams.insert(number)
-        publishers[publisher]?.waiting.insert(number)
+        publishers[publisher]?.wait(number, until: stream.notBefore)
+        publishers[publisher]?.shortestLimit.lower(to: limit)
         if let end = end(of: stream) { publishers[publisher]?.nextEnd.lower(to: end) }
         return nil
     }
@@ -245,42 +301,32 @@ package struct ReplaySchedule: Sendable {
     package mutating func step(
         of name: String, at endpoint: String, received: Int, isBroken: Bool, now: Int64
     ) -> Step {
-        guard var publisher = publishers[name] else { return .wait(until: nil) }
-        if publisher.received != received {
-            publisher.received = received
-            publisher.progressAt = now
-            publishers[name] = publisher
-        }
-        var until: Int64?
-        if let oldest = publisher.oldestUnanswered {
-            let patience = min(Self.longestPatience, Self.patience << max(0, min(publisher.failures, 8) - 1))
-            let silent = max(publisher.progressAt, oldest) + patience
-            if isBroken || now >= silent { return .reconnect(fail(name, at: endpoint, now: now)) }
-            until = silent
-        }
-        if publisher.unansweredSince != nil {
+        publishers[name]?.note(received: received, now: now)
+        var until = publishers[name]?.silentFrom
+        if let silent = until, isBroken || now >= silent { return .reconnect(fail(name, at: endpoint, now: now)) }
+        if publishers[name]?.unansweredSince != nil {
             let over = overdueStreams(of: name, now: now)
             if !over.isEmpty { return .askAgain(over) }
             let end = publishers[name]?.nextEnd ?? .max
             if end < .max { until = min(until ?? end, end) }
         }
-        let due = dueStreams(of: publisher, now: now, until: &until)
+        let isDue = publishers[name]?.isDue(now: now, until: &until) ?? false
         let cost = requestCost(at: name)
         let isInTurn = self.cost + cost <= Self.maximumCost && (firstInTurn ?? name) == name
-        guard !due.isEmpty, hasRoom(name), isInTurn else {
-            if due.isEmpty { turns.removeAll { $0 == name } } else if !turns.contains(name) { turns.append(name) }
+        guard isDue, hasRoom(name), isInTurn else {
+            if !isDue { turns.removeAll { $0 == name } } else if !turns.contains(name) { turns.append(name) }
             return .wait(until: until)
         }
         turns.removeAll { $0 == name }
-        return .send(send(due, to: name, cost: cost, now: now))
+        return .send(send(to: name, cost: cost, now: now))
     }
 
     /// Takes the streams back whose time is over.
     private mutating func overdueStreams(of name: String, now: Int64) -> [Int] {
-        guard let publisher = publishers[name], now >= publisher.nextEnd else { return [] }
+        guard let asking = publishers[name]?.streams, now >= publishers[name]?.nextEnd ?? .max else { return [] }
         var over: [Int] = []
         var next = Int64.max
-        for number in publisher.streams {
+        for number in asking {
             guard let stream = streams[number], stream.isAsking, let end = end(of: stream) else { continue }
             if now >= end { over.append(number) } else { next.lower(to: end) }
         }
@@ -289,30 +335,17 @@ package struct ReplaySchedule: Sendable {
         return over.sorted()
     }
 
-    private func dueStreams(of publisher: Publisher, now: Int64, until: inout Int64?) -> [Int] {
-        guard !publisher.waiting.isEmpty else { return [] }
-        guard publisher.notBefore <= now else {
-            until = min(until ?? publisher.notBefore, publisher.notBefore)
-            return []
-        }
-        var due: [Int] = []
-        for number in publisher.waiting {
-            let notBefore = streams[number]?.notBefore ?? .min
-            if notBefore <= now { due.append(number) } else { until = min(until ?? notBefore, notBefore) }
-        }
-        due.sort()
-        return Array(due.prefix(publisher.knowsRanges ? Self.maximumRanges : 1))
-    }
-
-    private mutating func send(_ due: [Int], to name: String, cost: Int, now: Int64) -> Request {
+    private mutating func send(to name: String, cost: Int, now: Int64) -> Request {
+        let due = publishers[name]?.takeDue() ?? []
         lastNumber += 1
         self.cost += cost
         for number in due { streams[number]?.state = .underWay(lastNumber) }
-        publishers[name]?.waiting.subtract(due)
         publishers[name]?.requests[lastNumber] = UnderWay(streams: due, cost: cost, sentAt: now)
         if publishers[name]?.unansweredSince == nil {
             publishers[name]?.unansweredSince = now
-            publishers[name]?.nextEnd = .min
+            if let shortest = publishers[name]?.shortestLimit {
+                publishers[name]?.nextEnd = now.addingClamped(shortest)
+            }
         }
         return Request(number: lastNumber, params: SamplesReplay(due.compactMap { streams[$0]?.request }))
     }
@@ -339,6 +372,8 @@ package struct ReplaySchedule: Sendable {
         for number in publisher.waiting { streams[number]?.state = .idle }
         let all = (asked + publisher.waiting).sorted()
         publisher.waiting = []
+        publisher.ready = []
+        publisher.resting = []
         publishers[name] = publisher
         turns.removeAll { $0 == name }
         return all
