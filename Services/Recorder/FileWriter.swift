@@ -24,6 +24,8 @@ actor FileWriter {
         let directory: Directory
         /// When the oldest record came that waits, on `MonotonicClock`; nil where none waits.
         var waitingSince: Int64?
+        /// The sync that is under way, and the file's place in it.
+        var syncing: (round: SyncQueues.Round, index: Int)?
 
         init(_ session: SessionIdentifier, _ name: LogName, _ file: StreamFile, in directory: Directory) {
             self.session = session
@@ -89,6 +91,8 @@ actor FileWriter {
     }
 
     private func apply(_ frame: LogFrame, to target: Target, _ now: Int64) throws(RecordingError) {
+        // Two syncs of a file at once might report a failure to only one of them.
+        if frame.endsFile { try settleSync(of: target) }
         if let sealed = try target.file.apply(frame) {
             // A file of the same name may follow, so the entry must be durable first.
             try target.directory.sync()
@@ -134,18 +138,32 @@ actor FileWriter {
 
     // MARK: Durability
 
-    /// Makes everything durable that was given of a session.
+    /// Makes everything durable that was given of a session. Records that come meanwhile are written as ever.
     /// - Returns: why that is not so.
-    func sync(_ session: SessionIdentifier) -> RecordingError? {
+    func sync(_ session: SessionIdentifier) async -> RecordingError? {
         if let failure = failures[session] { return failure }
         let targets = Array((targets[session] ?? [:]).values)
-        for target in targets { attempt(target) { () throws(RecordingError) in try target.file.write() } }
-        let changed = targets.compactMap { target in target.file.unsynced.map { (target, $0) } }
-        let errors = syncs.run(changed.map(\.1))
-        for ((target, _), error) in zip(changed, errors) {
-            attempt(target) { () throws(RecordingError) in try target.file.noteSync(error) }
+        for target in targets {
+            attempt(target) { () throws(RecordingError) in
+                try settleSync(of: target)
+                try target.file.write()
+            }
+        }
+        let changed = targets.compactMap { target in target.file.beginSync().map { (target, $0) } }
+        let round = syncs.begin(changed.map(\.1))
+        for (index, (target, _)) in changed.enumerated() { target.syncing = (round, index) }
+        await round.finish()
+        for (target, _) in changed where target.syncing?.round === round {
+            attempt(target) { () throws(RecordingError) in try settleSync(of: target) }
         }
         return failures[session]
+    }
+
+    /// Waits until no sync of a file is under way, and notes what came of it.
+    private func settleSync(of target: Target) throws(RecordingError) {
+        guard let (round, index) = target.syncing else { return }
+        target.syncing = nil
+        try target.file.noteSync(round.error(of: index))
     }
 
     /// Returns when what was asked of it before is done: its thread does one thing after the other.
@@ -193,7 +211,11 @@ actor FileWriter {
     func finish(
         _ directory: SessionDirectory, log: Directory, failures: [String]
     ) throws(RecordingError) -> SessionRecord {
-        for target in (targets[directory.session] ?? [:]).values { try target.file.replaceAfterFailedSync() }
+        for target in (targets[directory.session] ?? [:]).values {
+            // Why it failed is known.
+            try? settleSync(of: target)
+            try target.file.replaceAfterFailedSync()
+        }
         forget(directory.session)
         return try directory.finishFiles(from: log, failures: failures)
     }

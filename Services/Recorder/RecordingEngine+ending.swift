@@ -86,8 +86,8 @@ extension RecordingEngine {
         }
         let streams = session.ordered
         // What is under way first; what has not come by then is asked for.
-        await wait(for: session, atMost: Self.travelTime) {
-            streams.allSatisfy { $0.log.record.isEndKnown && $0.intake.isComplete }
+        await wait(for: session, atMost: Self.travelTime, until: streams) {
+            $0.log.record.isEndKnown && $0.intake.isComplete
         }
         // As long as something comes: a recorder that hung may have much to catch up with.
         var settled = -1
@@ -96,10 +96,8 @@ extension RecordingEngine {
             let count = streams.reduce(0) { $0.addingClamped($1.settled) }
             if count <= settled { break }
             settled = count
-            await wait(for: session, atMost: settings.recoveryLimit) { [self] in
-                for stream in streams where stream.intake.expectEnd() { recover(stream, of: session) }
-                return streams.allSatisfy(\.intake.isComplete)
-            }
+            for stream in streams where stream.intake.expectEnd() { recover(stream, of: session) }
+            await wait(for: session, atMost: settings.recoveryLimit, until: streams, are: \.intake.isComplete)
         }
         if lastCall == nil, session.status == .waitingToStop, streams.contains(where: \.log.record.isEndKnown) {
             await compareClocks(of: session, isLast: true)
@@ -109,10 +107,17 @@ extension RecordingEngine {
         }
     }
 
-    /// Waits for a session that is being stopped, no longer than the program's end allows.
-    private func wait(for session: Session, atMost limit: TimeSpan, until isOver: @escaping () -> Bool) async {
+    /// Waits for the streams of a session that is being stopped, no longer than the program's end allows.
+    private func wait(
+        for session: Session, atMost limit: TimeSpan, until streams: [StreamRecording],
+        are isDone: @escaping (StreamRecording) -> Bool
+    ) async {
+        // Whatever arrives asks again, so only one stream is looked at that keeps the others waiting.
+        var rest = streams
         try? await wait(until: MonotonicClock.now + limit.nanoseconds) { [self] in
-            session.status != .waitingToStop || MonotonicClock.now >= lastCall ?? .max || isOver()
+            if session.status != .waitingToStop || MonotonicClock.now >= lastCall ?? .max { return true }
+            while let last = rest.last, isDone(last) { rest.removeLast() }
+            return rest.isEmpty
         }
     }
 

@@ -184,10 +184,11 @@ extension RecordingEngine {
     /// Where the publishers answer that have streams of these patterns now.
     private func sources(of patterns: Set<String>) -> Set<String> {
         let oldest = MonotonicClock.now - Self.descriptionLife.nanoseconds
-        return described.reduce(into: []) { sources, entry in
-            let (source, heard) = entry
-            if heard >= oldest, patterns.contains(where: source.name.matches) { sources.insert(source.replay) }
+        var sources: Set<String> = []
+        for (name, places) in described where patterns.contains(where: name.matches) {
+            for (place, heard) in places where heard >= oldest { sources.insert(place) }
         }
+        return sources
     }
 
     func move(_ request: RecordingMoveTo) async throws -> RecordingState {

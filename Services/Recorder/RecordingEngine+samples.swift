@@ -9,6 +9,8 @@ import ZeroMQ
 extension RecordingEngine {
     /// Topics and streams that are remembered: a stranger could publish under ever new names.
     static let maximumNames = 16_384
+    /// Places at which one stream is replayed, for the same reason.
+    private static let maximumPlaces = 64
 
     /// Takes what was received, writes it, and says what is missing.
     func take(_ batch: MessageBatch) async {
@@ -82,8 +84,9 @@ extension RecordingEngine {
 
     func take(_ description: StreamDescription) {
         // Those that are still there describe themselves again within a second.
-        if described.count >= Self.maximumNames { described = [:] }
-        described[StreamSource(name: description.name, replay: description.replay)] = MonotonicClock.now
+        let (name, place) = (description.name, description.replay)
+        if described.count >= Self.maximumNames || described[name]?.count ?? 0 >= Self.maximumPlaces { described = [:] }
+        described[name, default: [:]][place] = MonotonicClock.now
         let isConfigured = isConfigured(description.name)
         for session in sessions.values where session.status == .running && session.wants(description.name) {
             if !isConfigured, session.streams[description.name] == nil {

@@ -22,13 +22,6 @@ actor RecordingEngine {
         case stop(session: SessionIdentifier)
     }
 
-    /// A stream of one publisher. Two may have a stream of the same name.
-    struct StreamSource: Hashable {
-        let name: StreamName
-        /// The publisher's REP endpoint.
-        let replay: String
-    }
-
     struct Route {
         let recordings: [(session: Session, stream: StreamRecording)]
         var reader = SampleBodyReader()
@@ -96,8 +89,8 @@ actor RecordingEngine {
     var freeBytes: Int?
     var lookedAtDisk: Int64 = 0
     var storedAgain: Int64 = 0
-    /// When each publisher described each of its streams last, on `MonotonicClock`.
-    var described: [StreamSource: Int64] = [:]
+    /// When each stream was described last, on `MonotonicClock`, by where its publisher replays.
+    var described: [StreamName: [String: Int64]] = [:]
     var configurations = LogConfigurations()
     /// Logs that log-manager is to be asked for.
     var unasked: Set<LogName> = []

@@ -2,30 +2,43 @@ import Dispatch
 import Recording
 import Synchronization
 
-/// Syncs several files at the same time.
+/// Syncs several files at the same time, and holds up nobody who has something else to do meanwhile.
 ///
 /// A few serial queues, each with a thread of its own while it has something to do: a concurrent queue would have no
 /// more threads than the machine has processors, and those would wait.
 struct SyncQueues: Sendable {
     private let queues = (0..<4).map { DispatchQueue(label: "sync-\($0)") }
 
-    /// Syncs all of the files, and returns when the last is done.
-    /// - Returns: for each file why it is not durable; nil where it is.
-    func run(_ files: [OpenFile]) -> [RecordingError?] {
-        let errors = Errors(count: files.count)
-        let group = DispatchGroup()
+    /// Begins to sync all of the files.
+    func begin(_ files: [OpenFile]) -> Round {
+        let round = Round(count: files.count)
         for (index, file) in files.enumerated() {
-            queues[index % queues.count].async(group: group) {
-                do throws(RecordingError) { try file.sync() } catch { errors.all.withLock { $0[index] = error } }
+            queues[index % queues.count].async(group: round.group) {
+                do throws(RecordingError) { try file.sync() } catch { round.errors.withLock { $0[index] = error } }
             }
         }
-        group.wait()
-        return errors.all.withLock { $0 }
+        return round
     }
 
-    private final class Errors: Sendable {
-        let all: Mutex<[RecordingError?]>
+    /// Files that are synced together.
+    final class Round: Sendable {
+        fileprivate let group = DispatchGroup()
+        fileprivate let errors: Mutex<[RecordingError?]>
 
-        init(count: Int) { all = Mutex(Array(repeating: nil, count: count)) }
+        fileprivate init(count: Int) { errors = Mutex(Array(repeating: nil, count: count)) }
+
+        /// Waits until the last file is done, on this thread.
+        /// - Returns: why the file of an index is not durable; nil if it is.
+        func error(of index: Int) -> RecordingError? {
+            group.wait()
+            return errors.withLock { $0[index] }
+        }
+
+        /// Returns when the last file is done.
+        func finish() async {
+            await withCheckedContinuation { continuation in
+                group.notify(queue: .global()) { continuation.resume() }
+            }
+        }
     }
 }

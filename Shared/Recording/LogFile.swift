@@ -20,6 +20,8 @@ package final class LogFile {
     package private(set) var sampleCount: Int
     /// The file's length: all of it is valid.
     package private(set) var byteCount: Int
+    /// Of what stays as it is.
+    package private(set) var hash = SegmentHash()
 
     private let directory: Directory
     private let calls: FileCalls
@@ -152,6 +154,9 @@ package final class LogFile {
             records.truncate(to: count)
             throw error
         }
+        records.withUnsafeBytes { bytes in
+            hash.add(UnsafeRawBufferPointer(rebasing: bytes[skippedByteCount..<count]), at: stableByteCount)
+        }
         byteCount = length
         isDamaged = false
         isOverlong = false
@@ -159,6 +164,9 @@ package final class LogFile {
         hasRecords = true
         sampleCount += samples
     }
+
+    /// Notes that the file is durable up to an offset at which it stays as it is.
+    func noteSync(upTo end: Int) throws(RecordingError) { try hash.update(handle, upTo: end) }
 
     /// Puts the terminator back and cuts off what stands behind it. In this order neither step needs room on the disk.
     func repair() throws(RecordingError) {

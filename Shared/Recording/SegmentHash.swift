@@ -1,9 +1,9 @@
 import Crypto
 
-/// The SHA-256 of a file that grows, taken piece by piece as parts of it become durable, so that nothing is left to be
-/// read when the file is finished.
+/// The SHA-256 of a file that grows, taken of each piece as it is written, while the processor has it at hand, so that
+/// nothing is left to be read when the file is finished. What another program wrote before is read once.
 ///
-/// What was hashed is dropped from the system's memory: a session would else fill it with logs that nobody reads.
+/// What is durable is dropped from the system's memory: a session would else fill it with logs that nobody reads.
 /// Confined to one thread.
 package struct SegmentHash {
     /// How many bytes are hashed already.
@@ -17,17 +17,25 @@ package struct SegmentHash {
 
     package init() {}
 
-    /// Goes on to hash the file's bytes.
+    /// Hashes bytes that were written at an offset, if they follow on what is hashed. If not, `update` reads them.
+    mutating func add(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
+        guard offset == count else { return }
+        hash.update(bufferPointer: bytes)
+        count += bytes.count
+    }
+
+    /// Reads and hashes what is not hashed yet of the file's bytes.
     ///
     /// - Parameters:
-    ///   - file: always the same, and synced.
-    ///   - stable: up to where the file will stay as it is.
+    ///   - file: always the same.
+    ///   - stable: up to where the file is synced and will stay as it is.
     ///   - limit: how many bytes to hash at most, so that a caller who has others waiting is not held up.
     /// - Throws: `unreadable` if the file is shorter than that.
     package mutating func update(
         _ file: OpenFile, upTo stable: Int, atMost limit: Int = 256 << 20
     ) throws(RecordingError) {
         let end = min(stable, count.addingReportingOverflow(limit).overflow ? .max : count + limit)
+        defer { dropped.drop(file, before: min(count, stable) - Self.kept) }
         guard count < end else { return }
         var hash = hash
         var read = count
@@ -42,7 +50,6 @@ package struct SegmentHash {
         }
         self.hash = hash
         count = end
-        dropped.drop(file, before: count - Self.kept)
     }
 
     /// The hash of the bytes so far, in lower-case hexadecimal digits.

@@ -199,7 +199,7 @@ final class ScriptedRecorder {
         try apply()
         for file in (files[session.record.session] ?? [:]).values {
             try file.write()
-            try file.unsynced?.sync()
+            try file.beginSync()?.sync()
             try file.noteSync(nil)
         }
         for (stream, place) in zip(session.streams, places) { stream.durable = place }

@@ -1,8 +1,9 @@
 import Messages
-import Recording
 import SystemPackage
 import TestSupport
 import Testing
+
+@testable import Recording
 
 @Suite(.timeLimit(.minutes(5)))
 struct SegmentHashTests {
@@ -30,6 +31,28 @@ struct SegmentHashTests {
             #expect(finished.sha256 == measured.sha256, "seed \(seed)")
             #expect(finished.bytes == measured.bytes)
             #expect(try sealed.complete(hash: nil) == finished)
+        }
+    }
+
+    /// A hash that has not seen the whole file yet reads what it missed.
+    @Test func bytesCountOnlyIfTheyFollowOnWhatIsHashed() throws {
+        try withTemporaryDirectory { directory in
+            let file = try log.makeFile(in: directory)
+            for batch in log.batches(.json) { try log.append(batch, to: file) }
+            let end = file.stableByteCount
+            let bytes = try file.handle.bytes(in: 0..<end)
+            var hash = SegmentHash()
+            bytes.withUnsafeBytes { bytes in
+                hash.add(UnsafeRawBufferPointer(rebasing: bytes[..<10]), at: 0)
+                hash.add(UnsafeRawBufferPointer(rebasing: bytes[20..<end]), at: 20)
+            }
+            #expect(hash.count == 10)
+            try hash.update(file.handle, upTo: 20)
+            bytes.withUnsafeBytes { hash.add(UnsafeRawBufferPointer(rebasing: $0[20..<end]), at: 20) }
+            #expect(hash.count == end)
+            var fresh = SegmentHash()
+            try fresh.update(file.handle, upTo: end)
+            #expect(hash.digits == fresh.digits)
         }
     }
 

@@ -196,10 +196,10 @@ struct StreamFileTests {
             let file = StreamFile(course.name, in: directory, calls: faults.failing(.sync, number: 1))
             try file.apply(course.blocks[0])
             try file.write()
-            let handle = try #require(file.unsynced)
+            let handle = try #require(file.beginSync())
             let error = try #require(throws: RecordingError.self) { try handle.sync() }
             #expect(throws: error) { try file.noteSync(error) }
-            #expect(file.unsynced == nil)
+            #expect(file.beginSync() == nil)
             // Whatever is asked of it afterwards.
             try file.apply(course.blocks[1])
             #expect(throws: error) { try file.write() }
@@ -207,6 +207,34 @@ struct StreamFileTests {
             #expect(throws: error) { try file.apply(course.blocks[2]) }
             #expect(faults.count(of: .sync) == 1)
             #expect(try directory.names() == [course.stream.fileName])
+        }
+    }
+
+    @Test func recordsMayBeWrittenWhileTheFileIsSynced() throws {
+        var course = try Course(0)
+        try course.step { $0.begin() }
+        try course.step { $0.add(3) }
+        try course.step { $0.add(4) }
+        try course.step { $0.seal() }
+        try withTemporaryDirectory { directory in
+            let faults = Faults()
+            let file = StreamFile(course.name, in: directory, calls: faults.failing())
+            for block in course.blocks[..<2] { try file.apply(block) }
+            try file.write()
+            let handle = try #require(file.beginSync())
+            try file.apply(course.blocks[2])
+            try file.write()
+            try handle.sync()
+            try file.noteSync(nil)
+            // The sync began before they were written, so it says nothing of them.
+            try #require(file.beginSync()).sync()
+            try file.noteSync(nil)
+            #expect(file.beginSync() == nil)
+            let sealed = try file.apply(course.blocks[3])
+            #expect(faults.count(of: .sync) == 2)
+            let finished = try #require(sealed.first).certify(in: directory)
+            #expect(
+                try FinishedFile.measure(directory.path.appending(finished.name)) == (finished.bytes, finished.sha256))
         }
     }
 
@@ -235,9 +263,9 @@ struct StreamFileTests {
             let file = StreamFile(course.name, in: directory, calls: faults.failing())
             for block in course.blocks[..<2] { try file.apply(block) }
             try file.write()
-            try #require(file.unsynced).sync()
+            try #require(file.beginSync()).sync()
             try file.noteSync(nil)
-            #expect(file.unsynced == nil)
+            #expect(file.beginSync() == nil)
             let sealed = try file.apply(course.blocks[2])
             #expect(faults.count(of: .sync) == 1)
             let finished = try #require(sealed.first).certify(in: directory)

@@ -107,6 +107,9 @@ package struct LogFrame {
         return LogName(existing: parts[1]).map { (session, $0) }
     }
 
+    /// Whether its stream's file is complete with it.
+    package var endsFile: Bool { kind == .seal }
+
     /// What it says, where that is JSON; nil where it can't be read.
     func decode<Value: Decodable>(_ type: Value.Type) -> Value? {
         try? WireCoding.decode(type, from: contents)

@@ -29,10 +29,11 @@ package final class StreamFile {
     private var pending = ByteBuffer(capacity: 0)
     /// The file's samples, those that wait included.
     private var samples = 0
-    private var hash = SegmentHash()
     private var failure: RecordingError?
-    /// Whether the file was written to since it was synced.
+    /// Whether the file was written to since the last sync began.
     private var isChanged = false
+    /// What a sync that is under way makes durable, without the terminator.
+    private var syncing = 0
     /// Whether what the log says may have been done before. Otherwise a file that exists is somebody else's.
     private var isResuming = false
     /// Finished files that were found and are not listed, in order.
@@ -117,7 +118,6 @@ package final class StreamFile {
         case .open, .sealed: return
         }
         samples = 0
-        hash = SegmentHash()
         let fileName = name.fileName(beginning.format)
         if isResuming, unlisted.isEmpty, directory.contains(fileName) {
             let path = directory.path.appending(fileName)
@@ -220,19 +220,21 @@ package final class StreamFile {
         }
     }
 
-    /// What is to be synced now, on any thread; nil where nothing is. Then call `noteSync`.
-    package var unsynced: OpenFile? {
+    /// What is to be synced now, on any thread; nil if nothing is. Call `noteSync` with what came of it, before the file is
+    /// sealed; records may be written meanwhile.
+    package func beginSync() -> OpenFile? {
         guard isChanged, failure == nil, case .open(let file) = state else { return nil }
+        isChanged = false
+        syncing = file.stableByteCount
         return file.handle
     }
 
-    /// Notes what came of a sync of everything written so far.
+    /// Notes what came of a sync of everything that was written before it began.
     package func noteSync(_ error: RecordingError?) throws(RecordingError) {
         failure = failure ?? error
         if let failure { throw failure }
-        isChanged = false
         guard case .open(let file) = state else { return }
-        try hash.update(file.handle, upTo: file.stableByteCount)
+        try file.noteSync(upTo: syncing)
     }
 
     /// Puts a copy in the place of a file of which a sync failed, if that is so. The kernel may have marked what it could not
@@ -274,7 +276,7 @@ package final class StreamFile {
             try file.seal(as: newName)
             state = .none
             return SealedFile(
-                name: newName, bytes: end.bytes, samples: end.samples, file: file.handle, hash: hash)
+                name: newName, bytes: end.bytes, samples: end.samples, file: file.handle, hash: file.hash)
         }
     }
 }
