@@ -57,8 +57,16 @@ struct CutOffTests {
                 let written = try #require(try await recorder.log(of: publisher)?.samples)
                 #expect(written - old < 20_000)
 
-                // As a kill would leave it now.
+                // As a kill would leave it once the next commit is done: what waits for that is reported before.
                 let copy = data.appending("copy")
+                let log = recorder.data.appending("recordings/.wal")
+                try await eventually("the new epoch in the write-ahead log") {
+                    let names = try FileManager.default.contentsOfDirectory(atPath: log.string)
+                    return try names.contains { (name: String) in
+                        let bytes = try Data(contentsOf: URL(filePath: log.appending(name).string))
+                        return String(decoding: bytes, as: UTF8.self).contains(#""epoch":"\#(publisher.epoch)""#)
+                    }
+                }
                 try FileManager.default.copyItem(
                     atPath: recorder.data.appending("recordings").string, toPath: copy.string)
                 let session = try SessionDirectory(at: copy.appending("s"))
