@@ -14,7 +14,7 @@ extension ArchiveEngine {
             for message in 0..<messages.count {
                 do {
                     let event = try EventFrames(message, of: messages).decode(RecordingEvent.self)
-                    if SessionStatus(name: event.status)?.isOver ?? false { ended.insert(event.session) }
+                    if SessionStatus(rawValue: event.status)?.isOver ?? false { ended.insert(event.session) }
                 } catch {
                     malformed.note(error)
                 }

@@ -170,6 +170,6 @@ extension RecordingEvent {
     /// Whether files may have been finished of which nobody was told: of a session that is over, all count; a recorder that
     /// was killed may have had no time to say what it finished.
     fileprivate var mayHaveFinished: Bool {
-        change == .restart || SessionStatus(name: status)?.isOver ?? false
+        change == .restart || SessionStatus(rawValue: status)?.isOver ?? false
     }
 }

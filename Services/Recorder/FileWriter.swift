@@ -193,11 +193,11 @@ actor FileWriter {
         for directory in directories {
             switch recovery.outcomes[directory.session] {
             case .success(let session):
-                for (name, file) in session.files {
+                for (name, file) in recovery.files[directory.session] ?? [:] {
                     targets[directory.session, default: [:]][name] = Target(
                         directory.session, name, file, in: directory.directory)
                 }
-                result.sessions.append((directory, .success(session.values)))
+                result.sessions.append((directory, .success(session)))
             case .failure(let error): result.sessions.append((directory, .failure(error)))
             case nil: break
             }
@@ -228,5 +228,5 @@ struct RecoveryOutcome: Sendable {
     /// The position behind everything that it has.
     let logEnd: Int
     let damage: LogReader.Damage?
-    var sessions: [(directory: SessionDirectory, outcome: Result<RecoveredSession.Values, RecordingError>)] = []
+    var sessions: [(directory: SessionDirectory, outcome: Result<RecoveredSession, RecordingError>)] = []
 }

@@ -22,6 +22,7 @@ struct InfoCommand: ParsableCommand {
         let summary = try SessionDirectory.opening(directory) { path throws(RecordingError) in
             try SessionDirectory(at: path).summary()
         }
-        StandardStream.output.print(format == .json ? String(decoding: summary.json, as: UTF8.self) : summary.table)
+        let json = String(decoding: StoredJSON.document(summary), as: UTF8.self)
+        StandardStream.output.print(format == .json ? json : summary.table)
     }
 }

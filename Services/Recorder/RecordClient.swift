@@ -67,7 +67,9 @@ struct RecordClient {
         var request = request
         if let series = series.map(SessionSeries.init(name:)) {
             let known = try await recorder.send(RecordingList(), timeout: Self.startTimeout).recordings
-            let entry = known.last { SessionStatus(name: $0.status)?.isOver == false && series.contains($0.session) }
+            let entry = known.last {
+                SessionStatus(rawValue: $0.status)?.isOver == false && series.contains($0.session)
+            }
             if let entry {
                 StandardStream.output.print("going on with session \(entry.session)\n")
                 var course = SessionCourse(of: entry.session, steps: steps, duration: duration)
@@ -113,7 +115,7 @@ struct RecordClient {
                 let state = try await status(of: course)
                 let health = try? await publisher.send(ServiceHealth(), timeout: .milliseconds(200))
                 line.show(state, after: clock.now - start, of: course.duration, publisher: health?.measures ?? [:])
-                if SessionStatus(name: state.status)?.isOver ?? false { return }
+                if SessionStatus(rawValue: state.status)?.isOver ?? false { return }
             } catch let error as ZeroMQError where error.code == .timedOut {
                 guard clock.now < lastAnswer + Self.absenceLimit else { throw error }
                 StandardStream.output.print("the recorder does not answer\n")

@@ -51,7 +51,7 @@ extension RecordingEngine {
         page.add(.commitTime, commitTimes)
         page.add(.sessions, sessions.count)
         for status in [SessionStatus.finished, .cancelled, .failed] {
-            page.add(.ended, endedSessions[status] ?? 0, status.name)
+            page.add(.ended, endedSessions[status] ?? 0, status.rawValue)
         }
         page.add(.unstored, unstored.count)
         let streams = sessions.values.flatMap(\.ordered)

@@ -104,7 +104,7 @@ extension RecordingEngine {
         health.clear("session")
         logger.notice("recording started", metadata: ["session": "\(session.identifier)"])
         return RecordingStart.Reply(
-            session: session.identifier.text, status: session.status.name, logs: session.summaries)
+            session: session.identifier.text, status: session.status.rawValue, logs: session.summaries)
     }
 
     private func validate(
@@ -260,7 +260,7 @@ extension RecordingEngine {
         }
         let entries = records.filter { isOwn($1) }.map { identifier, record in
             RecordingList.Entry(
-                session: identifier.text, status: (known(identifier)?.status ?? record.status).name,
+                session: identifier.text, status: (known(identifier)?.status ?? record.status).rawValue,
                 startDate: record.startDate, endDate: record.endDate)
         }
         return RecordingList.Reply(recordings: entries.sorted { $0.startDate < $1.startDate })

@@ -15,10 +15,10 @@ extension RecordingEngine {
         in data: FilePath, shard: Shard?, files: FileWriter, logger: Logger
     ) async throws -> RecoveryOutcome {
         var own: [SessionDirectory] = []
-        var unreadable: [(SessionDirectory, Result<RecoveredSession.Values, RecordingError>)] = []
+        var unreadable: [(SessionDirectory, Result<RecoveredSession, RecordingError>)] = []
         for identifier in try SessionDirectory.sessions(in: data) {
             let directory = try SessionDirectory.open(identifier, in: data)
-            guard directory.needsRecovery() else { continue }
+            if directory.hasChecksums { continue }
             do throws(RecordingError) {
                 if let shard {
                     let record = try directory.record()
@@ -68,7 +68,7 @@ extension RecordingEngine {
         for (directory, _) in remaining { await resume(directory, await recover(directory)) }
     }
 
-    private func recover(_ directory: SessionDirectory) async -> Result<RecoveredSession.Values, RecordingError> {
+    private func recover(_ directory: SessionDirectory) async -> Result<RecoveredSession, RecordingError> {
         do throws(RecordingError) {
             let recovery = try await files.recover([directory], log: logDirectory)
             if let (_, outcome) = recovery.sessions.first { return outcome }
@@ -81,7 +81,7 @@ extension RecordingEngine {
     }
 
     private func resume(
-        _ directory: SessionDirectory, _ outcome: Result<RecoveredSession.Values, RecordingError>
+        _ directory: SessionDirectory, _ outcome: Result<RecoveredSession, RecordingError>
     ) async {
         let reason = "restart \(directory.session)"
         var outcome = outcome
@@ -103,7 +103,7 @@ extension RecordingEngine {
         }
     }
 
-    private func resume(_ directory: SessionDirectory, _ recovered: RecoveredSession.Values) async throws {
+    private func resume(_ directory: SessionDirectory, _ recovered: RecoveredSession) async throws {
         let session = try Session(recovered.record, recovered: recovered, in: directory, appender: appender, held: held)
         // Files that were renamed just before the interruption were not announced.
         session.announced = recovered.listedFiles

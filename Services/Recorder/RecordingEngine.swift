@@ -129,8 +129,9 @@ actor RecordingEngine {
         lock = try DataLock.acquire(in: data, shard: settings.shard)
         files = try FileWriter(data: data)
         let recovery = try await Self.recover(in: data, shard: settings.shard, files: files, logger: host.logger)
-        reserve = DiskReserve(in: data, shard: settings.shard)
-        endReserve = DiskReserve(in: data, shard: settings.shard, name: ".reserve-end", bytes: 512 << 10)
+        let recordings = SessionDirectory.recordings(in: data)
+        reserve = DiskReserve(in: recordings, shard: settings.shard)
+        endReserve = DiskReserve(in: recordings, shard: settings.shard, name: ".reserve-end", bytes: 512 << 10)
         events = host.publisher
         health = host.health
         logger = host.logger
@@ -184,7 +185,7 @@ actor RecordingEngine {
     ) {
         let event = RecordingEvent(
             source: Self.source, sequence: session.eventSequence, session: session.identifier.text, date: .now,
-            change: change, status: session.status.name, step: session.timeline.current.stepPath, stream: stream,
+            change: change, status: session.status.rawValue, step: session.timeline.current.stepPath, stream: stream,
             gap: gap, reason: reason, report: report)
         session.eventSequence += 1
         publish(event)

@@ -7,7 +7,7 @@ extension RecordingState {
     /// - Parameter report: how it went, where it is over.
     init(_ record: SessionRecord, report: SessionReport?) {
         self.init(
-            session: record.session.text, status: record.status.name,
+            session: record.session.text, status: record.status.rawValue,
             step: SessionTimeline.path(task: record.task, step: record.steps.last?.step ?? record.step),
             paused: record.pauses.last.map { $0.to == nil } ?? false,
             logs: record.logs.map { log in
@@ -26,7 +26,7 @@ extension RecordingResult {
     /// A session that is over.
     init(_ record: SessionRecord, report: SessionReport, in directory: SessionDirectory) {
         self.init(
-            session: record.session.text, status: record.status.name, report: report,
+            session: record.session.text, status: record.status.rawValue, report: report,
             directory: directory.directory.path.string,
             logs: record.logs.map { log in
                 Log(

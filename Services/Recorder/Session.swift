@@ -52,7 +52,7 @@ final class Session {
 
     /// - Parameter recovered: what is left of an interrupted session; nil to begin one.
     init(
-        _ record: SessionRecord, recovered: RecoveredSession.Values? = nil, in directory: SessionDirectory,
+        _ record: SessionRecord, recovered: RecoveredSession? = nil, in directory: SessionDirectory,
         appender: LogAppender, held: HeldBytes
     ) throws {
         self.record = record
@@ -301,7 +301,7 @@ final class Session {
 
     var state: RecordingState {
         RecordingState(
-            session: identifier.text, status: status.name, step: timeline.current.stepPath,
+            session: identifier.text, status: status.rawValue, step: timeline.current.stepPath,
             paused: timeline.current.isPaused, logs: summaries,
             failures: failures.isEmpty ? nil : failures)
     }

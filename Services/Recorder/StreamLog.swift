@@ -87,11 +87,6 @@ final class StreamLog {
     /// Takes what is left of an interrupted log.
     func take(_ recovered: RecoveredLog) {
         record.intervals?.breakOff()
-        record.counts = recovered.counts
-        record.gaps = recovered.gaps
-        record.firstUptime = recovered.firstUptime
-        record.lastUptime = recovered.lastUptime
-        record.isMarkedStopped = recovered.isMarkedStopped ? true : nil
         fileBegan -= max(0, WallTime.now.nanosecondsSince1970 - fileDate.nanosecondsSince1970)
         file = recovered.file.map {
             CurrentFile(bytes: $0.bytes - terminatorLength, samples: $0.samples, hasRecords: true)

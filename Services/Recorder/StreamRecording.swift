@@ -93,7 +93,8 @@ final class StreamRecording {
         self.init(record, epochs, current: current, next: last.next, intake, of: session)
         log.take(recovered)
         announcedGaps = gaps.count
-        earliest = recovered.counts.written > 0 ? nil : record.earliestUptime.map { Int64(($0 * 1e9).rounded()) }
+        let isBegun = record.counts.written > 0
+        earliest = isBegun ? nil : record.earliestUptime.map { Int64(($0 * 1e9).rounded()) }
         noteChange()
         // The file is missing, or the session was interrupted between two files.
         if log.isClosed { log.openAgain() }

@@ -17,7 +17,6 @@ package final class Claim: Sendable {
         _ = unlink(file.path.string)
     }
 
-    /// The name of a claim's file.
     package static func fileName(_ name: String) -> String { ".\(name)\(suffix)" }
 
     /// What a claim's file with this name is about; `nil` if it is not one.
@@ -30,7 +29,6 @@ package final class Claim: Sendable {
 
     /// Takes a piece of work.
     ///
-    /// - Parameter directory: must be there.
     /// - Returns: `nil` while somebody else has it, in this program or another.
     package static func take(_ name: String, in directory: Directory) throws(RecordingError) -> Claim? {
         try OpenFile.lock(directory.path.appending(fileName(name))).map { Claim($0) }

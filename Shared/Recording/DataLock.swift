@@ -17,56 +17,43 @@ package final class DataLock: Sendable {
 
     /// Takes a recorder's lock, and makes the directory where it is missing.
     ///
-    /// - Parameter data: the data directory.
     /// - Throws: `locked` while another program, or another lock of this one, has it.
     package static func acquire(in data: FilePath, shard: Shard? = nil) throws(RecordingError) -> DataLock {
         let recordings = SessionDirectory.recordings(in: data)
-        guard let shard else {
-            return DataLock([try lock(".lock", in: recordings) { inUse(data, by: "recorder", $0) }])
+        func take(_ name: String, isShared: Bool = false, kind: String) throws(RecordingError) -> OpenFile {
+            try lock(name, in: recordings, isShared: isShared, of: data, program: "recorder", kind: kind)
         }
-        let common = try lock(".lock", in: recordings, isShared: true) { process in
-            inUse(data, by: "recorder", kind: " without a shard", process)
-        }
-        let own = try lock(".lock\(shard.fileSuffix)", in: recordings) { process in
-            inUse(data, by: "recorder", kind: " with shard \(shard)", process)
-        }
-        return DataLock([common, own])
+        guard let shard else { return DataLock([try take(".lock", kind: "")]) }
+        let common = try take(".lock", isShared: true, kind: " without a shard")
+        return DataLock([common, try take(".lock\(shard.fileSuffix)", kind: " with shard \(shard)")])
     }
 
     /// Takes the lock of a program that shares its directory with nobody, and makes the directory where it is missing.
     ///
-    /// - Parameters:
-    ///   - data: the data directory.
-    ///   - directory: the program's own directory in there.
-    ///   - program: its name, for the error.
+    /// - Parameter directory: the program's own directory in there.
     /// - Throws: `locked` while another program, or another lock of this one, has it.
     package static func acquire(
         in data: FilePath, directory: String, for program: String
     ) throws(RecordingError) -> DataLock {
         let directory = Directory(data.appending(directory))
-        return DataLock([try lock(".lock", in: directory) { inUse(data, by: program, $0) }])
+        return DataLock([try lock(".lock", in: directory, of: data, program: program)])
     }
 
-    /// - Parameter refusal: the error, from the process that has the lock, where the file names one.
+    /// - Parameter kind: what tells the program that has the lock from others of its name, for the error.
     private static func lock(
-        _ name: String, in directory: Directory, isShared: Bool = false, refusal: (Int?) -> RecordingError
+        _ name: String, in directory: Directory, isShared: Bool = false, of data: FilePath, program: String,
+        kind: String = ""
     ) throws(RecordingError) -> OpenFile {
         try directory.create()
         guard let file = try OpenFile.lock(directory.path.appending(name), isShared: isShared) else {
             let text = String(decoding: (try? directory.read(name)) ?? [], as: UTF8.self)
-            throw refusal(Int(text.filter { $0 != "\n" }))
+            let process = Int(text.filter { $0 != "\n" }).map { " (process \($0))" } ?? ""
+            throw RecordingError(
+                .locked, action: "use data directory", path: data, reason: "a \(program)\(kind) uses it\(process)",
+                advice: "Stop that \(program), or choose another data directory.")
         }
         try file.resize(to: 0)
         if !isShared { try file.write(Array("\(getpid())\n".utf8), at: 0) }
         return file
-    }
-
-    private static func inUse(
-        _ data: FilePath, by program: String, kind: String = "", _ process: Int?
-    ) -> RecordingError {
-        RecordingError(
-            .locked, action: "use data directory", path: data,
-            reason: "a \(program)\(kind) uses it" + (process.map { " (process \($0))" } ?? ""),
-            advice: "Stop that \(program), or choose another data directory.")
     }
 }

@@ -50,17 +50,14 @@ package struct Directory: Hashable, Sendable {
         }
     }
 
-    /// Whether there is a directory of this path.
     package var isThere: Bool {
         (try? path.stat().type) == .directory
     }
 
-    /// Whether there is anything of this name.
     package func contains(_ name: String) -> Bool {
         (try? path.appending(name).stat(followTargetSymlink: false)) != nil
     }
 
-    /// The bytes of a file.
     package func read(_ name: String) throws(RecordingError) -> [UInt8] {
         try OpenFile(path.appending(name), .readOnly, action: "read").bytes(in: 0..<Int.max)
     }
@@ -71,7 +68,6 @@ package struct Directory: Hashable, Sendable {
         try replace(name, with: CollectionOfOne(bytes), calls: calls)
     }
 
-    /// The same with bytes that come in pieces.
     package func replace(
         _ name: String, with pieces: some Sequence<[UInt8]>, calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -113,7 +109,6 @@ package struct Directory: Hashable, Sendable {
         return overflow ? .max : Int(clamping: bytes)
     }
 
-    /// Removes a file.
     package static func removeFile(_ path: FilePath) throws(RecordingError) {
         try SystemCall.perform("remove", path) { unlink(path.string) }
     }

@@ -1,5 +1,5 @@
 import Glibc
-package import SystemPackage
+import SystemPackage
 
 /// A file that takes up room on the disk, so that there is some left when the disk is full: `recordings/.reserve`,
 /// or `recordings/.reserve-2-of-3` of a recorder that shares the data directory with others; `.reserve-end` is one that
@@ -11,21 +11,12 @@ package struct DiskReserve: Sendable {
     private let path: FilePath
     private let bytes: Int
 
-    /// A reserve of so many bytes, which is there or is made by `restore`.
+    /// A reserve of so many bytes, which exists or is made by `restore`.
     ///
-    /// - Parameters:
-    ///   - data: the data directory.
-    ///   - name: the file's name, but for the shard's.
-    package init(in data: FilePath, shard: Shard? = nil, name: String = ".reserve", bytes: Int = 1 << 20) {
-        directory = SessionDirectory.recordings(in: data)
-        path = directory.path.appending("\(name)\(shard?.fileSuffix ?? "")")
-        self.bytes = bytes
-    }
-
-    /// A reserve in a directory: `.reserve`.
-    package init(in directory: Directory, bytes: Int = 1 << 20) {
+    /// - Parameter name: the file's name without the shard's suffix.
+    package init(in directory: Directory, shard: Shard? = nil, name: String = ".reserve", bytes: Int = 1 << 20) {
         self.directory = directory
-        path = directory.path.appending(".reserve")
+        path = directory.path.appending("\(name)\(shard?.fileSuffix ?? "")")
         self.bytes = bytes
     }
 
@@ -34,7 +25,6 @@ package struct DiskReserve: Sendable {
         (try? path.stat(followTargetSymlink: false)).map { $0.sizeAllocated >= bytes } ?? false
     }
 
-    /// Gives the room back to the disk.
     package func release() throws(RecordingError) {
         do {
             try Directory.removeFile(path)
@@ -44,8 +34,6 @@ package struct DiskReserve: Sendable {
     }
 
     /// Takes up the room, unless that would leave less than as much again. The directory is made where it is missing.
-    ///
-    /// - Returns: whether it is there now.
     @discardableResult
     package func restore() throws(RecordingError) -> Bool {
         if isThere { return true }

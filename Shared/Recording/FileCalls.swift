@@ -29,9 +29,7 @@ package struct FileCalls: Sendable {
         try SystemCall.check(Glibc.rename(old.string, new.string))
     }
 
-    /// The calls themselves. To be changed one by one.
     package init() {}
 
-    /// The calls themselves.
     package static let system = FileCalls()
 }

@@ -3,9 +3,7 @@ package import SystemPackage
 
 /// A log file that is complete and will not change any more.
 package struct FinishedFile: Codable, Hashable, Sendable {
-    /// Its name in the session's directory.
     package var name: String
-    /// Its size.
     package var bytes: Int
     /// How many samples are in it, markers not counted.
     package var samples: Int
@@ -19,7 +17,6 @@ package struct FinishedFile: Codable, Hashable, Sendable {
         self.sha256 = sha256
     }
 
-    /// Reads a file, piece by piece, for its size and its SHA-256.
     package static func measure(_ path: FilePath) throws(RecordingError) -> (bytes: Int, sha256: String) {
         var hash = SHA256()
         var count = 0

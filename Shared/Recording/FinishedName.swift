@@ -35,7 +35,6 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
         }
     }
 
-    /// `yyyyMMddHHmmss` of a moment, in UTC.
     package static func stamp(of date: WallTime) -> String {
         String(date.utcText.filter(\.isASCIIDigit).prefix(14))
     }
@@ -60,13 +59,11 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
     /// The stamp as a number, in which stamps stand in the same order.
     package var stampNumber: Int64 { Int64(stamp) ?? 0 }
 
-    /// The file's name.
     package var description: String {
         let number = count == 0 ? "" : count < 10 ? "-0\(count)" : "-\(count)"
         return "\(log)-\(stamp)\(number).\(format.fileExtension)"
     }
 
-    /// The next name in the same second.
     package var next: FinishedName {
         FinishedName(log: log, stamp: stamp, count: count + 1, format: format)
     }

@@ -7,7 +7,6 @@ package struct FinishedNameReader {
     /// A count of more digits is none: a file per nanosecond would not get there.
     private static let maximumCountLength = 9
 
-    /// A reader that has met no log.
     package init() {}
 
     /// The name in these bytes; `nil` if it is not one of a finished file.

@@ -1,4 +1,3 @@
-/// What became of the rows of a batch.
 package struct FormattedRows: Hashable, Sendable {
     /// A written row that follows on rows that were left out.
     package struct Place: Hashable, Sendable {
@@ -13,20 +12,15 @@ package struct FormattedRows: Hashable, Sendable {
     /// The uptimes of the rows that were formatted as records, in seconds of the publisher's clock. The formatter uses
     /// the memory again for the next batch, if nobody else holds it any more.
     package internal(set) var uptimes: [Double] = []
-    /// How many were left out because they were taken during a pause.
     package internal(set) var paused = 0
     /// Where the rows that were written do not follow on one another: empty for a batch without a pause. The first row
     /// asked for follows on nothing that was left out.
     package internal(set) var places: [Place] = []
-    /// Whether the last row was left out.
     package internal(set) var endsPaused = false
 
     init() {}
 
-    /// How many were formatted as records.
     package var written: Int { uptimes.count }
-    /// The uptime of the first that was written.
     package var firstUptime: Double? { uptimes.first }
-    /// The uptime of the last that was written.
     package var lastUptime: Double? { uptimes.last }
 }

@@ -9,7 +9,6 @@ package import Messages
 package struct IntervalStatistics: Hashable, Sendable {
     /// Samples per second as the publisher names it; nil where there is no rate to deviate from.
     package let nominalRate: Double?
-    /// How many intervals there were.
     package private(set) var count = 0
     /// The longest interval, in seconds of the publisher's clock.
     package private(set) var longest: Double?
@@ -95,7 +94,6 @@ package struct IntervalStatistics: Hashable, Sendable {
         return Double(min(upper, maximum)) / 1e9
     }
 
-    /// Which bucket holds a deviation of so many nanoseconds.
     @inline(__always)
     static func bucket(of nanoseconds: Int64) -> Int {
         let shift = max(0, 58 - nanoseconds.leadingZeroBitCount)

@@ -2,9 +2,7 @@
 ///
 /// The bytes are those of the ancestors' logs (`[`, or `startDate` and `items`), with each record on a line of its own.
 package enum JSONRoot: String, Codable, Sendable, CaseIterable {
-    /// `[`, the records, `]`.
     case array
-    /// An object with `startDate`, when the file was opened, and `items`, the records.
     case dictionary
 
     /// The bytes in front of the first record.
@@ -17,7 +15,6 @@ package enum JSONRoot: String, Codable, Sendable, CaseIterable {
         }
     }
 
-    /// The bytes behind the last record.
     var terminator: String {
         switch self {
         case .array: "\n]"

@@ -8,7 +8,6 @@ import Messages
 struct JournalEntry: Codable, Hashable, Sendable {
     static let fileName = "journal.ndjson"
 
-    /// Why the line was written.
     enum Kind: String, Codable, Hashable, Sendable {
         /// Everything up to here is on disk and survives a power cut.
         case commit
@@ -25,13 +24,11 @@ struct JournalEntry: Codable, Hashable, Sendable {
     var segment: Int
     /// The length of the file, its terminator included.
     var bytes: Int
-    /// Samples in the file.
     var samples: Int
     /// The publisher's epoch of the latest sample, or of the one that comes next.
     var epoch: String
     /// The sequence, in that epoch, of the sample that comes next.
     var next: Int
-    /// What was counted of the whole stream so far.
     var counts = StreamCounts()
     /// On a line that is written before a file gets its final name, and says where the next one begins: the length of that
     /// file. One that is shorter was torn by a power cut.

@@ -35,8 +35,6 @@ package final class LogFile {
 
     /// Makes the file `<name>.<extension>`, with its header and without records. Its directory must exist. Nothing is
     /// durable before a sync.
-    ///
-    /// - Throws: `alreadyExists` if there is a file of this name.
     package init(
         creating name: LogName, in directory: Directory, _ beginning: FileBeginning, calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -52,24 +50,21 @@ package final class LogFile {
         hasRecords = false
     }
 
-    /// What stands in front of the first record.
     package static func opening(_ beginning: FileBeginning) -> [UInt8] {
         let isJSON = beginning.format == .json
         return Array((isJSON ? beginning.root.opening(startDate: beginning.startDate) : beginning.header).utf8)
     }
 
-    /// Continues with the file that an interrupted program left: cuts off what stands behind its last whole record, and
-    /// puts the terminator there. May itself be interrupted, and repeated.
+    /// Continues with the file that an interrupted program left. What stands behind its last whole record may be skipped;
+    /// the first append overwrites it, or `repair` cuts it off. May itself be interrupted, and repeated.
     ///
     /// - Parameters:
     ///   - length: how long the file is then, terminator included.
-    ///   - samples: how many samples are in that part.
     ///   - hasRecords: whether any record is, a marker too.
-    ///   - isOverwritten: whether the first append does that, or `repair`. Records that stand there may be skipped before.
     /// - Throws: `notFound`; `unreadable` if the file is shorter than that.
     package init(
         reopening name: LogName, in directory: Directory, format: LogFormat, root: JSONRoot, length: Int,
-        samples: Int, hasRecords: Bool, isOverwritten: Bool = false, calls: FileCalls = .system
+        samples: Int, hasRecords: Bool, calls: FileCalls = .system
     ) throws(RecordingError) {
         self.name = name
         self.format = format
@@ -87,16 +82,13 @@ package final class LogFile {
                 advice: "Another program must have changed it; keep others out of the data directory.")
         }
         isDamaged = true
-        isOverlong = isOverwritten
-        if !isOverwritten { try repair() }
+        isOverlong = true
     }
 
-    /// What always stands at its end.
     package static func terminator(_ format: LogFormat, _ root: JSONRoot) -> [UInt8] {
         format == .json ? Array(root.terminator.utf8) : []
     }
 
-    /// Where it is written.
     package var path: FilePath { handle.path }
 
     /// How many of the file's bytes stay as they are, whatever is appended: all but the terminator.
@@ -134,7 +126,6 @@ package final class LogFile {
     ///
     /// - Parameters:
     ///   - records: as the formatter appended them, of this log alone. Empty afterwards; unchanged after an error.
-    ///   - samples: how many of them are samples.
     /// - Throws: `noSpace`, `notPermitted` or `inputOutput`, with the file as it was before.
     package func append(_ records: inout ByteBuffer, samples: Int) throws(RecordingError) {
         let count = records.count

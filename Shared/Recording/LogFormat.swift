@@ -6,10 +6,8 @@ package enum LogFormat: String, Codable, Sendable, CaseIterable {
     case json
     /// Comma-separated values, quoted as RFC 4180 says, with a header.
     case csv
-    /// As `csv`, with tabs.
     case tsv
 
-    /// The end of a log file's name, without the dot.
     package var fileExtension: String { rawValue }
 
     /// The bytes in front of each record; in a JSON log, not in front of the first.
@@ -17,7 +15,6 @@ package enum LogFormat: String, Codable, Sendable, CaseIterable {
         self == .json ? ",\n" : "\n"
     }
 
-    /// What stands between two columns of a table.
     var delimiter: UInt8 {
         self == .tsv ? UInt8(ascii: "\t") : UInt8(ascii: ",")
     }

@@ -19,11 +19,7 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
     private static let maximumBytes = 96
 
     /// The name for `identifier`, different from the ones in `taken` even where upper and lower case are the same.
-    package init(_ identifier: String, avoiding taken: some Sequence<LogName> = EmptyCollection()) {
-        self.init(identifier, avoiding: LogNames(taken))
-    }
-
-    private init(_ identifier: String, avoiding taken: LogNames) {
+    package init(_ identifier: String, avoiding taken: LogNames = LogNames()) {
         var name = String(Self.fitting(identifier).prefix(Self.maximumCharacters))
         while name.utf8.count > Self.maximumBytes { name.removeLast() }
         if FinishedName.endsInStamp(name) {
@@ -40,7 +36,6 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         text = candidate
     }
 
-    /// The name for a stream's log.
     package init(device: String, stream: String, avoiding taken: LogNames = LogNames()) {
         self.init("\(device)_\(stream)", avoiding: taken)
     }
@@ -55,7 +50,6 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     package var description: String { text }
 
-    /// The file that is being written.
     package func fileName(_ format: LogFormat) -> String {
         "\(text).\(format.fileExtension)"
     }
@@ -64,7 +58,6 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         one.text < other.text
     }
 
-    /// The part of the rule that looks at single characters.
     private static func fitting(_ identifier: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in identifier.unicodeScalars {
@@ -87,7 +80,6 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         }
     }
 
-    /// The first four hexadecimal digits of the identifier's SHA-256.
     private static func digits(of identifier: String) -> String {
         SHA256.hash(data: Array(identifier.utf8)).prefix(2).hexDigits
     }

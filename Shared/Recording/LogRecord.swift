@@ -2,7 +2,6 @@ package import Messages
 
 /// A record of a log, decoded: what it says is the same in every format.
 package struct LogRecord: Hashable, Sendable {
-    /// A column with something in it.
     package struct Column: Hashable, Sendable {
         package var name: String
         /// A text as it was meant, a number with its digits as they stand in the file; non-finite ones are words.
@@ -17,10 +16,6 @@ package struct LogRecord: Hashable, Sendable {
         columns.first { $0.name == name }?.text
     }
 
-    /// Seconds on the publisher's monotonic clock.
-    package var uptime: Double? { number("uptime") }
-    /// Seconds since the session's start.
-    package var timestamp: Double? { number("timestamp") }
     package var stepPath: String { self["stepPath"] ?? "" }
     /// What a sample is of; `nil` for a marker.
     package var sensorType: String? { self["sensorType"] }
@@ -35,17 +30,12 @@ package struct LogRecord: Hashable, Sendable {
         return (epoch, from)
     }
 
-    /// The samples that a marker says to be missing.
     package var gap: Gap? {
         guard marker == "gap", let position, let count = self["count"].flatMap({ Int($0) }), position.from >= 0,
             count >= 0, let reason = self["reason"]
         else { return nil }
         return Gap(
             epoch: position.epoch, from: position.from, count: count, reason: Gap.Reason(rawValue: reason), date: date)
-    }
-
-    private func number(_ name: String) -> Double? {
-        self[name].flatMap { text in Array(text.utf8).withUnsafeBytes { DecimalParser.parse($0) } }
     }
 
     // MARK: Formats
@@ -71,11 +61,11 @@ package struct LogRecord: Hashable, Sendable {
 
     /// A row, which must have the columns that are named.
     init(table bytes: UnsafeRawBufferPointer, columns names: [String], format: LogFormat) {
-        guard case .row(let fields, _) = TableColumns.fields(bytes, from: 0, format: format, isLast: true) else {
+        guard case .whole(let row) = TableColumns.fields(bytes, from: 0, format: format, isLast: true) else {
             columns = []
             return
         }
-        columns = zip(names, fields).compactMap { name, field in
+        columns = zip(names, row.fields).compactMap { name, field in
             field.isEmpty
                 ? nil : Column(name: name, text: TableText.unquoted(UnsafeRawBufferPointer(rebasing: bytes[field])))
         }

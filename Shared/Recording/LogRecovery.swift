@@ -11,16 +11,14 @@ import SystemPackage
 /// May be interrupted anywhere and repeated: each step leaves files that say the same.
 struct LogRecovery {
     private(set) var log: SessionRecord.Log
-    /// What writes its files from here on.
-    private(set) var streamFile: StreamFile
+    /// Of each epoch the sample that comes next; the last is the current one.
+    private(set) var positions: [RecoveredLog.Position] = []
 
+    private let record: SessionRecord
     private let directory: Directory
     private let format: LogFormat
-    private let root: JSONRoot
     private let calls: FileCalls
     private let terminatorLength: Int
-    /// Whether the session was paused at any time.
-    private let wasPaused: Bool
     /// Whether a file is synced before it gets its final name, as it is since there is a write-ahead log.
     private let isSealedDurably: Bool
 
@@ -28,8 +26,6 @@ struct LogRecovery {
     private let places: [JournalEntry]
     /// Those of them that were not reached yet.
     private var rest: ArraySlice<JournalEntry>
-    /// Of each epoch the sample that comes next; the last is the current one.
-    private var positions: [RecoveredLog.Position] = []
     /// Where the files that were read begin, if they follow on one another.
     private var beginning: RecoveredLog.Position?
     private var gaps: [Gap] = []
@@ -48,13 +44,11 @@ struct LogRecovery {
         calls: FileCalls
     ) {
         self.log = log
+        self.record = record
         self.directory = directory
         self.calls = calls
-        streamFile = StreamFile(log.name, in: directory, calls: calls)
         format = record.format(of: log)
-        root = record.root
-        terminatorLength = LogFile.terminator(format, root).count
-        wasPaused = !record.pauses.isEmpty
+        terminatorLength = LogFile.terminator(format, record.root).count
         isSealedDurably = record.logPosition != nil
         isReadWhole = log.files.isEmpty
         if isSealedDurably, let durable = log.durable {
@@ -74,27 +68,25 @@ struct LogRecovery {
         }
     }
 
-    /// Adopts finished files, repairs the current one, and puts what was found into `log`.
+    /// Adopts finished files, repairs the current one, and puts what was found into `log` and `positions`.
     ///
     /// - Parameters:
-    ///   - names: what is in the directory.
     ///   - removed: what was removed from it, and is gone.
-    mutating func recover(names: [String], removed: [String: RemovedFile]) throws(RecordingError) -> RecoveredLog {
+    /// - Returns: what writes its files from here on.
+    mutating func recover(names: [String], removed: [String: RemovedFile]) throws(RecordingError) -> StreamFile {
         var current = try adopt(names, removed)
         let segment = log.files.count
         let name = log.name.fileName(format)
         if current == nil, names.contains(name) { current = try read(name, segment: segment, isFinished: false) }
-        var file: LogFile?
-        if let current, current.hasRecords {
-            if format != .json { takeFields(of: current.columns) }
-            file = try LogFile(
-                reopening: log.name, in: directory, format: format, root: root, length: current.end + terminatorLength,
-                samples: current.samples, hasRecords: true, calls: calls)
-            log.file = name
-        } else if current != nil {
+        if let found = current, !found.hasRecords {
             // It says nothing. It is made anew, with its beginning, where the log continues.
             try Directory.removeFile(directory.path.appending(name))
             if log.file != nil { log.file = name }
+            current = nil
+        }
+        if let current {
+            if format != .json { takeFields(of: current.columns) }
+            log.file = name
         }
         var isRemoved = false
         if !isRead, let last = log.files.last {
@@ -109,13 +101,18 @@ struct LogRecovery {
         reach(0, of: segment)
         // The last file of a log that was closed may have been removed since.
         let isStopped = lastMarker == Marker.Event.stop.name || (isRemoved && log.file == nil)
-        if file == nil, isStopped { log.file = nil }
-        conclude(samplesInFile: file?.sampleCount ?? 0)
-        streamFile = StreamFile(log.name, in: directory, index: segment, file: file, calls: calls)
-        return RecoveredLog(
-            file: file.map { RecoveredLog.File(index: segment, bytes: $0.byteCount, samples: $0.sampleCount) },
-            positions: positions, counts: log.counts, gaps: log.gaps, firstUptime: log.firstUptime,
-            lastUptime: log.lastUptime, isMarkedStopped: isStopped)
+        if current == nil, isStopped { log.file = nil }
+        log.isMarkedStopped = isStopped ? true : nil
+        conclude(samplesInFile: current?.samples ?? 0)
+        var place = log
+        place.durable = current.map { current in
+            DurablePlace(
+                file: segment, bytes: current.end + terminatorLength, samples: current.samples,
+                epoch: positions.last?.epoch ?? "", next: positions.last?.next ?? 0)
+        }
+        let file = try StreamFile(resuming: place, of: record, in: directory, names: [], calls: calls)
+        try file.finishResuming()
+        return file
     }
 
     // MARK: Files
@@ -128,7 +125,7 @@ struct LogRecovery {
     ) throws(RecordingError) -> Found? {
         let listed = Set(log.files.map(\.name))
         // Of a session that failed, files may have been removed that it did not come to list.
-        let unlisted = (names + removed.keys).filter { !listed.contains($0) }
+        let unlisted = Set(names).union(removed.keys).filter { !listed.contains($0) }
             .compactMap { FinishedName($0, of: log.name) }.sorted()
         let lastRemoved = unlisted.lastIndex { removed[$0.description] != nil } ?? -1
         for (index, name) in unlisted.enumerated() {
@@ -165,7 +162,6 @@ struct LogRecovery {
         return nil
     }
 
-    /// What reading a file brought.
     private struct Found {
         /// The end of the last whole record.
         var end: Int
@@ -173,7 +169,6 @@ struct LogRecovery {
         var size: Int
         var isClean: Bool
         var hasRecords: Bool
-        /// Of a table.
         var columns: [String]
     }
 
@@ -185,14 +180,14 @@ struct LogRecovery {
         let path = directory.path.appending(name)
         let size = Int(try OpenFile(path, .readOnly, action: "open").byteCount())
         reach(0, of: segment)
-        var scanner = try LogScanner(path, format: format, root: root)
+        var scanner = try LogScanner(path, format: format, root: record.root)
         var found = Found(
             end: scanner.end, samples: 0, size: size, isClean: false, hasRecords: false, columns: scanner.columns)
         try walk(&scanner, segment: segment, isFinished: isFinished, into: &found)
         if let durable = places.last(where: { $0.kind == .commit && $0.segment == segment }),
             found.end + terminatorLength < durable.bytes, durable.bytes <= size, scanner.openingEnd != nil
         {
-            var behind = try LogScanner(path, format: format, root: root, from: durable.bytes - terminatorLength)
+            var behind = try LogScanner(path, format: format, root: record.root, from: durable.bytes - terminatorLength)
             if behind.isAtBoundary {
                 found.end = behind.end
                 found.samples = durable.samples
@@ -204,7 +199,6 @@ struct LogRecovery {
         return found
     }
 
-    /// Takes the records that a scanner finds.
     private mutating func walk(
         _ scanner: inout LogScanner, segment: Int, isFinished: Bool, into found: inout Found
     ) throws(RecordingError) {
@@ -237,7 +231,6 @@ struct LogRecovery {
         found.isClean = scanner.isClean
     }
 
-    /// Notes the end of a record that counts.
     private mutating func note(_ end: Int, of segment: Int, in found: inout Found) {
         found.end = end
         found.hasRecords = true
@@ -254,7 +247,6 @@ struct LogRecovery {
 
     // MARK: Places
 
-    /// Takes what is known of the places up to a length of a file.
     private mutating func reach(_ bytes: Int, of segment: Int) {
         while let place = rest.first, place.isReached(at: bytes, of: segment) {
             rest.removeFirst()
@@ -285,7 +277,6 @@ struct LogRecovery {
         }
     }
 
-    /// Makes an epoch the current one.
     private mutating func turn(to epoch: String) {
         guard let index = positions.firstIndex(where: { $0.epoch == epoch }) else { return }
         positions.append(positions.remove(at: index))
@@ -293,7 +284,6 @@ struct LogRecovery {
 
     // MARK: Conclusion
 
-    /// Puts what was found into the log's entry.
     private mutating func conclude(samplesInFile: Int) {
         log.counts.written = log.files.reduce(samplesInFile) { $0 + $1.samples }
         log.lastUptime = log.counts.written == 0 ? nil : lastUptime ?? log.lastUptime
@@ -318,7 +308,7 @@ struct LogRecovery {
         log.gaps = log.gaps.filter { found.contains($0.start) || isListed($0) }
         let known = Set(log.gaps.map(\.start))
         log.gaps += gaps.filter { !known.contains($0.start) }
-        if wasPaused { countPaused() }
+        if !record.pauses.isEmpty { countPaused() }
     }
 
     /// Whether a stored gap lies before the files that were read. Otherwise its marker would be in them, or was torn off

@@ -4,13 +4,10 @@ import Messages
 extension LogScanner {
     /// What stands at a place of a JSON log: a separator and an object in one line.
     ///
-    /// - Parameters:
-    ///   - place: the end of the record before, or of the opening.
-    ///   - isFirst: whether no separator stands in front.
-    ///   - isLast: whether the file ends with `bytes`.
+    /// - Parameter place: the end of the record before, or of the opening.
     static func lookForJSON(
         _ bytes: UnsafeRawBufferPointer, at place: Int, isFirst: Bool, isLast: Bool
-    ) -> Finding {
+    ) -> Finding<Record> {
         var start = place
         if !isFirst {
             guard bytes.count - place >= 2 else { return isLast ? .none : .more }
@@ -33,7 +30,7 @@ extension LogScanner {
     /// A record's object: numbers and strings, among them a sensor type, or a marker.
     private static func object(
         _ bytes: UnsafeRawBufferPointer, in range: Range<Int>
-    ) throws(MessageError) -> Finding {
+    ) throws(MessageError) -> Finding<Record> {
         var scanner = JSONScanner(bytes, in: range)
         try scanner.expect(UInt8(ascii: "{"))
         var kind: Record.Kind?
@@ -55,7 +52,8 @@ extension LogScanner {
         }
         try scanner.expect(UInt8(ascii: "}"))
         guard let kind else { return .none }
-        return .record(kind, range.lowerBound..<scanner.index, uptime: uptime, isProven: true)
+        return .whole(
+            Record(kind: kind, bytes: range.lowerBound..<scanner.index, uptime: uptime, isProven: true))
     }
 
     /// Steps over a number, a word for one that JSON does not have, or `null`.

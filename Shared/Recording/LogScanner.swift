@@ -9,7 +9,6 @@ package import SystemPackage
 ///
 /// Not Sendable.
 package struct LogScanner: ~Copyable {
-    /// A record that is whole.
     package struct Record: Hashable, Sendable {
         package enum Kind: Hashable, Sendable {
             case sample
@@ -17,14 +16,15 @@ package struct LogScanner: ~Copyable {
             case marker
         }
 
-        package var kind: Kind
-        /// Where it stands in the file, without the separator in front of it.
-        package var bytes: Range<Int>
+        package let kind: Kind
+        /// Where its bytes, without the separator in front of them, and its uptime stand in what is in memory.
+        let bytes: Range<Int>
+        let uptime: Range<Int>
         /// Whether it shows by itself that nothing is missing at its end.
         ///
         /// JSON closes its objects, and a table's samples end with empty columns. But the last column of a marker that
         /// describes the stream may have been longer, unless something follows.
-        package var isProven: Bool
+        package let isProven: Bool
     }
 
     /// The end of the last record that was found, or of what stands in front of the first: the offset at which the
@@ -51,44 +51,39 @@ package struct LogScanner: ~Copyable {
     private var piece: Piece
     private var table: TableColumns
     private var isDone: Bool
-    /// Where the last record's parts stand in the piece.
-    private var found: Range<Int> = 0..<0
-    private var foundUptime: Range<Int> = 0..<0
+    /// The last record.
+    private var found = Record(kind: .marker, bytes: 0..<0, uptime: 0..<0, isProven: false)
 
-    /// - Parameters:
-    ///   - path: the file.
-    ///   - offset: where to begin, the end of a record; `nil` for the first.
+    /// - Parameter offset: where to begin, the end of a record; `nil` for the first.
     package init(
         _ path: FilePath, format: LogFormat, root: JSONRoot, from offset: Int? = nil
     ) throws(RecordingError) {
         let source = try OpenFile(path, .readOnly, action: "read")
         var piece = Piece(from: 0)
-        var opening = Opening.more
-        while case .more = opening {
+        var finding = Finding<(end: Int, columns: [String])>.more
+        while case .more = finding {
             let isMore = try piece.fill(from: source, limit: Self.maximumRecordSize)
-            opening = piece.withBytes {
-                Opening($0, format: format, root: root, isWholeFile: piece.reachesEnd)
-            }
-            if !isMore, case .more = opening { opening = .torn }
+            finding = piece.withBytes { Self.opening($0, format: format, root: root, isLast: piece.reachesEnd) }
+            if !isMore, case .more = finding { finding = .none }
         }
-        var start: (opening: Int?, columns: [String]) = (nil, [])
-        if case .whole(let length, let names) = opening { start = (length, names) }
-        if let length = start.opening, let offset, offset > length {
+        var opening: (end: Int, columns: [String])?
+        if case .whole(let found) = finding { opening = found }
+        if let opening, let offset, offset > opening.end {
             // With the byte in front, which says whether a record can end there.
             piece = Piece(from: offset - 1)
             _ = try piece.fill(from: source, limit: Self.maximumRecordSize)
             piece.place = 1
         } else {
-            piece.place = start.opening ?? 0
+            piece.place = opening?.end ?? 0
         }
         self.source = source
         self.format = format
         terminator = Array(format == .json ? root.terminator.utf8 : "".utf8)
-        openingEnd = start.opening
-        columns = start.columns
-        table = TableColumns(start.columns)
+        openingEnd = opening?.end
+        columns = opening?.columns ?? []
+        table = TableColumns(columns)
         end = piece.offset + piece.place
-        isDone = start.opening == nil
+        isDone = opening == nil
         self.piece = piece
     }
 
@@ -107,22 +102,15 @@ package struct LogScanner: ~Copyable {
         }
     }
 
-    /// The next record, or `nil` where none follows.
     package mutating func next() throws(RecordingError) -> Record? {
         while !isDone {
             switch look() {
-            case .record(let kind, let range, let uptime, let isProven):
-                found = range
-                foundUptime = uptime
-                piece.place = range.upperBound
-                end = piece.offset + range.upperBound
-                return Record(
-                    kind: kind, bytes: (piece.offset + range.lowerBound)..<end, isProven: isProven)
-            case .none:
-                isDone = true
-            case .end:
-                isClean = true
-                isDone = true
+            case .whole(let found):
+                self.found = found
+                piece.place = found.bytes.upperBound
+                end = piece.offset + piece.place
+                return found
+            case .none: isDone = true
             case .more:
                 if try !piece.fill(from: source, limit: Self.maximumRecordSize) { isDone = true }
             }
@@ -133,53 +121,46 @@ package struct LogScanner: ~Copyable {
     /// The record that `next` returned last, decoded. Before the following `next` only.
     package var record: LogRecord {
         piece.withBytes { bytes in
-            let part = UnsafeRawBufferPointer(rebasing: bytes[found])
+            let part = UnsafeRawBufferPointer(rebasing: bytes[found.bytes])
             return format == .json ? LogRecord(json: part) : LogRecord(table: part, columns: columns, format: format)
         }
     }
 
     /// The uptime of the record that `next` returned last, in seconds.
     package var uptime: Double {
-        piece.withBytes { bytes in Self.number(UnsafeRawBufferPointer(rebasing: bytes[foundUptime])) ?? .nan }
+        piece.withBytes { bytes in Self.number(UnsafeRawBufferPointer(rebasing: bytes[found.uptime])) ?? .nan }
     }
 
     // MARK: Looking
 
-    /// What stands at a place.
-    enum Finding {
-        /// A record, with the places of its bytes and of its uptime.
-        case record(Record.Kind, Range<Int>, uptime: Range<Int>, isProven: Bool)
-        /// No whole record.
+    /// What stands at a place of the file.
+    enum Finding<Value> {
+        case whole(Value)
+        /// It is not what the format wants.
         case none
-        /// The regular end of the file.
-        case end
         /// Not enough has been read to know.
         case more
     }
 
-    private mutating func look() -> Finding {
-        let isFirst = end == openingEnd
-        return piece.withBytes { bytes in
+    private mutating func look() -> Finding<Record> {
+        piece.withBytes { bytes in
             let rest = UnsafeRawBufferPointer(rebasing: bytes[min(piece.place, bytes.count)...])
             // What stands in the piece ends the file; so what is not there will not come.
             let isLast = piece.reachesEnd
-            if isLast, rest.elementsEqual(terminator) { return .end }
+            isClean = isLast && rest.elementsEqual(terminator)
+            if isClean { return .none }
             if !isLast, rest.count <= terminator.count { return .more }
             return format == .json
-                ? Self.lookForJSON(bytes, at: piece.place, isFirst: isFirst, isLast: isLast)
+                ? Self.lookForJSON(bytes, at: piece.place, isFirst: end == openingEnd, isLast: isLast)
                 : table.look(bytes, at: piece.place, format: format, isLast: isLast)
         }
     }
 
     // MARK: Reading
 
-    /// The part of the file that is in memory.
     private struct Piece {
-        /// Where it begins in the file.
         var offset: Int
-        /// The byte to be looked at next.
         var place = 0
-        /// Whether the file ends with it.
         var reachesEnd = false
         private var bytes: [UInt8] = []
         private var count = 0
@@ -227,49 +208,34 @@ package struct LogScanner: ~Copyable {
         }
     }
 
-    /// What stands in front of the first record.
-    private enum Opening {
-        /// So long, and in a table with these columns.
-        case whole(Int, columns: [String])
-        /// It is not what the format wants.
-        case torn
-        case more
-
-        init(_ bytes: UnsafeRawBufferPointer, format: LogFormat, root: JSONRoot, isWholeFile: Bool) {
-            switch format {
-            case .json:
-                let mark = "\u{0}"
-                let parts = root.opening(startDate: mark).split(separator: mark).map { Array($0.utf8) }
-                self = Self.json(bytes, parts: parts, isWholeFile: isWholeFile)
-            case .csv, .tsv:
-                switch TableColumns.fields(bytes, from: 0, format: format, isLast: isWholeFile) {
-                case .more: self = .more
-                case .none: self = .torn
-                case .row(let fields, let end):
-                    self = .whole(
-                        end,
-                        columns: fields.map {
-                            TableText.unquoted(UnsafeRawBufferPointer(rebasing: bytes[$0]))
-                        })
-                }
+    /// What stands in front of the first record, and a table's columns.
+    private static func opening(
+        _ bytes: UnsafeRawBufferPointer, format: LogFormat, root: JSONRoot, isLast: Bool
+    ) -> Finding<(end: Int, columns: [String])> {
+        guard format == .json else {
+            switch TableColumns.fields(bytes, from: 0, format: format, isLast: isLast) {
+            case .more: return .more
+            case .none: return .none
+            case .whole(let (fields, end)):
+                let names = fields.map { TableText.unquoted(UnsafeRawBufferPointer(rebasing: bytes[$0])) }
+                return .whole((end, names))
             }
         }
-
-        /// - Parameter parts: what the opening is made of, with a string's inside between them.
-        private static func json(_ bytes: UnsafeRawBufferPointer, parts: [[UInt8]], isWholeFile: Bool) -> Opening {
-            var place = 0
-            for (index, part) in parts.enumerated() {
-                if index > 0 {
-                    guard let quote = bytes[place...].firstIndex(of: UInt8(ascii: "\"")) else {
-                        return isWholeFile ? .torn : .more
-                    }
-                    place = quote
+        // A string's inside stands between the parts.
+        let mark = "\u{0}"
+        let parts = root.opening(startDate: mark).split(separator: mark).map { Array($0.utf8) }
+        var place = 0
+        for (index, part) in parts.enumerated() {
+            if index > 0 {
+                guard let quote = bytes[place...].firstIndex(of: UInt8(ascii: "\"")) else {
+                    return isLast ? .none : .more
                 }
-                guard bytes.count - place >= part.count else { return isWholeFile ? .torn : .more }
-                guard bytes[place..<(place + part.count)].elementsEqual(part) else { return .torn }
-                place += part.count
+                place = quote
             }
-            return .whole(place, columns: [])
+            guard bytes.count - place >= part.count else { return isLast ? .none : .more }
+            guard bytes[place..<(place + part.count)].elementsEqual(part) else { return .none }
+            place += part.count
         }
+        return .whole((place, []))
     }
 }

@@ -5,6 +5,8 @@ import SystemPackage
 /// tells.
 struct LogVerification {
     private let log: SessionRecord.Log
+    private let format: LogFormat
+    private let root: JSONRoot
     private let isOver: Bool
     /// The sample that comes next, by epoch.
     private var places: [String: Int] = [:]
@@ -17,23 +19,23 @@ struct LogVerification {
     private var hasRemoved = false
     private var removedSamples = 0
 
-    init(_ log: SessionRecord.Log, isOver: Bool) {
+    init(_ log: SessionRecord.Log, of record: SessionRecord) {
         self.log = log
-        self.isOver = isOver
+        format = record.format(of: log)
+        root = record.root
+        isOver = record.status.isOver
     }
 
-    /// Reads a file of the log.
-    ///
     /// - Parameters:
     ///   - finished: what is listed of it; `nil` for one that is not.
     ///   - commits: what the journal says of it: so many samples at so many bytes.
     mutating func read(
-        _ name: String, in directory: Directory, format: LogFormat, root: JSONRoot, finished: FinishedFile?,
-        commits: [JournalEntry], into verification: inout SessionVerification
+        _ name: String, in directory: Directory, finished: FinishedFile?, commits: [JournalEntry],
+        into verification: inout SessionVerification
     ) throws(RecordingError) {
         let path = directory.path.appending(name)
         let size = Int(try OpenFile(path, .readOnly, action: "read").byteCount())
-        let terminatorLength = format == .json ? root.terminator.utf8.count : 0
+        let terminatorLength = LogFile.terminator(format, root).count
         var commits = commits[...]
         var found = 0
         var scanner = try LogScanner(path, format: format, root: root)
@@ -101,7 +103,6 @@ struct LogVerification {
         }
     }
 
-    /// Compares what was read with what is known of the log.
     func conclude(into verification: inout SessionVerification) {
         let name = "\(log.device)/\(log.stream)"
         for gap in gaps where isOver && !log.gaps.contains(where: { $0.isAlike(gap) }) {
@@ -142,7 +143,6 @@ struct LogVerification {
 }
 
 extension Gap {
-    /// Whether both say the same samples to be missing for the same reason.
     fileprivate func isAlike(_ other: Gap) -> Bool {
         (epoch, from, count, reason) == (other.epoch, other.from, other.count, other.reason)
     }

@@ -2,26 +2,17 @@ package import Messages
 
 /// Something that happened to a session, noted in each of its logs between the samples.
 package struct Marker: Hashable, Sendable {
-    /// What happened.
     package enum Event: Hashable, Sendable {
-        /// The session started; the first record of a log.
         case start
-        /// The session moved on to another step.
         case step
-        /// Samples taken from here on are left out.
         case pause
-        /// Samples are written again.
         case resume
-        /// The recorder came back after a crash.
         case resumed
-        /// Samples are missing here.
         case gap(Gap)
         /// The samples that follow do not follow on those before: another run of the publisher, or some were left out.
         case position
-        /// The session stopped; the last record of a log.
         case stop
 
-        /// The word in the record.
         package var name: String {
             switch self {
             case .start: "start"
@@ -36,11 +27,8 @@ package struct Marker: Hashable, Sendable {
         }
     }
 
-    /// A place in a stream.
     package struct Position: Hashable, Sendable {
-        /// The publisher's epoch.
         package var epoch: String
-        /// The sequence of the sample that comes next.
         package var from: Int
 
         package init(epoch: String, from: Int) {
@@ -54,7 +42,6 @@ package struct Marker: Hashable, Sendable {
     package var time: Int64
     /// When, ISO 8601 with zone.
     package var date: String
-    /// The step path after it.
     package var stepPath: String
     /// What the samples after it are, where a file begins.
     package var description: StreamHeader?

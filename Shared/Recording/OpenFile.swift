@@ -16,7 +16,6 @@ package final class OpenFile: Sendable {
     /// Whether the file is new, and its entry in its directory may not be durable yet.
     private let isEntryNew: Atomic<Bool>
 
-    /// Opens or makes a file. It is closed in programs started by this one.
     init(
         _ path: FilePath, _ mode: FileDescriptor.AccessMode, options: FileDescriptor.OpenOptions = [],
         permissions: FilePermissions? = nil, action: String, calls: FileCalls = .system
@@ -107,14 +106,12 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// As above.
     func write(_ bytes: [UInt8], at offset: Int64) throws(RecordingError) {
         try bytes.withUnsafeBufferPointer { bytes throws(RecordingError) in
             try write(UnsafeRawBufferPointer(bytes), at: offset)
         }
     }
 
-    /// Makes the file exactly so long.
     func resize(to length: Int64) throws(RecordingError) {
         try SystemCall.attempt("write to", path) { () throws(Errno) in try calls.resize(descriptor, length) }
     }
@@ -125,7 +122,6 @@ package final class OpenFile: Sendable {
         (try? descriptor.stat().linkCount) ?? 0 > 0
     }
 
-    /// Whether this is the file that has that path now.
     func isFile(at path: FilePath) -> Bool {
         guard let own = try? descriptor.stat(), let named = try? path.stat(followTargetSymlink: false) else {
             return false
@@ -133,7 +129,6 @@ package final class OpenFile: Sendable {
         return own.inode == named.inode && own.deviceID == named.deviceID
     }
 
-    /// The file's length.
     func byteCount() throws(RecordingError) -> Int64 {
         do throws(Errno) {
             return try descriptor.stat().size
@@ -176,7 +171,6 @@ package final class OpenFile: Sendable {
         }
     }
 
-    /// All bytes of a range, or as many as there are.
     func bytes(in range: Range<Int>) throws(RecordingError) -> [UInt8] {
         var bytes: [UInt8] = []
         try forEachPiece(in: range) { bytes += $0 }

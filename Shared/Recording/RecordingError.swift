@@ -12,23 +12,16 @@ package struct RecordingError: Error, Hashable, CustomStringConvertible {
             self.rawValue = rawValue
         }
 
-        /// The session is being recorded already.
         package static let alreadyRunning = Code(rawValue: "alreadyRunning")
-        /// The session is over; sessions are single use.
         package static let finished = Code(rawValue: "finished")
-        /// A file or session of this name is there already.
         package static let alreadyExists = Code(rawValue: "alreadyExists")
-        /// Another program uses it.
         package static let locked = Code(rawValue: "locked")
-        /// The file or directory is not there.
         package static let notFound = Code(rawValue: "notFound")
         /// The disk, or the user's share of it, is full (ENOSPC, EDQUOT).
         package static let noSpace = Code(rawValue: "noSpace")
         /// The place may not be written to (EROFS, EACCES, EPERM).
         package static let notPermitted = Code(rawValue: "notPermitted")
-        /// Any other failure of the system while reading or writing.
         package static let inputOutput = Code(rawValue: "inputOutput")
-        /// A file is there, but what is in it can't be understood.
         package static let unreadable = Code(rawValue: "unreadable")
         /// Something that was asked for can't be used as it is, such as a session's name.
         package static let invalidParameter = Code(rawValue: "invalidParameter")
@@ -39,16 +32,13 @@ package struct RecordingError: Error, Hashable, CustomStringConvertible {
     /// What was being done, to be read after "Could not": "write to", "rename".
     package let action: String
 
-    /// The file or directory concerned.
     package let path: FilePath?
 
-    /// What the system answered.
     package let errno: Errno?
 
     /// Why it failed, where the system's answer does not say so.
     package let reason: String?
 
-    /// What to do, a sentence.
     package let advice: String
 
     package init(

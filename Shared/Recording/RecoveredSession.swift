@@ -1,28 +1,27 @@
 /// A session that was interrupted, repaired and ready to continue.
-package struct RecoveredSession {
+package struct RecoveredSession: Sendable {
     /// What is known of it, with what its files say: finished files, counts, gaps and places as they are on disk.
     package var record: SessionRecord
     /// The logs of the record.
-    package var logs: [LogName: RecoveredLog]
-    /// What writes their files.
-    package var files: [LogName: StreamFile]
+    package var logs: [LogName: RecoveredLog] = [:]
     /// Batches that waited for samples before them, in the order in which they arrived.
     package var held: [SessionRedo.HeldBatch] = []
     /// How many finished files of each log `session.json` lists. No others were announced.
     package var listedFiles: [LogName: Int] = [:]
     /// Whether the write-ahead log led here. Otherwise its files alone did, and it does not know their places.
     package var isFromLog: Bool
+}
 
-    /// What of it may be handed to another thread: all but what writes its files.
-    package struct Values: Sendable {
-        package let record: SessionRecord
-        package let logs: [LogName: RecoveredLog]
-        package let held: [SessionRedo.HeldBatch]
-        package let listedFiles: [LogName: Int]
-        package let isFromLog: Bool
+/// How far a log came before it was interrupted, besides what its entry in the session's record says.
+package struct RecoveredLog: Sendable {
+    /// Where an epoch continues.
+    package struct Position: Hashable, Sendable {
+        package var epoch: String
+        package var next: Int
     }
 
-    package var values: Values {
-        Values(record: record, logs: logs, held: held, listedFiles: listedFiles, isFromLog: isFromLog)
-    }
+    /// `nil` if the log is closed, and if the file does not exist although it should: then it must be made anew.
+    package let file: StreamFile.Extent?
+    /// In the order in which the epochs were met, the current one last.
+    package let positions: [Position]
 }

@@ -1,4 +1,3 @@
-import Glibc
 package import Messages
 import SystemPackage
 
@@ -8,19 +7,15 @@ package struct RemovedFile: Codable, Hashable, Sendable {
     /// The name of the file in which a session's directory has these.
     package static let fileName = "removed.ndjson"
 
-    /// The name that the file had in the session's directory.
     package var name: String
-    /// The size that it had.
     package var bytes: Int
     /// SHA-256 of the bytes that it had, in lower-case hexadecimal digits; `nil` where nobody had said it.
     package var sha256: String?
     /// Why it was removed, as `log.v1` says it.
     package var reason: String
-    /// When it was removed.
     package var date: WallTime
     /// When its upload was confirmed; `nil` where it was not.
     package var uploaded: WallTime?
-    /// What the receiver said then.
     package var receipt: JSONValue?
 
     package init(
@@ -76,19 +71,13 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         let path = directory.path.appending(fileName)
         let isNew = !directory.contains(fileName)
         let file = try OpenFile(
-            path, .readWrite, options: isNew ? [.create, .exclusiveCreate, .append] : [.append, .noFollow],
+            path, .readWrite, options: isNew ? [.create, .exclusiveCreate] : .noFollow,
             permissions: isNew ? [.ownerReadWrite, .groupRead, .otherRead] : nil, action: "open")
         let length = try wholeLength(of: file)
         if try file.byteCount() > length { try file.resize(to: Int64(length)) }
         let lines = files.flatMap { StoredJSON.line($0) + [UInt8(ascii: "\n")] }
         do throws(RecordingError) {
-            let written = try SystemCall.attempt("write to", path) { () throws(Errno) in
-                let count = lines.withUnsafeBytes { write(file.descriptor.rawValue, $0.baseAddress, $0.count) }
-                if count < 0 { throw Errno.last }
-                return count
-            }
-            // Nothing but a full disk makes a regular file take a part.
-            if written < lines.count { throw RecordingError(Errno.noSpace, action: "write to", path: path) }
+            try file.write(lines, at: Int64(length))
             try file.sync()
         } catch {
             try? file.resize(to: Int64(length))

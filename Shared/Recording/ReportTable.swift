@@ -1,10 +1,8 @@
 import Messages
 
-/// A table that a program prints, for people or for other programs.
 package struct ReportTable {
     package let columns: [String]
     package let rows: [[String]]
-    /// Which columns are text, and not numbers.
     package let textColumns: Set<Int>
 
     package init(columns: [String], rows: [[String]], textColumns: Set<Int>) {
@@ -13,7 +11,6 @@ package struct ReportTable {
         self.textColumns = textColumns
     }
 
-    /// Aligned columns, for people.
     package var text: String {
         TextColumns.aligned([columns] + rows, textColumns: textColumns).map { $0 + "\n" }.joined()
     }
@@ -25,7 +22,6 @@ package struct ReportTable {
         }.joined()
     }
 
-    /// A value as one line of JSON.
     package static func json(_ value: some Encodable) throws -> String {
         String(decoding: try WireCoding.encode(value), as: UTF8.self) + "\n"
     }

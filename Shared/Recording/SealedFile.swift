@@ -3,7 +3,6 @@ import SystemPackage
 /// A log file that has its final name and will not change any more. The name may not be durable yet.
 package struct SealedFile {
     package let name: FinishedName
-    /// Its length.
     let bytes: Int
     /// How many samples are in it, markers not counted.
     let samples: Int

@@ -12,7 +12,7 @@ extension SessionDirectory {
             let record = try record()
             verification.streams = record.logs.count
             let hashes = hashes(into: &verification)
-            let removed = try removedFiles(of: record)
+            let removed = try removedFiles()
             try verifyChecksums(of: record, hashes: hashes, removed: removed, into: &verification)
             try verifyLogs(of: record, hashes: hashes, removed: removed, into: &verification)
             verifyReport(of: record, into: &verification)
@@ -23,7 +23,6 @@ extension SessionDirectory {
         return verification
     }
 
-    /// The hashes of all files that `SHA256SUMS` may have.
     private func hashes(into verification: inout SessionVerification) -> [String: String] {
         var hashes: [String: String] = [:]
         for name in (try? directory.names()) ?? [] where Self.hasChecksum(name) && isFile(name) {
@@ -92,7 +91,7 @@ extension SessionDirectory {
             }
         }
         for log in record.logs {
-            var reading = LogVerification(log, isOver: record.status.isOver)
+            var reading = LogVerification(log, of: record)
             let listed = Dictionary(log.files.map { ($0.name, $0) }) { first, _ in first }
             let unlisted = names.filter { listed[$0] == nil && FinishedName($0, of: log.name) != nil }.sorted()
             for name in unlisted {
@@ -116,8 +115,7 @@ extension SessionDirectory {
                     let commits = lines[log.name, default: []].filter { $0.kind == .commit && $0.segment == segment }
                     do {
                         try reading.read(
-                            file.name, in: directory, format: record.format(of: log), root: record.root,
-                            finished: file.finished, commits: commits, into: &verification)
+                            file.name, in: directory, finished: file.finished, commits: commits, into: &verification)
                         continue
                     } catch {
                         if error.code != .notFound {
@@ -127,7 +125,7 @@ extension SessionDirectory {
                     }
                 }
                 // It may have been removed just now.
-                if hashes[file.name] != nil { removed = try removedFiles(of: record) }
+                if hashes[file.name] != nil { removed = try removedFiles() }
                 if let finished = file.finished, let line = removed[file.name], line.isSame(as: finished) {
                     verification.remove(line, samples: finished.samples)
                     reading.pass(finished)
@@ -177,12 +175,10 @@ extension SessionDirectory {
         }
     }
 
-    /// What became of the files that are listed and not there, as far as anything says so.
-    func removedFiles(of record: SessionRecord) throws(RecordingError) -> [String: RemovedFile] {
-        let lines = try RemovedFile.read(in: directory)
-        if lines.isEmpty { return [:] }
-        let missing = Set(record.logs.flatMap(\.files).map(\.name).filter { !isFile($0) })
-        return Dictionary(lines.filter { missing.contains($0.name) }.map { ($0.name, $0) }) { _, last in last }
+    /// What became of files that do not exist any more, as far as anything says so.
+    func removedFiles() throws(RecordingError) -> [String: RemovedFile] {
+        let gone = try RemovedFile.read(in: directory).filter { !isFile($0.name) }
+        return Dictionary(gone.map { ($0.name, $0) }) { _, last in last }
     }
 }
 

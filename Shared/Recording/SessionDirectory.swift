@@ -10,7 +10,6 @@ package struct SessionDirectory: Hashable, Sendable {
     package let session: SessionIdentifier
     package let directory: Directory
 
-    /// The directory of all sessions, in the data directory.
     package static let recordingsName = "recordings"
     /// What was asked of a session and how far it came.
     package static let recordName = "session.json"
@@ -31,15 +30,11 @@ package struct SessionDirectory: Hashable, Sendable {
         self.directory = directory
     }
 
-    /// Where the sessions of a data directory are.
     package static func recordings(in data: FilePath) -> Directory {
         Directory(data.appending(recordingsName))
     }
 
     /// Makes the directory for a new session, and the ones above it where they are missing.
-    ///
-    /// - Parameter data: the data directory.
-    /// - Throws: `alreadyExists` if there is a session of this name.
     package static func create(
         _ session: SessionIdentifier, in data: FilePath
     ) throws(RecordingError) -> SessionDirectory {
@@ -50,8 +45,6 @@ package struct SessionDirectory: Hashable, Sendable {
     }
 
     /// Makes the directory for a new session, with what is known of it.
-    ///
-    /// - Throws: `alreadyExists` if there is a session of this name.
     package static func create(_ record: SessionRecord, in data: FilePath) throws(RecordingError) -> SessionDirectory {
         let directory = try create(record.session, in: data)
         do throws(RecordingError) {
@@ -76,8 +69,6 @@ package struct SessionDirectory: Hashable, Sendable {
     }
 
     /// The directory of a session that was recorded earlier.
-    ///
-    /// - Throws: `notFound`.
     package static func open(
         _ session: SessionIdentifier, in data: FilePath
     ) throws(RecordingError) -> SessionDirectory {
@@ -103,25 +94,18 @@ package struct SessionDirectory: Hashable, Sendable {
         "\(Self.recordingsName)/\(session)/\(file)"
     }
 
-    /// Replaces `session.json`.
     package func write(_ record: SessionRecord, calls: FileCalls = .system) throws(RecordingError) {
         try directory.replace(Self.recordName, with: StoredJSON.document(record), calls: calls)
     }
 
-    /// Reads `session.json`.
-    ///
-    /// - Throws: `notFound`, `unreadable`.
     package func record() throws(RecordingError) -> SessionRecord {
         try StoredJSON.read(SessionRecord.self, from: Self.recordName, in: directory)
     }
 
-    /// Replaces `report.json`.
     package func write(_ report: SessionReport, calls: FileCalls = .system) throws(RecordingError) {
         try directory.replace(Self.reportName, with: StoredJSON.document(report), calls: calls)
     }
 
-    /// Reads `report.json`.
-    ///
     /// - Throws: `notFound` while the session is not over, `unreadable`.
     package func report() throws(RecordingError) -> SessionReport {
         try StoredJSON.read(SessionReport.self, from: Self.reportName, in: directory)
@@ -160,8 +144,6 @@ package struct SessionDirectory: Hashable, Sendable {
     package var hasChecksums: Bool { directory.contains(Self.checksumsName) }
 
     /// Reads `SHA256SUMS`: the hashes by the names of the files; `nil` if there is none.
-    ///
-    /// - Throws: `unreadable`.
     package func checksums() throws(RecordingError) -> [String: String]? {
         guard directory.contains(Self.checksumsName) else { return nil }
         let text = String(decoding: try directory.read(Self.checksumsName), as: UTF8.self)
@@ -179,7 +161,6 @@ package struct SessionDirectory: Hashable, Sendable {
         return checksums
     }
 
-    /// Whether there is a file of this name.
     package func isFile(_ name: String) -> Bool {
         (try? directory.path.appending(name).stat(followTargetSymlink: false).type) == .regular
     }

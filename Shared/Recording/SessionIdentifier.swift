@@ -8,8 +8,6 @@ package struct SessionIdentifier: Hashable, Sendable, Comparable, CustomStringCo
     private static let maximumBytes = 128
 
     /// The name that somebody asked for.
-    ///
-    /// - Throws: `invalidParameter` if it can't be the name of a directory.
     package init(_ text: String) throws(RecordingError) {
         guard Self.isValid(text) else {
             throw RecordingError(
@@ -22,9 +20,7 @@ package struct SessionIdentifier: Hashable, Sendable, Comparable, CustomStringCo
 
     /// A name for a session that nobody named, such as `20261121T025501Z-3f9a`.
     ///
-    /// - Parameters:
-    ///   - date: when it starts.
-    ///   - random: tells sessions of the same second apart.
+    /// - Parameter random: tells sessions of the same second apart.
     package init(startedAt date: WallTime, random: UInt16) {
         let stamp = FinishedName.stamp(of: date)
         let digits = [UInt8(random >> 8), UInt8(random & 0xFF)].hexDigits

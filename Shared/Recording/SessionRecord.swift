@@ -5,7 +5,6 @@ package import Messages
 ///
 /// Dates are ISO 8601, in UTC.
 package struct SessionRecord: Codable, Hashable, Sendable {
-    /// The literal in `schema`.
     package static let schema = "session.v1"
 
     package private(set) var schema = SessionRecord.schema
@@ -28,7 +27,6 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     package var endDate: WallTime?
     /// Each step that the session moved on to, in order.
     package var steps: [Step] = []
-    /// Each pause, in order.
     package var pauses: [Pause] = []
     package var logs: [Log] = []
     package var limits: Limits
@@ -60,15 +58,12 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         self.shard = shard
     }
 
-    /// Notes what went wrong, once.
     mutating func note(failure: String) {
         if !failures.contains(failure) { failures.append(failure) }
     }
 
-    /// The format of a log's files.
     package func format(of log: Log) -> LogFormat { log.format ?? format }
 
-    /// A step and its beginning.
     package struct Step: Codable, Hashable, Sendable {
         package var date: WallTime
         /// Seconds since the session's start.
@@ -82,7 +77,6 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         }
     }
 
-    /// A time during which samples were left out.
     package struct Pause: Codable, Hashable, Sendable {
         /// Its beginning, in seconds since the session's start.
         package var from: Double
@@ -95,7 +89,6 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         }
     }
 
-    /// A stream's log.
     package struct Log: Codable, Hashable, Sendable {
         package var name: LogName
         package var device: String
@@ -114,9 +107,7 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var epochs: [Epoch]
         /// The file being written; `nil` when the log is closed.
         package var file: String?
-        /// When the file being written was begun.
         package var fileDate: WallTime?
-        /// The finished files, in order.
         package var files: [FinishedFile]
         /// Samples per second as the publisher names it.
         package var rate: Double?
@@ -157,7 +148,6 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         }
     }
 
-    /// One run of a publisher.
     package struct Epoch: Codable, Hashable, Sendable {
         package var epoch: String
         /// The first clock reading that was seen: how its uptimes turn into wall time.
@@ -190,7 +180,6 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         }
     }
 
-    /// When a session or a file of it ends by itself.
     package struct Limits: Codable, Hashable, Sendable {
         /// Bytes after which a log goes on in a new file.
         package var maximumFileSize: Int?

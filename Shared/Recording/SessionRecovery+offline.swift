@@ -6,9 +6,6 @@ extension SessionDirectory {
     /// Copies a session, recovers the copy, and finishes it as far as it came. The original is only read.
     ///
     /// A session that had not ended is `failed` then, unless the stop is in all of its logs.
-    /// - Parameters:
-    ///   - path: the session's directory.
-    ///   - copy: where the copy is made; must not be there.
     /// - Throws: `notFound` or `unreadable` where there is nothing to recover; `alreadyExists`; what reading and writing
     ///   bring. The copy is removed then.
     package static func recover(
@@ -24,7 +21,7 @@ extension SessionDirectory {
                 try original.copy(name, to: target)
             }
             let directory = try SessionDirectory(at: copy)
-            guard directory.needsRecovery() else { return directory }
+            if directory.hasChecksums { return directory }
             // In the place where it was recorded, the recorder's log may have more than its files.
             let record = try directory.finishFiles(from: try log(of: original), failures: [])
             try directory.write(SessionReport(record))
@@ -63,16 +60,9 @@ extension SessionDirectory {
     }
 
     /// Recovers a session and finishes its files, with what they and the write-ahead log have.
-    ///
-    /// - Parameter failures: why it ends, if that is known.
-    /// - Returns: what is to be stored of it.
     package func finishFiles(from log: Directory?, failures: [String]) throws(RecordingError) -> SessionRecord {
         let recovery = try SessionRecovery(of: [self], log: log)
-        guard let recovered = try recovery.outcomes[session]?.get() else { return try record() }
-        return try finish(recovered, failures: failures)
-    }
-
-    private func finish(_ recovered: RecoveredSession, failures: [String]) throws(RecordingError) -> SessionRecord {
+        guard let recovered = try recovery.outcomes[session]?.get() else { return try self.record() }
         var record = recovered.record
         for failure in failures { record.note(failure: failure) }
         for index in record.logs.indices {
@@ -88,7 +78,7 @@ extension SessionDirectory {
                         epoch: position.epoch, clock: last.clock, replay: last.replay, next: position.next,
                         heard: last.heard))
             }
-            guard let file = recovered.files[log.name], let open = recovered.logs[log.name]?.file else { continue }
+            guard let file = recovery.files[session]?[log.name], let open = file.extent else { continue }
             let last = log.files.last.flatMap { FinishedName($0.name, of: log.name) }
             let name = FinishedName(
                 log: log.name, finishedAt: log.fileDate ?? record.startDate, after: last, format: record.format(of: log)
@@ -99,7 +89,7 @@ extension SessionDirectory {
             record.logs[index].files.append(try sealed.certify(in: directory))
         }
         if !record.status.isOver {
-            let isStopped = !recovered.logs.isEmpty && recovered.logs.values.allSatisfy(\.isMarkedStopped)
+            let isStopped = !record.logs.isEmpty && record.logs.allSatisfy { $0.isMarkedStopped == true }
             record.status.rise(to: isStopped && failures.isEmpty ? .finished : .failed)
             if !isStopped, failures.isEmpty { record.failures.append("interrupted; recovered offline") }
         }

@@ -3,10 +3,9 @@ import SystemPackage
 
 /// Repairs interrupted sessions and makes them ready to continue.
 package struct SessionRecovery {
-    package typealias Outcome = Result<RecoveredSession, RecordingError>
-
-    /// What came of each session.
-    package private(set) var outcomes: [SessionIdentifier: Outcome] = [:]
+    package private(set) var outcomes: [SessionIdentifier: Result<RecoveredSession, RecordingError>] = [:]
+    /// What writes the files of the sessions that were recovered.
+    package private(set) var files: [SessionIdentifier: [LogName: StreamFile]] = [:]
     /// What of the write-ahead log can't be read.
     package private(set) var damage: LogReader.Damage?
     /// The log's identifier; nil where there is none.
@@ -25,13 +24,13 @@ package struct SessionRecovery {
         of directories: [SessionDirectory], log logDirectory: Directory?, calls: FileCalls = .system
     ) throws(RecordingError) {
         var reader = logDirectory.map { LogReader($0) }
-        var records: [SessionIdentifier: SessionRecord] = [:]
+        var records: [(directory: SessionDirectory, record: SessionRecord)] = []
         var redos: [SessionIdentifier: SessionRedo] = [:]
         let log = if let logDirectory { try LogReader.identifier(in: logDirectory) } else { String?.none }
         for directory in directories {
             do throws(RecordingError) {
                 let record = try directory.record()
-                records[directory.session] = record
+                records.append((directory, record))
                 // Without the log, samples that its files lack are replayed, and are a gap only if no publisher has them.
                 guard let position = record.logPosition, position.log == log else { continue }
                 redos[directory.session] = try SessionRedo(record, position, in: directory, calls: calls)
@@ -41,8 +40,9 @@ package struct SessionRecovery {
         }
         var names: [UInt32: (redo: SessionRedo, log: LogName?)] = [:]
         // Where no session needs the log, its last segment still says where it ends.
-        let needed = redos.values.map(\.neededPosition).min() ?? .max
-        let known = redos.values.map(\.knownPosition).max() ?? 0
+        let needed = redos.values.map(\.position.written).min() ?? .max
+        // What stands in `session.json` was durable in the log before.
+        let known = redos.values.map(\.position.recorded).max() ?? 0
         try reader?.forEachFrame(from: needed, knownUpTo: known) { frame in
             switch frame.kind {
             // Numbers hold for one segment.
@@ -58,10 +58,9 @@ package struct SessionRecovery {
         self.damage = damage
         self.log = reader?.log ?? log
         logEnd = reader?.end ?? 0
-        for directory in directories where outcomes[directory.session] == nil {
-            guard let record = records[directory.session] else { continue }
+        for (directory, record) in records where outcomes[directory.session] == nil {
             do throws(RecordingError) {
-                var recovered = try Self.recover(
+                var (recovered, files) = try Self.recover(
                     directory, record, redos[directory.session], isWhole: damage == nil, calls: calls)
                 recovered.listedFiles = record.logs.reduce(into: [:]) { $0[$1.name] = $1.files.count }
                 // Where nothing of the log can be read, it may have been this session's.
@@ -69,6 +68,7 @@ package struct SessionRecovery {
                     recovered.record.note(failure: "\(damage)")
                 }
                 outcomes[directory.session] = .success(recovered)
+                self.files[directory.session] = files
             } catch {
                 outcomes[directory.session] = .failure(error)
             }
@@ -78,59 +78,50 @@ package struct SessionRecovery {
     /// Recovers a session with what the log had of it, as far as that was whole and fits its files.
     private static func recover(
         _ directory: SessionDirectory, _ record: SessionRecord, _ redo: SessionRedo?, isWhole: Bool, calls: FileCalls
-    ) throws(RecordingError) -> RecoveredSession {
+    ) throws(RecordingError) -> (session: RecoveredSession, files: [LogName: StreamFile]) {
         guard let redo else { return try directory.recoverFromFiles(record, calls: calls) }
         do throws(RecordingError) {
             let recovered = try redo.finish(cutting: isWhole)
-            return isWhole ? recovered : try directory.recoverFromFiles(recovered.record, calls: calls)
+            return isWhole ? recovered : try directory.recoverFromFiles(recovered.session.record, calls: calls)
         } catch {
             guard error.code == .unreadable else { throw error }
             var recovered = try directory.recoverFromFiles(record, calls: calls)
-            recovered.record.note(failure: "\(error)")
+            recovered.session.record.note(failure: "\(error)")
             return recovered
         }
     }
 }
 
 extension SessionDirectory {
-    /// Whether the session was interrupted before its last file was written, or is being recorded.
-    ///
-    /// Costs one look at the directory.
-    package func needsRecovery() -> Bool {
-        !directory.contains(Self.checksumsName)
-    }
-
     /// Repairs what an interrupted session has left, from its files and `session.json` alone.
     ///
     /// Each log is cut after its last whole record, and files that were finished and not listed are adopted. Neither
     /// `session.json` nor anything that is whole is changed; so it may itself be interrupted anywhere, and repeated.
     ///
     /// Works also for sessions that are over, whose last files are missing.
-    ///
-    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`.
-    func recoverFromFiles(_ record: SessionRecord, calls: FileCalls) throws(RecordingError) -> RecoveredSession {
-        var record = record
+    func recoverFromFiles(
+        _ record: SessionRecord, calls: FileCalls
+    ) throws(RecordingError) -> (session: RecoveredSession, files: [LogName: StreamFile]) {
+        var session = RecoveredSession(record: record, isFromLog: false)
         let entries = record.logPosition == nil ? try JournalEntry.read(in: directory) : []
         try removeStrays(of: record, entries)
         let lines = JournalEntry.valid(in: entries)
         let names = try directory.names()
-        let existing = Set(names)
-        let gone = try RemovedFile.read(in: directory).filter { !existing.contains($0.name) }
-        let removed = Dictionary(gone.map { ($0.name, $0) }) { _, last in last }
-        var logs: [LogName: RecoveredLog] = [:]
+        let removed = try removedFiles()
         var files: [LogName: StreamFile] = [:]
         for (index, log) in record.logs.enumerated() {
             var recovery = LogRecovery(log, of: record, in: directory, lines: lines[log.name] ?? [], calls: calls)
-            logs[log.name] = try recovery.recover(names: names, removed: removed)
-            files[log.name] = recovery.streamFile
-            record.logs[index] = recovery.log
+            let file = try recovery.recover(names: names, removed: removed)
+            session.logs[log.name] = RecoveredLog(file: file.extent, positions: recovery.positions)
+            session.record.logs[index] = recovery.log
+            files[log.name] = file
         }
         // What was being written beside a file, to be put in its place.
         for name in names where name.hasPrefix(".") && name.hasSuffix(".new") {
             try Directory.removeFile(directory.path.appending(name))
         }
         try directory.sync(calls: calls)
-        return RecoveredSession(record: record, logs: logs, files: files, isFromLog: false)
+        return (session, files)
     }
 
     /// The names of files that look like a log's, and belong to none that `session.json` has.

@@ -49,7 +49,6 @@ extension SessionReport {
 }
 
 extension Gap {
-    /// Which samples are missing, why, and when that was found.
     var sentence: String {
         let place =
             count > 0
@@ -60,7 +59,6 @@ extension Gap {
 }
 
 extension ClockOffset {
-    /// How far the clock was off, and how that changed.
     fileprivate var sentence: String {
         func milliseconds(_ seconds: Double) -> String { TextColumns.decimal(seconds * 1000, places: 2) }
         var sentence = "clock of \(endpoint): \(milliseconds(first)) ms ahead of the recorder's"

@@ -12,7 +12,7 @@ extension SessionReport {
         commitLatency: Latency = Latency(count: 0, median: 0, p99: 0, maximum: 0)
     ) {
         self.init(
-            session: record.session.text, task: record.task.isEmpty ? nil : record.task, status: record.status.name,
+            session: record.session.text, task: record.task.isEmpty ? nil : record.task, status: record.status.rawValue,
             startDate: record.startDate, endDate: record.endDate ?? .now,
             streams: record.logs.map { Stream($0, openBytes: openBytes[$0.name] ?? 0) },
             commitLatency: commitLatency, failures: record.failures,

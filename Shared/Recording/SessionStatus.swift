@@ -8,20 +8,12 @@ package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable,
 
     private static let order = Dictionary(uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
 
-    /// The word for it, as replies, events and files have it.
-    package var name: String { rawValue }
-
-    package var description: String { name }
-
-    /// The status of that name.
-    package init?(name: String) { self.init(rawValue: name) }
+    package var description: String { rawValue }
 
     /// Whether nothing more will be recorded and every file is closed or about to be.
     package var isOver: Bool { self >= .finished }
 
     /// Moves on to `next` if that is higher.
-    ///
-    /// - Returns: whether it moved.
     @discardableResult
     package mutating func rise(to next: SessionStatus) -> Bool {
         guard next > self else { return false }
@@ -35,12 +27,12 @@ package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable,
     package func checkStart(of session: SessionIdentifier) throws(RecordingError) {
         if isOver {
             throw RecordingError(
-                .finished, action: "start session \(session)", reason: "it is \(name)",
+                .finished, action: "start session \(session)", reason: "it is \(self)",
                 advice: "Start a session of another name; each is recorded once.")
         }
         if self > .permissionGranted {
             throw RecordingError(
-                .alreadyRunning, action: "start session \(session)", reason: "it is \(name)",
+                .alreadyRunning, action: "start session \(session)", reason: "it is \(self)",
                 advice: "Stop it first, or start a session of another name.")
         }
     }

@@ -18,13 +18,11 @@ package struct SessionSummary: Codable, Hashable, Sendable {
     package var failures: [String]
     package var streams: [Stream]
 
-    /// A stream and its log.
     package struct Stream: Codable, Hashable, Sendable {
         package var stream: StreamName
         package var log: LogName
         package var fields: [String]
         package var unit: String?
-        /// Samples written.
         package var samples: Int
         /// Samples that could not be had, as far as their number is known.
         package var lost: Int
@@ -33,7 +31,6 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         package var actualRate: Double?
         /// Bytes of all files, removed ones too.
         package var bytes: Int
-        /// The format of its log, where that is not the session's.
         package var format: LogFormat?
         /// Its files in order, the one being written last; those that were removed are not among them.
         package var files: [String]
@@ -41,9 +38,8 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         package var removed: [RemovedFile]?
     }
 
-    /// The summary for people. Lines end with a line feed, the last one too.
     package var table: String {
-        let title = [session, task, status.name].compactMap { $0 }.joined(separator: ", ")
+        let title = [session, task, status.rawValue].compactMap { $0 }.joined(separator: ", ")
         let end = endDate.map { " to \($0.utcText)" } ?? ""
         var lines = [
             title, "\(startDate.utcText)\(end), \(TextColumns.decimal(duration, places: 3)) s", "",
@@ -74,21 +70,16 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         lines += failures.map { "failure: \($0)" }
         return lines.map { $0 + "\n" }.joined()
     }
-
-    /// The summary as a JSON document, with a line end.
-    package var json: [UInt8] { StoredJSON.document(self) }
 }
 
 extension SessionDirectory {
     /// What is in the directory, from what was stored; no log is read.
-    ///
-    /// - Throws: `notFound`, `unreadable` or `inputOutput`.
     package func summary() throws(RecordingError) -> SessionSummary {
         let record = try record()
         let lines = record.status.isOver ? [] : (try? JournalEntry.read(in: directory)) ?? []
         let end = record.endDate ?? lastDate(of: record) ?? record.startDate
         let report = SessionReport(record)
-        let removed = try removedFiles(of: record)
+        let removed = try removedFiles()
         return SessionSummary(
             session: record.session.text, task: record.task.isEmpty ? nil : record.task, status: record.status,
             startDate: record.startDate, endDate: record.endDate,

@@ -5,9 +5,7 @@
 /// All times are nanoseconds since the session's start, and changes come in order: one that claims to be earlier than
 /// the last takes effect at the last's time.
 package struct SessionTimeline: Hashable, Sendable {
-    /// The state of a session between two changes.
     package struct State: Hashable, Sendable {
-        /// Task and step, joined with "/".
         package var stepPath: String
         /// Whether samples taken now are left out of the logs.
         package var isPaused: Bool
@@ -24,7 +22,6 @@ package struct SessionTimeline: Hashable, Sendable {
     /// In order of time, each later than the one before. The first holds from the beginning of time.
     private var changes: [Change]
 
-    /// A session in its first step, not paused.
     package init(task: String, step: String) {
         self.task = task
         changes = [Change(time: .min, state: State(stepPath: Self.path(task: task, step: step), isPaused: false))]
@@ -36,10 +33,8 @@ package struct SessionTimeline: Hashable, Sendable {
         return step.isEmpty ? task : "\(task)/\(step)"
     }
 
-    /// The state that the last change brought.
     package var current: State { changes[changes.count - 1].state }
 
-    /// Moves on to another step, also while paused.
     package mutating func move(to step: String, at time: Int64) {
         let path = Self.path(task: task, step: step)
         change(at: time) { $0.stepPath = path }
@@ -65,7 +60,6 @@ package struct SessionTimeline: Hashable, Sendable {
         return true
     }
 
-    /// The state at `time`.
     package func state(at time: Int64) -> State {
         changes[index(at: time)].state
     }
@@ -101,19 +95,22 @@ package struct SessionTimeline: Hashable, Sendable {
 }
 
 extension SessionTimeline {
-    /// The timeline of a session, from what was stored of it.
     package init(_ record: SessionRecord) {
         self.init(task: record.task, step: record.step)
-        var changes: [(timestamp: Double, apply: (inout SessionTimeline, Int64) -> Void)] = []
-        for step in record.steps {
-            changes.append((step.timestamp, { timeline, time in timeline.move(to: step.step, at: time) }))
-        }
+        var changes = record.steps.map { (timestamp: $0.timestamp, step: String?($0.step), isPaused: false) }
         for pause in record.pauses {
-            changes.append((pause.from, { timeline, time in timeline.pause(at: time) }))
-            if let end = pause.to { changes.append((end, { timeline, time in timeline.resume(at: time) })) }
+            changes.append((pause.from, nil, true))
+            if let end = pause.to { changes.append((end, nil, false)) }
         }
-        for change in changes.sorted(by: { $0.timestamp < $1.timestamp }) {
-            change.apply(&self, Int64((change.timestamp * 1e9).rounded()))
+        for (timestamp, step, isPaused) in changes.sorted(by: { $0.timestamp < $1.timestamp }) {
+            let time = Int64((timestamp * 1e9).rounded())
+            if let step {
+                move(to: step, at: time)
+            } else if isPaused {
+                pause(at: time)
+            } else {
+                resume(at: time)
+            }
         }
     }
 }

@@ -2,7 +2,6 @@ import Messages
 
 /// What a look at all of a session's files has brought to light.
 package struct SessionVerification: Hashable, Sendable {
-    /// How the session stands.
     package enum Verdict: Hashable, Sendable {
         /// Every sample that belongs to it is there, and every file is what was written.
         case whole
@@ -12,11 +11,8 @@ package struct SessionVerification: Hashable, Sendable {
         case damaged
     }
 
-    /// One thing that was found.
     package struct Finding: Hashable, Sendable, CustomStringConvertible {
-        /// What it makes of the session.
         package var verdict: Verdict
-        /// The file or stream concerned.
         package var subject: String
         package var text: String
 
@@ -24,12 +20,10 @@ package struct SessionVerification: Hashable, Sendable {
     }
 
     package private(set) var findings: [Finding] = []
-    /// Of the session, as far as it could be read.
     package internal(set) var name = ""
     package internal(set) var streams = 0
     package internal(set) var files = 0
     package internal(set) var samples = 0
-    /// Files that were removed, as `removed.ndjson` says.
     package private(set) var removed: [RemovedFile] = []
     /// The samples that were in them, as `session.json` says.
     package private(set) var removedSamples = 0
@@ -39,7 +33,6 @@ package struct SessionVerification: Hashable, Sendable {
         return findings.contains { $0.verdict == .loss } ? .loss : .whole
     }
 
-    /// One line: what was looked at, and the verdict.
     package var summary: String {
         let verdict =
             switch verdict {

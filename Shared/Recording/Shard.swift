@@ -9,7 +9,6 @@ package struct Shard: Hashable, Sendable, CustomStringConvertible {
     package let number: Int
     package let count: Int
 
-    /// Reads `2/3`, or gives nil where it is no part of a whole.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let number = parts[0], let count = parts[1], 1...Self.maximumCount ~= count,
@@ -25,14 +24,12 @@ package struct Shard: Hashable, Sendable, CustomStringConvertible {
         self.count = count
     }
 
-    /// The part that a device belongs to, of so many.
     package init(of device: String, count: Int) {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in device.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         self.init(number: Int(hash % UInt64(count)) + 1, of: count)
     }
 
-    /// Whether a device belongs to this part.
     package func owns(_ device: String) -> Bool { Shard(of: device, count: count) == self }
 
     package var description: String { "\(number)/\(count)" }

@@ -1,7 +1,6 @@
 /// A JSON document of which one list may be long, encoded piece by piece: together the pieces are what
 /// `StoredJSON.document` gives of the whole, and nobody holds more than one of them.
 package struct StoredDocument<Elements: Sequence>: Sequence where Elements.Element: Encodable {
-    /// Elements that are encoded at once.
     private static var batchSize: Int { 256 }
 
     private let head: [UInt8]
@@ -23,9 +22,7 @@ package struct StoredDocument<Elements: Sequence>: Sequence where Elements.Eleme
     }
 
     /// - Parameters:
-    ///   - document: all of it.
     ///   - key: the long list's, at the top of the document.
-    ///   - list: that list.
     package init<Document: Encodable>(
         _ document: Document, list key: String, _ list: WritableKeyPath<Document, Elements>
     ) where Elements: RangeReplaceableCollection {
@@ -34,27 +31,15 @@ package struct StoredDocument<Elements: Sequence>: Sequence where Elements.Eleme
         self.init(shell, list: key, document[keyPath: list])
     }
 
-    package func makeIterator() -> Iterator {
-        Iterator(head: head, elements: elements.makeIterator(), tail: tail)
-    }
-
-    /// The document's pieces.
-    package struct Iterator: IteratorProtocol {
-        private var head: [UInt8]?
-        private var elements: Elements.Iterator
-        private var tail: [UInt8]?
-        private var isFirst = true
-
-        fileprivate init(head: [UInt8], elements: Elements.Iterator, tail: [UInt8]) {
-            self.head = head
-            self.elements = elements
-            self.tail = tail
-        }
-
-        package mutating func next() -> [UInt8]? {
+    package func makeIterator() -> AnyIterator<[UInt8]> {
+        var head: [UInt8]? = head
+        var elements = elements.makeIterator()
+        var tail: [UInt8]? = tail
+        var isFirst = true
+        return AnyIterator {
             if let piece = head.take() { return piece }
             var batch: [Elements.Element] = []
-            while batch.count < batchSize, let element = elements.next() { batch.append(element) }
+            while batch.count < Self.batchSize, let element = elements.next() { batch.append(element) }
             if batch.isEmpty { return tail.take() }
             defer { isFirst = false }
             // Without its brackets, in which it would be one step further to the left.

@@ -4,7 +4,6 @@ import SystemPackage
 
 /// JSON as it is kept in a session's directory: sorted keys, plain slashes, ISO 8601 dates.
 package enum StoredJSON {
-    /// A value in one line, without a line end.
     static func line(_ value: some Encodable) -> [UInt8] {
         encode(value, [.sortedKeys, .withoutEscapingSlashes])
     }
@@ -14,7 +13,6 @@ package enum StoredJSON {
         encode(value, [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]) + [UInt8(ascii: "\n")]
     }
 
-    /// The value in a file of a directory.
     static func read<Value: Decodable>(
         _ type: Value.Type, from name: String, in directory: Directory
     ) throws(RecordingError) -> Value {

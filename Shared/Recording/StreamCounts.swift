@@ -1,12 +1,10 @@
 /// What became of the samples of a stream, over all files of its log.
 package struct StreamCounts: Codable, Hashable, Sendable {
-    /// Samples written.
     package var written = 0
     /// Samples left out because they were taken during a pause.
     package var paused = 0
     /// Of both, those that had to be asked for again.
     package var recovered = 0
-    /// Samples that arrived more than once.
     package var duplicates = 0
 
     package init() {}

@@ -1,6 +1,5 @@
 /// What a log's file says of its stream, so that it can be understood without any other.
 package struct StreamHeader: Hashable, Sendable {
-    /// The device that sampled.
     package var device: String
     /// The unit of the columns after `uptime`, where it is one and known.
     package var unit: String?

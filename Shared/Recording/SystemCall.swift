@@ -37,6 +37,5 @@ enum SystemCall {
 }
 
 extension Errno {
-    /// What the last call on this thread answered.
     static var last: Errno { Errno(rawValue: Glibc.errno) }
 }

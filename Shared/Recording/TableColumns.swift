@@ -26,12 +26,10 @@ struct TableColumns {
 
     /// What stands at a place of a table: a line feed and a row.
     ///
-    /// - Parameters:
-    ///   - place: the end of the row before, or of the header.
-    ///   - isLast: whether the file ends with `bytes`.
+    /// - Parameter place: the end of the row before, or of the header.
     mutating func look(
         _ bytes: UnsafeRawBufferPointer, at place: Int, format: LogFormat, isLast: Bool
-    ) -> LogScanner.Finding {
+    ) -> LogScanner.Finding<LogScanner.Record> {
         guard place < bytes.count else { return isLast ? .none : .more }
         guard bytes[place] == UInt8(ascii: "\n"), sensorType >= 0, marker >= 0 else { return .none }
         var walk = Walk(index: place + 1, delimiter: format.delimiter, isLast: isLast)
@@ -52,7 +50,7 @@ struct TableColumns {
             // The last column is the rate; only what describes the stream has one.
             let last = UnsafeRawBufferPointer(rebasing: bytes[fields[count - 1]])
             guard device == nil || last.isEmpty || describes && LogScanner.number(last) != nil else { return .none }
-            return .record(.marker, row, uptime: fields[0], isProven: !describes)
+            return .whole(LogScanner.Record(kind: .marker, bytes: row, uptime: fields[0], isProven: !describes))
         }
         for column in 0..<count {
             if isNumber[column] {
@@ -62,28 +60,20 @@ struct TableColumns {
                 return .none
             }
         }
-        return .record(.sample, row, uptime: fields[0], isProven: true)
+        return .whole(LogScanner.Record(kind: .sample, bytes: row, uptime: fields[0], isProven: true))
     }
 
-    /// What the bytes from a place to the next line's end are.
-    enum Row {
-        /// The places of the fields, their quotes included, and where the row ends.
-        case row([Range<Int>], end: Int)
-        /// No row.
-        case none
-        /// Not enough has been read to know.
-        case more
-    }
-
-    /// The fields of a row of any number of columns.
-    static func fields(_ bytes: UnsafeRawBufferPointer, from start: Int, format: LogFormat, isLast: Bool) -> Row {
+    /// The places of a row's fields, their quotes included, and where the row ends.
+    static func fields(
+        _ bytes: UnsafeRawBufferPointer, from start: Int, format: LogFormat, isLast: Bool
+    ) -> LogScanner.Finding<(fields: [Range<Int>], end: Int)> {
         var walk = Walk(index: start, delimiter: format.delimiter, isLast: isLast)
         var fields: [Range<Int>] = []
         repeat {
             guard let field = walk.field(of: bytes) else { return walk.isTooShort ? .more : .none }
             fields.append(field)
         } while !walk.isAtRowEnd
-        return .row(fields, end: walk.index)
+        return .whole((fields, walk.index))
     }
 
     /// Steps from field to field, as RFC 4180 has them.
@@ -91,7 +81,6 @@ struct TableColumns {
         /// The next byte; behind a field the delimiter, which is stepped over with the next one, or the row's end.
         var index: Int
         let delimiter: UInt8
-        /// Whether the file ends with the bytes.
         let isLast: Bool
         var isAtRowEnd = false
         /// Whether what was read is not enough to know.
@@ -158,7 +147,6 @@ struct TableColumns {
 }
 
 extension TableText {
-    /// The text of a field, without its quotes.
     static func unquoted(_ field: UnsafeRawBufferPointer) -> String {
         guard field.first == UInt8(ascii: "\""), field.count >= 2 else { return String(decoding: field, as: UTF8.self) }
         let inner = String(decoding: field.dropFirst().dropLast(), as: UTF8.self)

@@ -1,4 +1,3 @@
-/// Writes strings as fields of a table, as RFC 4180 says.
 package enum TableText {
     /// `text` as it is where it can stand so; else in quotes, with inner quotes doubled.
     ///

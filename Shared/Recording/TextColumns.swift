@@ -15,7 +15,6 @@ package enum TextColumns {
         }
     }
 
-    /// A number with so many decimals at most.
     package static func decimal(_ number: Double, places: Int) -> String {
         let scale = (0..<places).reduce(1.0) { scale, _ in scale * 10 }
         let text = "\((number * scale).rounded() / scale)"

@@ -6,7 +6,6 @@ package import Messages
 /// said at the start, and again at each wake; a time counts from the last of these that is not after it, and a time before
 /// the first counts from the first. All times are nanoseconds. Knows no clock: it is told what publishers describe.
 package struct UptimeClock: Codable, Hashable, Sendable {
-    /// What both clocks said at one instant.
     private struct Reading: Codable, Hashable, Sendable {
         var uptime: Int64
         var elapsed: Int64
@@ -25,7 +24,6 @@ package struct UptimeClock: Codable, Hashable, Sendable {
     /// In order of their uptimes.
     private var wakes: [Reading] = []
 
-    /// Begins with what the clocks said at one instant.
     package init(uptime: Int64, elapsed: Int64) {
         start = Reading(uptime: uptime, elapsed: elapsed)
     }

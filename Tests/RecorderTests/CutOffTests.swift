@@ -23,7 +23,7 @@ struct CutOffTests {
             }
             #expect(try await recorder.stop().status == "failed")
             try FileManager.default.removeItem(atPath: inTheWay.string)
-            try await eventually("the session's end on disk") { try !recorder.directory().needsRecovery() }
+            try await eventually("the session's end on disk") { try recorder.directory().hasChecksums }
             let record = try recorder.directory().record()
             #expect(record.status == .failed)
             #expect(record.logs.first?.files.map(\.samples) == [publisher.next])

@@ -7,7 +7,7 @@ import Testing
 struct DiskReserveTests {
     @Test func theRoomIsTakenAndGivenBack() throws {
         try withTemporaryDirectory { data in
-            let reserve = DiskReserve(in: data.path, bytes: 300_000)
+            let reserve = DiskReserve(in: SessionDirectory.recordings(in: data.path), bytes: 300_000)
             let path = data.path.appending("recordings/.reserve")
             #expect(!reserve.isThere)
             try reserve.release()
@@ -26,7 +26,7 @@ struct DiskReserveTests {
 
     @Test func aReserveWithoutItsRoomIsMadeAgain() throws {
         try withTemporaryDirectory { data in
-            let reserve = DiskReserve(in: data.path, bytes: 300_000)
+            let reserve = DiskReserve(in: SessionDirectory.recordings(in: data.path), bytes: 300_000)
             let path = data.path.appending("recordings/.reserve")
             try Directory(data.path.appending("recordings")).create()
             // A file as long that has no blocks.
@@ -41,7 +41,7 @@ struct DiskReserveTests {
     @Test func theLastRoomIsNotTaken() throws {
         try withTemporaryDirectory { data in
             let free = try data.freeBytes()
-            let reserve = DiskReserve(in: data.path, bytes: free / 2 + (1 << 30))
+            let reserve = DiskReserve(in: SessionDirectory.recordings(in: data.path), bytes: free / 2 + (1 << 30))
             #expect(try !reserve.restore())
             #expect(!reserve.isThere)
             #expect(try Directory(data.path.appending("recordings")).names().isEmpty)

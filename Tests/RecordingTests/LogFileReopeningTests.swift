@@ -1,8 +1,9 @@
 import Foundation
 import Messages
-import Recording
 import SystemPackage
 import Testing
+
+@testable import Recording
 
 @Suite(.timeLimit(.minutes(5)))
 struct LogFileReopeningTests {
@@ -20,9 +21,11 @@ struct LogFileReopeningTests {
     private func reopen(
         _ cut: Cut, in directory: Directory, _ format: LogFormat, _ root: JSONRoot, calls: FileCalls = .system
     ) throws(RecordingError) -> LogFile {
-        try LogFile(
+        let file = try LogFile(
             reopening: log.name, in: directory, format: format, root: root, length: cut.text.utf8.count,
             samples: cut.samples, hasRecords: cut.batches > 0, calls: calls)
+        try file.repair()
+        return file
     }
 
     /// The whole log, and what is left of its first so many bytes: nothing, where not even its beginning is there.

@@ -23,12 +23,21 @@ struct LogScannerTests {
         }
     }
 
+    /// What the scanner says of a record.
+    private struct Scanned: Equatable {
+        var kind: LogScanner.Record.Kind
+        var isProven: Bool
+        var end: Int
+    }
+
     private func scan(
         _ path: FilePath, _ format: LogFormat, _ root: JSONRoot, from offset: Int? = nil
-    ) throws -> (records: [LogScanner.Record], end: Int, isClean: Bool) {
+    ) throws -> (records: [Scanned], end: Int, isClean: Bool) {
         var scanner = try LogScanner(path, format: format, root: root, from: offset)
-        var records: [LogScanner.Record] = []
-        while let record = try scanner.next() { records.append(record) }
+        var records: [Scanned] = []
+        while let record = try scanner.next() {
+            records.append(Scanned(kind: record.kind, isProven: record.isProven, end: scanner.end))
+        }
         return (records, scanner.end, scanner.isClean)
     }
 
@@ -36,7 +45,7 @@ struct LogScannerTests {
     func recordsAreFoundWithTheirKindAndPlace(kind: Int) throws {
         try withLog(kind) { path, format, root, bytes, states in
             let (records, end, isClean) = try scan(path, format, root)
-            #expect(records.map(\.bytes.upperBound) == states.map(\.end))
+            #expect(records.map(\.end) == states.map(\.end))
             #expect(isClean)
             #expect(end + (format == .json ? root.end.utf8.count : 0) == bytes.count)
             #expect(
@@ -134,7 +143,6 @@ struct LogScannerTests {
                     "x=1", "y=1",
                 ])
             #expect(records[2].marker == nil)
-            #expect(records[2].uptime == 1000.01)
             let gap = try #require(records[3].gap)
             #expect((gap.epoch, gap.from, gap.count, gap.reason) == ("E1", 2, 5, .notRetained))
             #expect(records[5].marker == "pause")

@@ -225,9 +225,9 @@ final class RecordedLog {
         record = recovered.record
         positions = log.positions
         if let from { positions[positions.count - 1].next = from }
-        counts = log.counts
-        gaps = log.gaps
-        lastUptime = log.lastUptime
+        counts = record.logs[0].counts
+        gaps = record.logs[0].gaps
+        lastUptime = record.logs[0].lastUptime
         unlisted = 0
         skipped = 0
         logged = nil
@@ -257,6 +257,7 @@ final class RecordedLog {
         record.logs[0].lastUptime = lastUptime
         for index in positions.indices { record.logs[0].epochs[index].next = positions[index].next }
         record.logs[0].isEndKnown = true
+        record.logs[0].isMarkedStopped = true
         record.status.rise(to: .finished)
         record.endDate = WallTime(nanosecondsSince1970: start.nanosecondsSince1970 + 20_000_000_000)
         try directory.write(SessionReport(record))

@@ -13,12 +13,14 @@ struct SessionRecoveryTests {
     private struct Outcome: Equatable {
         var record: SessionRecord
         var positions: [RecoveredLog.Position]
-        var counts: StreamCounts
-        var gaps: [Gap]
-        var lastUptime: Double?
-        var isMarkedStopped: Bool
-        var file: RecoveredLog.File?
+        var file: StreamFile.Extent?
         var files: [String: [UInt8]]
+
+        var log: SessionRecord.Log { record.logs[0] }
+        var counts: StreamCounts { log.counts }
+        var gaps: [Gap] { log.gaps }
+        var lastUptime: Double? { log.lastUptime }
+        var isMarkedStopped: Bool { log.isMarkedStopped == true }
     }
 
     private func files(of directory: Directory) throws -> [String: [UInt8]] {
@@ -41,9 +43,8 @@ struct SessionRecoveryTests {
         let recovered = try log.directory.recover(calls: calls)
         let found = try #require(recovered.logs[log.log])
         return Outcome(
-            record: recovered.record, positions: found.positions, counts: found.counts, gaps: found.gaps,
-            lastUptime: found.lastUptime, isMarkedStopped: found.isMarkedStopped,
-            file: found.file, files: try files(of: log.directory.directory))
+            record: recovered.record, positions: found.positions, file: found.file,
+            files: try files(of: log.directory.directory))
     }
 
     /// Recovers the session from its files, one of which has other bytes.
@@ -399,9 +400,9 @@ struct SessionRecoveryTests {
 
     @Test func whatIsOverNeedsNoRecovery() throws {
         try withLog(0) { log in
-            #expect(log.directory.needsRecovery())
+            #expect(log.directory.hasChecksums == false)
             try log.finish()
-            #expect(!log.directory.needsRecovery())
+            #expect(log.directory.hasChecksums)
             let before = try files(of: log.directory.directory)
             let outcome = try recover(log)
             #expect(outcome.files == before)

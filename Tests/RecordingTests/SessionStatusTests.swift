@@ -6,7 +6,7 @@ import Testing
 struct SessionStatusTests {
     @Test func statesHaveTheAncestorsWordsAndOrder() {
         #expect(
-            SessionStatus.allCases.sorted().map(\.name) == [
+            SessionStatus.allCases.sorted().map(\.rawValue) == [
                 "idle", "requestingPermission", "permissionGranted", "starting", "running", "waitingToStop",
                 "processingResults", "stopping", "finished", "cancelled", "failed",
             ])
@@ -43,7 +43,7 @@ struct SessionStatusTests {
     @Test func onDiskItIsAWord() throws {
         for status in SessionStatus.allCases {
             let bytes = try WireCoding.encode(status)
-            #expect(String(decoding: bytes, as: UTF8.self) == "\"\(status.name)\"")
+            #expect(String(decoding: bytes, as: UTF8.self) == "\"\(status.rawValue)\"")
             #expect(try WireCoding.decode(SessionStatus.self, from: bytes) == status)
         }
         #expect(throws: DecodingError.self) { try WireCoding.decode(SessionStatus.self, from: Array("4".utf8)) }

@@ -42,8 +42,9 @@ struct SessionSummaryTests {
         try withLog { log in
             try log.finish()
             let summary = try log.directory.summary()
-            let document = String(decoding: summary.json, as: UTF8.self)
-            #expect(try WireCoding.decode(SessionSummary.self, from: summary.json) == summary)
+            let bytes = StoredJSON.document(summary)
+            let document = String(decoding: bytes, as: UTF8.self)
+            #expect(try WireCoding.decode(SessionSummary.self, from: bytes) == summary)
             #expect(document.contains("\n  \"duration\" : 20,\n"))
             #expect(document.contains("\"status\" : \"finished\""))
         }

@@ -97,8 +97,8 @@ struct ShardTests {
 
     @Test func eachShardHasAReserve() throws {
         try withTemporaryDirectory { data in
-            let one = DiskReserve(in: data.path, shard: Shard("1/2"), bytes: 10_000)
-            let two = DiskReserve(in: data.path, shard: Shard("2/2"), bytes: 10_000)
+            let one = DiskReserve(in: SessionDirectory.recordings(in: data.path), shard: Shard("1/2"), bytes: 10_000)
+            let two = DiskReserve(in: SessionDirectory.recordings(in: data.path), shard: Shard("2/2"), bytes: 10_000)
             try one.restore()
             #expect(one.isThere && !two.isThere)
             try two.restore()

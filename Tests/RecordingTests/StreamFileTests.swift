@@ -77,10 +77,15 @@ struct StreamFileTests {
             let file = StreamFile(course.name, in: directory, calls: .unsynced)
             for (block, state) in zip(course.blocks, course.states) {
                 let sealed = try file.apply(block)
-                #expect(file.place.samples == state.samples && file.place.index == state.finished.count)
                 try file.write()
                 #expect(file.pendingBytes == 0)
-                #expect(file.byteCount == state.open.map { $0.count + course.stream.terminator.count })
+                #expect(
+                    file.extent
+                        == state.open.map {
+                            StreamFile.Extent(
+                                index: state.finished.count, bytes: $0.count + course.stream.terminator.count,
+                                samples: state.samples)
+                        })
                 #expect(try files(directory) == course.stream.files(state))
                 for segment in sealed {
                     let finished = try segment.certify(in: directory)
@@ -291,7 +296,7 @@ struct StreamFileTests {
                 try second.finishResuming()
                 #expect(try files(directory) == course.stream.files(course.stream.state))
                 #expect(watch.shrinks == 0, "killed after \(count) blocks")
-                #expect(second.place.samples == course.stream.state.samples)
+                #expect(second.extent?.samples == course.stream.state.open.map { _ in course.stream.state.samples })
             }
         }
     }
@@ -348,7 +353,7 @@ struct StreamFileTests {
                 for block in course.blocks[7...] { try file.apply(block) }
                 try file.finishResuming()
                 #expect(try files(directory) == expected)
-                #expect(file.place.index == 1 && file.place.samples == 32)
+                #expect(file.extent?.index == 1 && file.extent?.samples == 32)
             }
         }
     }
@@ -415,7 +420,7 @@ struct StreamFileTests {
             log.durable = durable
             let file = try course.resume(log, in: directory)
             try file.finishResuming()
-            #expect(file.byteCount == nil)
+            #expect(file.extent == nil)
             // As the recorder does where recovery found none.
             try course.step { $0.begin() }
             try course.step { $0.add(2) }

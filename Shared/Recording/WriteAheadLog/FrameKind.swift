@@ -21,7 +21,6 @@ enum FrameKind: UInt8 {
     case held = 9
 }
 
-/// How a file of a stream begins.
 package struct FileBeginning: Codable, Hashable, Sendable {
     /// Which of the log's files, counted from 0.
     package var index: Int
@@ -29,7 +28,6 @@ package struct FileBeginning: Codable, Hashable, Sendable {
     package var root: JSONRoot
     /// When it was begun: ISO 8601 with zone; a root dictionary has it.
     package var startDate: String
-    /// The first line of a table.
     package var header: String
 
     package init(index: Int, format: LogFormat, root: JSONRoot, startDate: String, header: String) {
@@ -41,10 +39,8 @@ package struct FileBeginning: Codable, Hashable, Sendable {
     }
 }
 
-/// How a file of a stream ends.
 package struct FileEnd: Codable, Hashable, Sendable {
     package var index: Int
-    /// Its final name.
     package var name: String
     /// Its length, terminator included.
     package var bytes: Int

@@ -1,6 +1,5 @@
 /// How far a write-ahead log is in a session's documents and files.
 package struct LogPosition: Codable, Hashable, Sendable {
-    /// The log's identifier.
     package var log: String
     /// The position before which everything is in `session.json`.
     package var recorded: Int

@@ -16,9 +16,7 @@ package struct LogReader {
         }
     }
 
-    /// The log's identifier; nil where it has no block.
     package private(set) var log: String?
-    /// The position behind the last block.
     package private(set) var end = 0
     package private(set) var damage: Damage?
 
@@ -31,13 +29,7 @@ package struct LogReader {
     /// The identifier of the log in a directory; nil where nothing of it can be read.
     static func identifier(in directory: Directory) throws(RecordingError) -> String? {
         for start in try WriteAheadLog.segments(in: directory) {
-            var identifier: String?
-            try BlockReader(directory, start)?.withBlock { block, position in
-                LogFrame.forEach(in: block, at: position) { frame in
-                    if frame.kind == .log { identifier = String(decoding: frame.contents, as: UTF8.self) }
-                }
-            }
-            if let identifier { return identifier }
+            if let log = try BlockReader(firstOf: start, in: directory)?.log { return log }
         }
         return nil
     }
@@ -59,20 +51,15 @@ package struct LogReader {
         }
         let first = segments.lastIndex { $0 <= needed } ?? 0
         for (index, start) in segments.enumerated() where index >= first {
-            let file = try OpenFile(Self.path(of: start, in: directory), .readOnly, action: "read")
-            let length = Int(try file.byteCount())
+            var reader = try BlockReader(start, in: directory)
+            let length = Int(try reader.file.byteCount())
             // The segments behind it say how much of this one was durable; the rest is of a write that failed.
             let synced = try synced(from: index + 1, of: segments)
             let trusted = synced.map { min(length, max(0, $0 - start)) } ?? length
-            var reader = BlockReader(file, position: start)
             while reader.offset < trusted, try reader.next() {
                 end = max(end, start + reader.offset)
-                reader.withBlock { block, position in
-                    LogFrame.forEach(in: block, at: position) { frame in
-                        if frame.kind == .log, log == nil { log = String(decoding: frame.contents, as: UTF8.self) }
-                        body(frame)
-                    }
-                }
+                if log == nil { log = reader.log }
+                reader.forEachFrame(body)
             }
             let isDamaged: Bool
             if let synced {
@@ -104,7 +91,7 @@ package struct LogReader {
     /// What the first of some segments that can be read says to have been durable before it.
     private func synced(from index: Int, of segments: [Int]) throws(RecordingError) -> Int? {
         for start in segments[index...] {
-            if let reader = try BlockReader(directory, start) { return reader.synced }
+            if let reader = try BlockReader(firstOf: start, in: directory) { return reader.synced }
         }
         return nil
     }
@@ -122,81 +109,79 @@ package struct LogReader {
     }
 }
 
-/// Reads the blocks of one segment.
 private struct BlockReader {
-    private let file: OpenFile
-    /// The position at which the segment begins.
+    let file: OpenFile
     private let start: Int
-    /// Where the next block begins.
     private(set) var offset = 0
-    private var bytes: [UInt8] = []
-    private var position = 0
-    /// What the block that was read last says to have been durable before it.
-    private(set) var synced = 0
+    private var block: (bytes: [UInt8], synced: Int) = ([], 0)
 
-    init(_ file: OpenFile, position: Int) {
-        self.file = file
-        start = position
+    init(_ segment: Int, in directory: Directory) throws(RecordingError) {
+        file = try OpenFile(LogReader.path(of: segment, in: directory), .readOnly, action: "read")
+        start = segment
     }
 
-    /// The first block of a segment; nil if there is none.
-    init?(_ directory: Directory, _ position: Int) throws(RecordingError) {
-        let path = LogReader.path(of: position, in: directory)
-        self.init(try OpenFile(path, .readOnly, action: "read"), position: position)
+    /// Reads the first block of a segment; nil if there is none.
+    init?(firstOf segment: Int, in directory: Directory) throws(RecordingError) {
+        try self.init(segment, in: directory)
         guard try next() else { return nil }
     }
 
     /// Reads the next block.
-    /// - Returns: false if none can be read.
     mutating func next() throws(RecordingError) -> Bool {
-        guard let (block, synced) = try block(at: offset) else { return false }
-        bytes = block
-        self.synced = synced
-        position = start + offset
-        offset += block.count
+        guard let block = try block(at: offset) else { return false }
+        self.block = block
+        offset += block.bytes.count
         return true
+    }
+
+    /// What the block says to have been durable before it.
+    var synced: Int { block.synced }
+
+    /// The log's identifier, where the block has it, as the first of a segment does.
+    var log: String? {
+        var log: String?
+        forEachFrame { if $0.kind == .log { log = String(decoding: $0.contents, as: UTF8.self) } }
+        return log
+    }
+
+    func forEachFrame(_ body: (LogFrame) -> Void) {
+        let position = start + offset - block.bytes.count
+        block.bytes.withUnsafeBytes { LogFrame.forEach(in: $0, at: position, body) }
     }
 
     /// Whether a readable block follows an unreadable one, and says that the unreadable one was durable.
     func hasLaterBlock(before length: Int) throws(RecordingError) -> Bool {
-        var place = offset + 8
+        // Blocks begin at multiples of 8, and so do the pieces.
         let pieceSize = 1 << 20
-        while place < length {
+        for place in stride(from: offset + 8, to: length, by: pieceSize) {
             let piece = try file.bytes(in: place..<min(length, place + pieceSize))
-            if piece.isEmpty { return false }
-            for index in stride(from: 0, to: max(0, piece.count - 3), by: 8) {
-                let magic = piece.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: index, as: UInt32.self) }
-                guard UInt32(littleEndian: magic) == LogBlock.magic,
-                    let (_, synced) = try block(at: place + index)
-                else { continue }
-                if synced > start + offset { return true }
+            for index in stride(from: 0, to: piece.count - 3, by: 8) {
+                guard Self.word(piece, at: index) == LogBlock.magic, let block = try block(at: place + index) else {
+                    continue
+                }
+                if block.synced > start + offset { return true }
             }
-            place += piece.count & ~7
-            if piece.count < 8 { return false }
         }
         return false
-    }
-
-    func withBlock(_ body: (UnsafeRawBufferPointer, _ position: Int) -> Void) {
-        bytes.withUnsafeBytes { body($0, position) }
     }
 
     private func block(at offset: Int) throws(RecordingError) -> (bytes: [UInt8], synced: Int)? {
         let header = try file.bytes(in: offset..<(offset + LogBlock.headerLength))
         guard header.count == LogBlock.headerLength else { return nil }
-        func word(_ place: Int) -> UInt32 {
-            UInt32(littleEndian: header.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: UInt32.self) })
-        }
         func number(_ place: Int) -> Int {
             Int(Int64(littleEndian: header.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: Int64.self) }))
         }
         let length = number(8)
-        guard word(0) == LogBlock.magic, number(16) == start + offset, length.isMultiple(of: 8),
+        guard Self.word(header, at: 0) == LogBlock.magic, number(16) == start + offset, length.isMultiple(of: 8),
             (LogBlock.headerLength...LogBlock.maximumLength).contains(length)
         else { return nil }
         let block = try file.bytes(in: offset..<(offset + length))
         guard block.count == length else { return nil }
         let checksum = block.withUnsafeBytes { LogBlock.checksum(UnsafeRawBufferPointer(rebasing: $0[8...])) }
-        return checksum == word(4) ? (block, number(24)) : nil
+        return checksum == Self.word(header, at: 4) ? (block, number(24)) : nil
+    }
+
+    private static func word(_ bytes: [UInt8], at place: Int) -> UInt32 {
+        UInt32(littleEndian: bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: UInt32.self) })
     }
 }

@@ -7,14 +7,12 @@ import SystemPackage
 /// files; one that lies before what the files durably have changes nothing. So recovery may itself be interrupted anywhere,
 /// and repeated.
 package final class SessionRedo {
-    /// A batch that waited for samples before it.
     package struct HeldBatch: Sendable {
         package let log: LogName
         package let body: [UInt8]
         package let packed: [UInt8]?
     }
 
-    /// One stream.
     private final class Stream {
         var log: SessionRecord.Log
         let file: StreamFile
@@ -31,17 +29,15 @@ package final class SessionRedo {
     /// The most that waiting batches may take; those behind are asked for again.
     private static let maximumHeldBytes = 64 << 20
 
-    package let directory: SessionDirectory
-    private let position: LogPosition
+    let position: LogPosition
+    private let directory: SessionDirectory
     private let names: [String]
     private let calls: FileCalls
     private var record: SessionRecord
     private var streams: [LogName: Stream] = [:]
-    /// Streams in the order in which they were met.
     private var order: [LogName] = []
     private var held: [HeldBatch] = []
     private var heldBytes = 0
-    /// Why no more frames are applied.
     private var failure: RecordingError?
 
     /// - Parameter record: what `session.json` says, which must name its place in the log.
@@ -53,21 +49,15 @@ package final class SessionRedo {
         self.directory = directory
         self.calls = calls
         names = try directory.directory.names()
-        for log in record.logs {
-            let file = try StreamFile(
-                resuming: log, of: record, in: directory.directory, names: names, calls: calls)
-            streams[log.name] = Stream(log, file)
-            order.append(log.name)
-        }
+        for log in record.logs { try add(log) }
     }
 
-    /// The position from which on it needs the log.
-    var neededPosition: Int { position.written }
+    private func add(_ log: SessionRecord.Log) throws(RecordingError) {
+        let file = try StreamFile(resuming: log, of: record, in: directory.directory, names: names, calls: calls)
+        streams[log.name] = Stream(log, file)
+        order.append(log.name)
+    }
 
-    /// The position before which the log was durable: what stands in `session.json` was in the log before.
-    var knownPosition: Int { position.recorded }
-
-    /// Applies a frame.
     /// - Parameter log: the log that it is about; nil for the session's own.
     func apply(_ frame: LogFrame, of log: LogName?) {
         guard frame.position >= position.written, failure == nil else { return }
@@ -129,11 +119,7 @@ package final class SessionRedo {
     private func take(_ description: SessionRecord.Log) throws(RecordingError) {
         guard let stream = streams[description.name] else {
             // Its first files may have their final names already.
-            let file = try StreamFile(
-                resuming: description, of: record, in: directory.directory, names: names, calls: calls)
-            streams[description.name] = Stream(description, file)
-            order.append(description.name)
-            return
+            return try add(description)
         }
         var log = description
         log.gaps = stream.log.gaps
@@ -172,31 +158,24 @@ package final class SessionRedo {
         return false
     }
 
-    /// What the session is once the log has no more frames.
+    /// What the session is once the log has no more frames, and what writes its files.
     /// - Parameter isWhole: whether the log says everything. Otherwise files may have more, which stays.
-    func finish(cutting isWhole: Bool) throws(RecordingError) -> RecoveredSession {
+    func finish(
+        cutting isWhole: Bool
+    ) throws(RecordingError) -> (session: RecoveredSession, files: [LogName: StreamFile]) {
         if let failure { throw failure }
-        var logs: [LogName: RecoveredLog] = [:]
-        var files: [LogName: StreamFile] = [:]
-        record.logs = []
+        var session = RecoveredSession(record: record, held: held, isFromLog: true)
+        session.record.logs = []
         for name in order {
             guard let stream = streams[name] else { continue }
             if isWhole { try stream.file.finishResuming() } else { try stream.file.write() }
-            let bytes = stream.file.byteCount
-            let isMarkedStopped = stream.log.isMarkedStopped ?? false
-            if bytes == nil, isMarkedStopped { stream.log.file = nil }
-            record.logs.append(stream.log)
+            let extent = stream.file.extent
+            if extent == nil, stream.log.isMarkedStopped == true { stream.log.file = nil }
+            session.record.logs.append(stream.log)
             var positions = stream.log.epochs.map { RecoveredLog.Position(epoch: $0.epoch, next: $0.next) }
             if positions.indices.contains(stream.current) { positions.append(positions.remove(at: stream.current)) }
-            logs[name] = RecoveredLog(
-                file: bytes.map {
-                    RecoveredLog.File(index: stream.file.place.index, bytes: $0, samples: stream.file.place.samples)
-                },
-                positions: positions, counts: stream.log.counts, gaps: stream.log.gaps,
-                firstUptime: stream.log.firstUptime, lastUptime: stream.log.lastUptime,
-                isMarkedStopped: isMarkedStopped)
-            files[name] = stream.file
+            session.logs[name] = RecoveredLog(file: extent, positions: positions)
         }
-        return RecoveredSession(record: record, logs: logs, files: files, held: held, isFromLog: true)
+        return (session, streams.mapValues(\.file))
     }
 }

@@ -11,13 +11,19 @@ import SystemPackage
 /// Confined to one thread.
 package final class StreamFile {
     private enum State {
-        /// No file is being written.
         case none
         case open(LogFile)
         /// The file has its final name, so that it is complete: it was synced before.
         case sealed(FinishedName)
         /// Somebody removed the file: what belongs into it has no place.
         case missing
+    }
+
+    package struct Extent: Hashable, Sendable {
+        package let index: Int
+        /// Its length, terminator included, without what waits to be written.
+        package let bytes: Int
+        package let samples: Int
     }
 
     package let name: LogName
@@ -39,22 +45,15 @@ package final class StreamFile {
     /// Finished files that were found and are not listed, in order.
     private var unlisted: [FinishedName] = []
 
-    /// Writes a log's files from the one of an index on.
-    /// - Parameter file: that file, if it is there and was repaired.
-    package init(
-        _ name: LogName, in directory: Directory, index: Int = 0, file: LogFile? = nil, calls: FileCalls = .system
-    ) {
+    /// Writes the files of a new log.
+    package init(_ name: LogName, in directory: Directory, calls: FileCalls = .system) {
         self.name = name
         self.directory = directory
         self.calls = calls
-        self.index = index
-        if let file {
-            state = .open(file)
-            samples = file.sampleCount
-        }
+        index = 0
     }
 
-    /// Continues with what a program left that ended: the log's frames follow from the place that `log` names.
+    /// Continues with what a program left that ended, from the durable place that `log` names.
     init(
         resuming log: SessionRecord.Log, of record: SessionRecord, in directory: Directory, names: [String],
         calls: FileCalls
@@ -78,19 +77,12 @@ package final class StreamFile {
         }
     }
 
-    // MARK: What is there
-
-    /// Bytes that wait to be written.
     package var pendingBytes: Int { pending.count }
 
-    /// The file's length, what waits not included; nil where none is open.
-    package var byteCount: Int? {
-        if case .open(let file) = state { return file.byteCount }
-        return nil
+    package var extent: Extent? {
+        guard case .open(let file) = state else { return nil }
+        return Extent(index: index, bytes: file.byteCount, samples: samples)
     }
-
-    /// The samples of the file, and which of the log's files it is.
-    package var place: (index: Int, samples: Int) { (index, samples) }
 
     // MARK: Frames
 
@@ -150,7 +142,7 @@ package final class StreamFile {
                 try LogFile(
                     reopening: name, in: directory, format: format, root: root,
                     length: length + LogFile.terminator(format, root).count, samples: samples, hasRecords: hasRecords,
-                    isOverwritten: true, calls: calls))
+                    calls: calls))
             isChanged = true
         } catch {
             guard error.code == .notFound else { throw error }
