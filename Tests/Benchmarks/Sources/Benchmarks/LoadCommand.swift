@@ -9,12 +9,13 @@ struct LoadCommand: ParsableCommand {
     @Option var rate: Int32
     @Option var batch: Int32
     @Option var wire: Wire.Kind
-    @Option var highWaterMark: Int32 = 1_000
 
     func run() throws {
         guard streams > 0, rate > 0, batch > 0 else { throw ValidationError("streams, rate and batch are 1 or more") }
         var options = plain_load_options(
-            streams: streams, rate: rate, batch: batch, is_packed: wire == .packed, high_water_mark: highWaterMark)
+            streams: streams, rate: rate, batch: batch, is_packed: wire == .packed,
+            // As many as sensor-publisher lets wait.
+            high_water_mark: max(1_000, 10 * streams))
         guard plain_load(&options) == 0 else { throw ExitCode.failure }
     }
 }
