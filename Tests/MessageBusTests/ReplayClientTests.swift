@@ -100,18 +100,6 @@ struct ReplayClientTests {
         #expect(publisher.connections == 1)
     }
 
-    @Test func aSlowPublisherIsNotGivenUpWhileItAnswersOthers() async throws {
-        let publisher = try await publisher()
-        publisher.set { $0.onRequest = { _, _ in try await Task.sleep(for: .milliseconds(300)) } }
-        // As many answers, one after the other, as take longer than the limit altogether.
-        let streams = (0..<2_000).map { LostSamples($0, 10, at: publisher.endpoint) }
-        let limit = Duration.seconds(2)
-        let start = ContinuousClock.now
-        try await recover(streams, of: publisher, limit: limit)
-        #expect(ContinuousClock.now - start > limit)
-        for stream in streams { #expect(await stream.lost.isEmpty) }
-    }
-
     @Test func oneThatGivesNoAnswerIsGivenUpAfterTheLimit() async throws {
         let publisher = try await publisher()
         let streams = (0..<100).map { LostSamples($0, at: publisher.endpoint) }

@@ -105,6 +105,31 @@ final class ReplayScheduleTests {
                 == .reconnect([1]))
     }
 
+    /// Each answer comes before the publisher counts as silent; all together take much longer than the limit.
+    @Test func aSlowPublisherIsNotGivenUpWhileItAnswersOthers() throws {
+        let count = 2_000
+        for stream in 1...count { ask(stream) }
+        var requests: [ReplaySchedule.Request] = []
+        var now: Int64 = 0
+        var answered = 0
+        while answered < count {
+            switch step(now, received: answered) {
+            case .send(let request): requests.append(request)
+            case .wait:
+                let request = try #require(requests.first, "nothing is under way")
+                requests.removeFirst()
+                now += ReplaySchedule.patience * 9 / 10
+                let frames = request.params.ranges?.count ?? 1
+                let verdicts = take(.reply(Self.reply(to: request), frameCount: frames), to: request, now: now)
+                #expect(verdicts.count == frames && verdicts.allSatisfy(\.outcome.isAnswer))
+                answered += verdicts.count
+                for verdict in verdicts { schedule.finish(verdict.stream) }
+            case let step: throw Unexpected("\(step)")
+            }
+        }
+        #expect(now > 2 * Self.limit)
+    }
+
     @Test func aPublisherThatGivesNoAnswerForTheWholeLimitIsUnreachable() throws {
         ask(1)
         #expect(next() != nil)
