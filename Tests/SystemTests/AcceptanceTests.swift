@@ -39,7 +39,10 @@ struct AcceptanceTests {
             #expect(state.status == "failed")
             let log = try #require(state.logs.first)
             let path = disk.data.appending("recordings/full")
-            let stored = try Data(contentsOf: URL(filePath: path.appending("report.json").string))
+            // If even the reserve was too little at first, it is tried again.
+            let file = path.appending("report.json").string
+            try await eventually("the report on disk") { FileManager.default.fileExists(atPath: file) }
+            let stored = try Data(contentsOf: URL(filePath: file))
             #expect(try WireCoding.decode(SessionReport.self, from: stored) == report)
             let samples = try LogItem.read(path.appending(log.file)).filter { $0.marker == nil }
             #expect(samples.count == log.samples)
