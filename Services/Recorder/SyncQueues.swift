@@ -2,7 +2,7 @@ import Dispatch
 import Recording
 import Synchronization
 
-/// Syncs several files at the same time, and holds up nobody who has something else to do meanwhile.
+/// Syncs several files at the same time, without blocking the thread that asks for it.
 ///
 /// A few serial queues, each with a thread of its own while it has something to do: a concurrent queue would have no
 /// more threads than the machine has processors, and those would wait.

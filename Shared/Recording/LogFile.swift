@@ -48,6 +48,7 @@ package final class LogFile {
         byteCount = opening.count
         sampleCount = 0
         hasRecords = false
+        opening.withUnsafeBytes { hash.add(UnsafeRawBufferPointer(rebasing: $0[..<stableByteCount]), at: 0) }
     }
 
     package static func opening(_ beginning: FileBeginning) -> [UInt8] {
@@ -157,7 +158,10 @@ package final class LogFile {
     }
 
     /// Notes that the file is durable up to an offset at which it stays as it is.
-    func noteSync(upTo end: Int) throws(RecordingError) { try hash.update(handle, upTo: end) }
+    func noteSync(upTo end: Int) throws(RecordingError) {
+        // All that is written, so that what is written next follows on it.
+        try hash.update(handle, upTo: stableByteCount, synced: end)
+    }
 
     /// Puts the terminator back and cuts off what stands behind it. In this order neither step needs room on the disk.
     func repair() throws(RecordingError) {

@@ -3,7 +3,7 @@ import Crypto
 /// The SHA-256 of a file that grows, taken of each piece as it is written, while the processor has it at hand, so that
 /// nothing is left to be read when the file is finished. What another program wrote before is read once.
 ///
-/// What is durable is dropped from the system's memory: a session would else fill it with logs that nobody reads.
+/// Durable bytes are dropped from the system's memory, because a session would otherwise fill it with files that nobody reads.
 /// Confined to one thread.
 package struct SegmentHash {
     /// How many bytes are hashed already.
@@ -28,14 +28,15 @@ package struct SegmentHash {
     ///
     /// - Parameters:
     ///   - file: always the same.
-    ///   - stable: up to where the file is synced and will stay as it is.
+    ///   - stable: up to where the file will stay as it is.
+    ///   - synced: up to where it is durable; all of it by default.
     ///   - limit: how many bytes to hash at most, so that a caller who has others waiting is not held up.
     /// - Throws: `unreadable` if the file is shorter than that.
     package mutating func update(
-        _ file: OpenFile, upTo stable: Int, atMost limit: Int = 256 << 20
+        _ file: OpenFile, upTo stable: Int, synced: Int = .max, atMost limit: Int = 256 << 20
     ) throws(RecordingError) {
         let end = min(stable, count.addingReportingOverflow(limit).overflow ? .max : count + limit)
-        defer { dropped.drop(file, before: min(count, stable) - Self.kept) }
+        defer { dropped.drop(file, before: min(count, synced) - Self.kept) }
         guard count < end else { return }
         var hash = hash
         var read = count

@@ -237,9 +237,7 @@ struct StreamFileTests {
             #expect(file.beginSync() == nil)
             let sealed = try file.apply(course.blocks[3])
             #expect(faults.count(of: .sync) == 2)
-            let finished = try #require(sealed.first).certify(in: directory)
-            #expect(
-                try FinishedFile.measure(directory.path.appending(finished.name)) == (finished.bytes, finished.sha256))
+            try expectWhole(sealed, in: directory)
         }
     }
 
@@ -273,9 +271,27 @@ struct StreamFileTests {
             #expect(file.beginSync() == nil)
             let sealed = try file.apply(course.blocks[2])
             #expect(faults.count(of: .sync) == 1)
-            let finished = try #require(sealed.first).certify(in: directory)
-            #expect(
-                try FinishedFile.measure(directory.path.appending(finished.name)) == (finished.bytes, finished.sha256))
+            try expectWhole(sealed, in: directory)
+        }
+    }
+
+    /// Whether the hash of a file that is finished is that of what is on disk.
+    private func expectWhole(_ sealed: [SealedFile], in directory: Directory) throws {
+        let finished = try #require(sealed.first).certify(in: directory)
+        #expect(try FinishedFile.measure(directory.path.appending(finished.name)) == (finished.bytes, finished.sha256))
+    }
+
+    /// What is written is hashed as it is written, and never read again.
+    @Test(arguments: 0..<4)
+    func allThatIsWrittenIsHashed(kind: Int) throws {
+        let log = LogFixture()
+        let (format, root) = logKinds[kind]
+        try withTemporaryDirectory { directory in
+            let file = try log.makeFile(in: directory, format, root)
+            for batch in log.batches(format) {
+                try log.append(batch, to: file)
+                #expect(file.hash.count == file.stableByteCount)
+            }
         }
     }
 
