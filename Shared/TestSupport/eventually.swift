@@ -2,7 +2,7 @@
 /// - Parameters:
 ///   - what: what is waited for, for the failure's sentence.
 ///   - limit: how long.
-/// - Throws: `TestFailure` when the time is over, and what the condition throws.
+/// - Throws: as `eventualValue`.
 package func eventually(
     _ what: String, within limit: Duration = .seconds(50), condition: () async throws -> Bool
 ) async throws {
@@ -13,15 +13,21 @@ package func eventually(
 /// - Parameters:
 ///   - what: what is waited for, for the failure's sentence.
 ///   - limit: how long.
-/// - Throws: `TestFailure` when the time is over, and what the probe throws.
+/// - Throws: `TestFailure` when the time is over, and what the probe throws, but for a `DecodingError`: a file that is just being
+///   made can't be decoded yet.
 @discardableResult
 package func eventualValue<Value>(
     _ what: String, within limit: Duration = .seconds(50), probe: () async throws -> Value?
 ) async throws -> Value {
     let deadline = ContinuousClock.now + limit
     while true {
-        if let value = try await probe() { return value }
-        guard .now < deadline else { throw TestFailure("\(what): not within \(limit)") }
+        var reason = ""
+        do {
+            if let value = try await probe() { return value }
+        } catch let error as DecodingError {
+            reason = ": \(error)"
+        }
+        guard .now < deadline else { throw TestFailure("\(what): not within \(limit)\(reason)") }
         try await Task.sleep(for: .milliseconds(10))
     }
 }

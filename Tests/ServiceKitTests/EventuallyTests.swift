@@ -24,6 +24,21 @@ struct EventuallyTests {
         await #expect(throws: Expected.self) { try await eventually("anything") { throw Expected() } }
     }
 
+    @Test func whatCanNotBeDecodedYetIsAskedAgain() async throws {
+        let error = DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "half a file"))
+        var asked = 0
+        try await eventually("the third time") {
+            asked += 1
+            if asked < 3 { throw error }
+            return true
+        }
+        #expect(asked == 3)
+        let failure = await #expect(throws: TestFailure.self) {
+            try await eventually("anything", within: .milliseconds(30)) { throw error }
+        }
+        #expect(try #require(failure).description.hasSuffix("half a file"))
+    }
+
     @Test func anOperationThatTakesTooLongIsCancelled() async throws {
         await #expect(throws: TestFailure.self) {
             try await withTimeLimit(.milliseconds(10), "sleeping") { try await Task.sleep(for: .seconds(100)) }
