@@ -17,8 +17,8 @@ package final class LogAppender {
     /// By number: its name, and the segment that has it.
     private var names: [UInt32: (bytes: [UInt8], segment: Int)] = [:]
     private var lastNumber: UInt32 = 0
-    /// The frame of records that stands last in the buffer, if one does.
-    private var last: (number: UInt32, file: Int, start: Int)?
+    /// The frame of records that stands last in the buffer, if one does, and what its head says once nothing follows.
+    private var last: (number: UInt32, file: Int, start: Int, head: RecordsHead?)?
     private var capacity = 64 << 10
     private let segmentLength: Int
 
@@ -88,39 +88,39 @@ package final class LogAppender {
     /// or `cancelRecords` with what this returned.
     package func beginRecords(of number: UInt32, file: Int) -> (start: Int, isContinued: Bool) {
         if let last, last.number == number, last.file == file { return (buffer.count, true) }
-        last = nil
         beginFrame(.records, number)
         let room = RecordsHead.byteCount
         buffer.withUnsafeMutableTail(reserving: room) { _ in room }
-        last = (number, file, frameStart)
+        last = (number, file, frameStart, nil)
         // A name that was written in front of it stays.
         return (frameStart, false)
     }
 
     /// Says what the records are that were formatted since `beginRecords`.
     package func endRecords(_ head: RecordsHead) {
-        guard let last else { preconditionFailure("endRecords follows beginRecords") }
-        var head = head
-        let contents = last.start + LogBlock.frameHeaderLength
-        let length = buffer.count - contents
-        buffer.withUnsafeMutableBytes { bytes in
-            let start = contents + RecordsHead.byteCount
-            // The first records of a frame say where it stands.
-            if bytes[last.start + 1] == 1,
-                let old = RecordsHead(UnsafeRawBufferPointer(rebasing: bytes[contents..<start]))
-            {
-                head.offset = old.offset
-            }
-            bytes[last.start + 1] = 1
-            if let base = bytes.baseAddress { head.write(to: base + contents) }
-            bytes.storeBytes(of: UInt64(length).littleEndian, toByteOffset: last.start + 8, as: UInt64.self)
-        }
+        guard last != nil else { preconditionFailure("endRecords follows beginRecords") }
+        // The first records of a frame say where it stands.
+        let offset = last?.head?.offset
+        last?.head = head
+        if let offset { last?.head?.offset = offset }
     }
 
     /// Takes back what was formatted since `beginRecords`.
     package func cancelRecords(_ begun: (start: Int, isContinued: Bool)) {
         buffer.truncate(to: begun.start)
         if !begun.isContinued { last = nil }
+    }
+
+    /// Writes what stands in front of the records that stand last: nothing more is added to them.
+    private func finishRecords() {
+        guard let last, let head = last.head else { return }
+        let contents = last.start + LogBlock.frameHeaderLength
+        let length = buffer.count - contents
+        buffer.withUnsafeMutableBytes { bytes in
+            if let base = bytes.baseAddress { head.write(to: base + contents) }
+            bytes.storeBytes(of: UInt64(length).littleEndian, toByteOffset: last.start + 8, as: UInt64.self)
+        }
+        self.last = nil
     }
 
     private var frameStart = 0
@@ -132,7 +132,7 @@ package final class LogAppender {
     }
 
     private func beginFrame(_ kind: FrameKind, _ number: UInt32) {
-        last = nil
+        finishRecords()
         if buffer.count == 0 {
             buffer.reserve(capacity)
             buffer.withUnsafeMutableTail(reserving: LogBlock.headerLength) { bytes in
@@ -177,7 +177,7 @@ package final class LogAppender {
     /// What was collected; nil where that is nothing. What comes then stands behind it.
     package func takeBlock() -> LogBlock? {
         guard buffer.count > 0 else { return nil }
-        last = nil
+        finishRecords()
         let rest = -buffer.count & 7
         buffer.withUnsafeMutableTail(reserving: 8) { bytes in
             bytes.update(repeating: 0, count: rest)
