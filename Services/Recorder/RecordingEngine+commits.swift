@@ -68,8 +68,10 @@ extension RecordingEngine {
         guard let block = taken else { return }
         isCommitting = true
         backlogBytes += block.count
-        let committing = published
-        published = []
+        let committing = sessions.values.map { session in
+            defer { session.published = [] }
+            return (session, session.published)
+        }
         let began = MonotonicClock.now
         let failure = await log.append(block)
         let ended = MonotonicClock.now
@@ -80,9 +82,11 @@ extension RecordingEngine {
         isCommitting = false
         if let failure { return noteLogFailure(failure) }
         let now = WallTime.now.nanosecondsSince1970
-        for (session, time) in committing {
-            session.latencies.record(nanoseconds: now - time)
-            latencies.record(nanoseconds: now - time)
+        for (session, published) in committing {
+            for time in published {
+                session.latencies.record(nanoseconds: now - time)
+                latencies.record(nanoseconds: now - time)
+            }
         }
         health.measure("commitLatencyMedianSeconds", Double(latencies.median) / 1e9)
         health.measure("commitLatency99PercentSeconds", Double(latencies.percentile99) / 1e9)

@@ -45,16 +45,15 @@ extension RecordingEngine {
     }
 
     /// - Returns: when they were published, in nanoseconds since 1970; 0 if that is not known, or no session records them.
-    private func takeSamples(_ frames: EventFrames, _ route: Int) throws -> Int64 {
-        let recordings = routes[route].recordings
-        if recordings.isEmpty { return 0 }
-        let batch = ReceivedBatch(try routes[route].reader.read(frames.body), frames.body, packed: frames.packed)
+    private func takeSamples(_ frames: EventFrames, _ route: Route) throws -> Int64 {
+        if route.recordings.isEmpty { return 0 }
+        let batch = ReceivedBatch(try route.reader.read(frames.body), frames.body, packed: frames.packed)
         let published = EventTime.time(in: frames.time)?.nanosecondsSince1970
-        for (session, stream) in recordings where session.isRecording {
+        for (session, stream) in route.recordings where session.isRecording {
             do {
                 let outcome = try stream.take(batch)
                 switch outcome {
-                case .written: if let published, published > 0 { self.published.append((session, published)) }
+                case .written: if let published, published > 0 { session.published.append(published) }
                 case .recover: recover(stream, of: session)
                 case .nothing: break
                 }
@@ -68,18 +67,18 @@ extension RecordingEngine {
         return published ?? 0
     }
 
-    /// Where a batch of samples goes, as an index into `routes`; nil for other events.
-    private func route(of frames: EventFrames) -> Int? {
-        if let known = routes.index(of: frames.topic) { return known }
+    /// Where a batch of samples goes; nil for other events.
+    private func route(of frames: EventFrames) -> Route? {
+        if let known = routes.value(of: frames.topic) { return known }
         guard frames.isIn(TopicArea.samples) else { return nil }
         if routes.count >= Self.maximumNames { routes = TopicTable() }
         let name = StreamName(String(decoding: frames.topic.dropFirst(TopicArea.samples.utf8.count), as: UTF8.self))
-        return routes.add(
-            frames.topic,
-            Route(
-                recordings: sessions.values.filter(\.isRecording).compactMap { session in
-                    name.flatMap { session.streams[$0] }.map { (session, $0) }
-                }))
+        let route = Route(
+            sessions.values.filter(\.isRecording).compactMap { session in
+                name.flatMap { session.streams[$0] }.map { (session, $0) }
+            })
+        routes.add(frames.topic, route)
+        return route
     }
 
     func take(_ description: StreamDescription) {

@@ -22,9 +22,11 @@ actor RecordingEngine {
         case stop(session: SessionIdentifier)
     }
 
-    struct Route {
+    final class Route {
         let recordings: [(session: Session, stream: StreamRecording)]
         var reader = SampleBodyReader()
+
+        init(_ recordings: [(session: Session, stream: StreamRecording)]) { self.recordings = recordings }
     }
 
     /// Of its events.
@@ -57,8 +59,6 @@ actor RecordingEngine {
     /// Raised when log-manager is to be asked.
     nonisolated let asking = Signal()
     var isCommitting = false
-    /// When batches were published that the next commit makes durable, in nanoseconds since 1970.
-    var published: [(session: Session, time: Int64)] = []
     var pace: CommitPace
     /// Blocks that are committed and not in files yet, and the bytes of all that is not.
     var unwritten: Deque<LogBlock> = []

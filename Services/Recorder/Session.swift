@@ -19,6 +19,8 @@ final class Session {
     private(set) var streams: [StreamName: StreamRecording] = [:]
     /// In the order in which they were met.
     private(set) var ordered: [StreamRecording] = []
+    /// When batches were published that no commit has made durable yet, in nanoseconds since 1970.
+    var published: [Int64] = []
     /// From publication to commit, since the recorder started.
     var latencies = LatencyHistogram()
     var eventSequence = 0
@@ -87,7 +89,7 @@ final class Session {
     /// Where the publishers of its streams answer.
     var publishers: Set<String> { Set(ordered.flatMap { $0.log.epochs.map(\.record.replay) }) }
 
-    var isRecording: Bool { status >= .starting && status < .processingResults }
+    var isRecording: Bool { status.isRecording }
 
     /// - Returns: false where somebody else is at it.
     func beginStopping() -> Bool {

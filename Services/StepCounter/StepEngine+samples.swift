@@ -131,7 +131,7 @@ extension StepEngine {
         order.append(counter)
         streams[counter.name.device] = counter.name
         let topic = TopicArea.samples + counter.name.description
-        Array(topic.utf8).withUnsafeBytes { _ = topics.add($0, counter) }
+        Array(topic.utf8).withUnsafeBytes { topics.add($0, counter) }
         newTopics.append(topic)
     }
 

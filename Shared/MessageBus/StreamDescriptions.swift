@@ -12,9 +12,9 @@ package struct StreamDescriptions {
     /// Reads the body of a description.
     /// - Throws: `DecodingError`, or `MessageError` for another schema.
     package mutating func read(_ frames: EventFrames) throws -> StreamDescription {
-        if let index = readers.index(of: frames.topic) { return try readers[index].read(frames.body) }
+        if let reader = readers.value(of: frames.topic) { return try reader.read(frames.body) }
         if readers.count >= Self.maximumNames { readers = TopicTable() }
-        var reader = StreamDescriptionReader()
+        let reader = StreamDescriptionReader()
         let description = try reader.read(frames.body)
         readers.add(frames.topic, reader)
         return description

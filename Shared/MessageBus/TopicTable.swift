@@ -2,7 +2,34 @@ import Messages
 
 /// Finds what belongs to a topic by its bytes, without making a text of them. As many topics as there are streams: the
 /// order of their batches is not known.
-package struct TopicTable<Value> {
+///
+/// A class, and so is its index: a table that is a value is copied by those who look something up in it.
+package final class TopicTable<Value> {
+    @usableFromInline let topics = TopicIndex()
+    @usableFromInline var values: [Value] = []
+
+    @inlinable package init() {}
+
+    /// How many topics there are.
+    @inlinable package var count: Int { values.count }
+
+    /// What belongs to a topic; nil for an unknown one.
+    @inlinable package func value(of topic: UnsafeRawBufferPointer) -> Value? {
+        // Not `map`, which is generic code that runs for each message.
+        guard let index = topics.index(of: topic) else { return nil }
+        return values[index]
+    }
+
+    /// Adds a topic, which must be new.
+    @inlinable package func add(_ topic: UnsafeRawBufferPointer, _ value: Value) {
+        values.append(value)
+        topics.add(topic)
+    }
+}
+
+/// Numbers topics in the order in which they were added. Not generic, so that no importer looks up a type for each message.
+@usableFromInline
+final class TopicIndex {
     private struct Entry {
         /// Where its topic stands in `topics`.
         let start: Int32
@@ -11,7 +38,6 @@ package struct TopicTable<Value> {
     }
 
     private var entries: [Entry] = []
-    private var values: [Value] = []
     /// The bytes of all topics.
     private var topics: [UInt8] = []
     /// Indices into `entries`, at the places that hashes name or behind them; -1 where there is none. A power of two of them,
@@ -20,22 +46,11 @@ package struct TopicTable<Value> {
     /// Random, so that a hostile publisher cannot choose topics that collide.
     private let seed = UInt64.random(in: .min ... .max)
 
-    package init() {}
-
-    /// How many topics there are.
-    package var count: Int { entries.count }
-
-    /// What belongs to a topic; nil for an unknown one.
-    package func value(of topic: UnsafeRawBufferPointer) -> Value? { index(of: topic).map { values[$0] } }
-
-    /// What belongs to a topic that was found before.
-    package subscript(index: Int) -> Value {
-        _read { yield values[index] }
-        _modify { yield &values[index] }
-    }
+    @usableFromInline init() {}
 
     /// Where a topic is; nil for an unknown one.
-    package func index(of topic: UnsafeRawBufferPointer) -> Int? {
+    @usableFromInline
+    func index(of topic: UnsafeRawBufferPointer) -> Int? {
         if slots.isEmpty { return nil }
         let hash = self.hash(topic)
         var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
@@ -55,23 +70,20 @@ package struct TopicTable<Value> {
     }
 
     /// Adds a topic, which must be new.
-    /// - Returns: where it is.
-    @discardableResult
-    package mutating func add(_ topic: UnsafeRawBufferPointer, _ value: Value) -> Int {
+    @usableFromInline
+    func add(_ topic: UnsafeRawBufferPointer) {
         let start = topics.count
         topics.append(contentsOf: topic)
         entries.append(Entry(start: Int32(start), end: Int32(topics.count), hash: hash(topic)))
-        values.append(value)
         if 2 * entries.count > slots.count {
             slots = Array(repeating: -1, count: max(16, 2 * slots.count))
             for index in entries.indices { place(index) }
         } else {
             place(entries.count - 1)
         }
-        return entries.count - 1
     }
 
-    private mutating func place(_ index: Int) {
+    private func place(_ index: Int) {
         var slot = Int(truncatingIfNeeded: entries[index].hash) & (slots.count - 1)
         while slots[slot] >= 0 { slot = (slot + 1) & (slots.count - 1) }
         slots[slot] = Int32(index)

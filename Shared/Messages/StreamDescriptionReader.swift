@@ -3,7 +3,7 @@
 /// A recorder of a thousand streams reads a thousand a second. They differ in their clock and in how far the stream has
 /// come; all else is compared at once with the last one's. One that is written in another way is decoded, and so gives the
 /// same result and the same errors.
-package struct StreamDescriptionReader: Sendable {
+package final class StreamDescriptionReader {
     /// The last description, and its bytes without the values that change.
     private var last: (description: StreamDescription, rest: [UInt8])?
 
@@ -12,7 +12,7 @@ package struct StreamDescriptionReader: Sendable {
 
     /// Reads a body.
     /// - Throws: `DecodingError`, or `MessageError` for another schema.
-    package mutating func read(_ frame: UnsafeRawBufferPointer) throws -> StreamDescription {
+    package func read(_ frame: UnsafeRawBufferPointer) throws -> StreamDescription {
         if let (known, rest) = last {
             var description = known
             if let isSame = try? Self.scan(frame, into: &description, passing: { $0.take(rest) }), isSame {

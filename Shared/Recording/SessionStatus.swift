@@ -13,6 +13,16 @@ package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable,
     /// Whether nothing more will be recorded and every file is closed or about to be.
     package var isOver: Bool { self >= .finished }
 
+    /// Whether samples that arrive are recorded. Asked for each message, so nothing is looked up.
+    package var isRecording: Bool {
+        switch self {
+        case .starting, .running, .waitingToStop: true
+        case .idle, .requestingPermission, .permissionGranted, .processingResults, .stopping, .finished, .cancelled,
+            .failed:
+            false
+        }
+    }
+
     /// Moves on to `next` if that is higher.
     @discardableResult
     package mutating func rise(to next: SessionStatus) -> Bool {

@@ -157,9 +157,10 @@ struct ConnectionTable: Sendable {
         var unfinished: [Int32: Int] = [:]
         var waiting: [Int32: Int] = [:]
         var unread: [Int32: Int] = [:]
+        let exchanges = use.exchanges
         for (descriptor, reading) in readings {
             guard var connection = connections[descriptor], !connection.isCut else { continue }
-            let exchange = use.exchanges[descriptor]
+            let exchange = exchanges[descriptor]
             let before = connection.unfinished
             connection.received = max(connection.received, reading.received)
             connection.accounted += forgotten

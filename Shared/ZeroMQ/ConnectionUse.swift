@@ -8,10 +8,12 @@ struct ConnectionUse: Sendable {
         var sentBytes = 0
     }
 
-    /// By the connections' file descriptors.
-    private(set) var exchanges: [Int32: Exchange] = [:]
+    /// By the connections' file descriptors, without what `lastBytes` has.
+    private var earlier: [Int32: Exchange] = [:]
     /// The connection that a message was taken from last.
     private(set) var lastDescriptor: Int32 = -1
+    /// What was taken from it without another in between: messages come in runs, and each would cost a look into a table.
+    private var lastBytes = 0
     /// Messages that were taken.
     private(set) var messages = 0
     /// Whether no whole message was there at the moment of asking.
@@ -20,16 +22,30 @@ struct ConnectionUse: Sendable {
     /// Counts a message that was taken.
     mutating func take(bytes: Int, from descriptor: Int32) {
         messages += 1
-        lastDescriptor = descriptor
-        // What comes from within the process has no connection.
-        guard descriptor >= 0 else { return }
-        exchanges[descriptor, default: Exchange()].takenBytes += bytes
+        if descriptor != lastDescriptor {
+            noteLast()
+            lastDescriptor = descriptor
+            lastBytes = 0
+        }
+        lastBytes += bytes
     }
 
     /// Counts a reply that was sent.
     mutating func send(bytes: Int, to descriptor: Int32) {
         guard descriptor >= 0 else { return }
-        exchanges[descriptor, default: Exchange()].sentBytes += bytes
+        earlier[descriptor, default: Exchange()].sentBytes += bytes
+    }
+
+    private mutating func noteLast() {
+        // What comes from within the process has no connection.
+        if lastDescriptor >= 0 { earlier[lastDescriptor, default: Exchange()].takenBytes += lastBytes }
+    }
+
+    /// By the connections' file descriptors.
+    var exchanges: [Int32: Exchange] {
+        var all = self
+        all.noteLast()
+        return all.earlier
     }
 }
 

@@ -44,13 +44,15 @@ public struct MessageBatch: Sendable {
     public func withUnsafeMessages<Result, Failure: Error>(
         _ body: (UnsafeMessages) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // The three buffers are lent in turn; typed throws do not pass through `withUnsafeBytes`, so a result does.
+        // The four buffers are lent in turn; typed throws do not pass through `withUnsafeBytes`, so a result does.
         let result: Swift.Result<Result, Failure> = bytes.withUnsafeBytes { bytes in
             frameEnds.withUnsafeBufferPointer { frameEnds in
                 messageEnds.withUnsafeBufferPointer { messageEnds in
-                    let messages = UnsafeMessages(
-                        bytes: bytes, frameEnds: frameEnds, messageEnds: messageEnds, origins: origins)
-                    do throws(Failure) { return .success(try body(messages)) } catch { return .failure(error) }
+                    origins.withUnsafeBufferPointer { origins in
+                        let messages = UnsafeMessages(
+                            bytes: bytes, frameEnds: frameEnds, messageEnds: messageEnds, origins: origins)
+                        do throws(Failure) { return .success(try body(messages)) } catch { return .failure(error) }
+                    }
                 }
             }
         }
@@ -75,7 +77,7 @@ public struct UnsafeMessages {
     let bytes: UnsafeRawBufferPointer
     let frameEnds: UnsafeBufferPointer<Int>
     let messageEnds: UnsafeBufferPointer<Int>
-    let origins: [(message: Int, address: String)]
+    let origins: UnsafeBufferPointer<(message: Int, address: String)>
 
     /// How many messages there are.
     public var count: Int { messageEnds.count }

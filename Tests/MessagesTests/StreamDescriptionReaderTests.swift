@@ -17,21 +17,21 @@ struct StreamDescriptionReaderTests {
     }
 
     private static func read(
-        _ description: StreamDescription, by reader: inout StreamDescriptionReader
+        _ description: StreamDescription, by reader: StreamDescriptionReader
     ) throws -> StreamDescription {
         try WireCoding.encode(description).withUnsafeBytes { try reader.read($0) }
     }
 
     @Test func eachOfManyIsWhatTheDecoderGives() throws {
-        var reader = StreamDescriptionReader()
+        let reader = StreamDescriptionReader()
         for number in 0..<50 {
-            #expect(try Self.read(Self.description(number), by: &reader) == Self.description(number))
+            #expect(try Self.read(Self.description(number), by: reader) == Self.description(number))
         }
     }
 
     @Test(arguments: 0..<12) func aChangeOfAnythingElseIsSeen(_ change: Int) throws {
-        var reader = StreamDescriptionReader()
-        _ = try Self.read(Self.description(1), by: &reader)
+        let reader = StreamDescriptionReader()
+        _ = try Self.read(Self.description(1), by: reader)
         var changed = Self.description(2)
         switch change {
         case 0: changed.source = "another"
@@ -47,8 +47,8 @@ struct StreamDescriptionReaderTests {
         case 10: (changed.lastSample, changed.retention) = (nil, nil)
         default: changed.clock.elapsed = nil
         }
-        for _ in 0..<2 { #expect(try Self.read(changed, by: &reader) == changed) }
-        #expect(try Self.read(Self.description(3), by: &reader) == Self.description(3))
+        for _ in 0..<2 { #expect(try Self.read(changed, by: reader) == changed) }
+        #expect(try Self.read(Self.description(3), by: reader) == Self.description(3))
     }
 
     @Test(arguments: [
@@ -57,14 +57,14 @@ struct StreamDescriptionReaderTests {
         ("\"uptime\":2.5}", "\"uptime\":2.5"), ("\"uptime\":2.5", "\"uptime\":\"2.5\""), ("stream.v1", "stream.v2"),
     ])
     func whatIsWrongIsReadAsByTheDecoder(_ right: String, _ wrong: String) throws {
-        var reader = StreamDescriptionReader()
-        _ = try Self.read(Self.description(1), by: &reader)
+        let reader = StreamDescriptionReader()
+        _ = try Self.read(Self.description(1), by: reader)
         let text = String(decoding: try WireCoding.encode(Self.description(2)), as: UTF8.self)
         #expect(text.contains(right))
         let spoiled = Array(text.replacing(right, with: wrong).utf8)
         let decoded = try? WireCoding.decode(StreamDescription.self, from: spoiled)
         let read = try? spoiled.withUnsafeBytes { try reader.read($0) }
         #expect(read == (decoded?.schema == StreamDescription.schema ? decoded : nil))
-        #expect(try Self.read(Self.description(3), by: &reader) == Self.description(3))
+        #expect(try Self.read(Self.description(3), by: reader) == Self.description(3))
     }
 }
