@@ -86,9 +86,8 @@ extension RecordingEngine {
         let (name, place) = (description.name, description.replay)
         if described.count >= Self.maximumNames || described[name]?.count ?? 0 >= Self.maximumPlaces { described = [:] }
         described[name, default: [:]][place] = MonotonicClock.now
-        let isConfigured = isConfigured(description.name)
         for session in sessions.values where session.status == .running && session.wants(description.name) {
-            if !isConfigured, session.streams[description.name] == nil {
+            if session.streams[description.name] == nil, !isConfigured(description.name) {
                 if waiting.count < Self.maximumNames { waiting[description.name] = (description, MonotonicClock.now) }
                 continue
             }

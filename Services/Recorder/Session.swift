@@ -17,6 +17,7 @@ final class Session {
     private(set) var record: SessionRecord
     private(set) var timeline: SessionTimeline
     private(set) var streams: [StreamName: StreamRecording] = [:]
+    private var streamsByLog: [LogName: StreamRecording] = [:]
     /// In the order in which they were met.
     private(set) var ordered: [StreamRecording] = []
     /// When batches were published that no commit has made durable yet, in nanoseconds since 1970.
@@ -80,7 +81,7 @@ final class Session {
                 closed.append(log)
             }
         }
-        for batch in recovered.held { stream(of: batch.log)?.takeAgain(batch) }
+        for batch in recovered.held { streamsByLog[batch.log]?.takeAgain(batch) }
         isFromFiles = !recovered.isFromLog || ordered.contains { $0.log.isBegunAgain }
     }
 
@@ -112,10 +113,9 @@ final class Session {
         closed.contains { $0.device == stream.device && $0.stream == stream.stream }
     }
 
-    private func stream(of log: LogName) -> StreamRecording? { ordered.first { $0.log.name == log } }
-
     private func add(_ stream: StreamRecording) {
         streams[stream.name] = stream
+        streamsByLog[stream.log.name] = stream
         ordered.append(stream)
     }
 
@@ -255,7 +255,7 @@ final class Session {
     }
 
     func add(_ file: FinishedFile, to name: LogName) {
-        guard let stream = stream(of: name), stream.log.add(file) else { return }
+        guard let stream = streamsByLog[name], stream.log.add(file) else { return }
         stream.isChanged = true
     }
 
