@@ -56,6 +56,13 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
         self = name
     }
 
+    /// The finished files among a directory's names, by their logs, each log's in the order in which they were finished.
+    static func byLog(_ names: some Sequence<String>) -> [LogName: [FinishedName]] {
+        var reader = FinishedNameReader()
+        let found = names.compactMap { name in Array(name.utf8).withUnsafeBytes { reader.read($0) } }
+        return Dictionary(grouping: found, by: \.log).mapValues { $0.sorted() }
+    }
+
     /// The stamp as a number, in which stamps stand in the same order.
     package var stampNumber: Int64 { Int64(stamp) ?? 0 }
 

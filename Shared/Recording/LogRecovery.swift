@@ -71,10 +71,14 @@ struct LogRecovery {
     /// Adopts finished files, repairs the current one, and puts what was found into `log` and `positions`.
     ///
     /// - Parameters:
-    ///   - removed: what was removed from it, and is gone.
+    ///   - names: what the directory has.
+    ///   - finished: the log's finished files, those that were removed included, in order.
+    ///   - removed: what was removed from the session, and is gone.
     /// - Returns: what writes its files from here on.
-    mutating func recover(names: [String], removed: [String: RemovedFile]) throws(RecordingError) -> StreamFile {
-        var current = try adopt(names, removed)
+    mutating func recover(
+        names: Set<String>, finished: [FinishedName], removed: [String: RemovedFile]
+    ) throws(RecordingError) -> StreamFile {
+        var current = try adopt(finished, removed)
         let segment = log.files.count
         let name = log.name.fileName(format)
         if current == nil, names.contains(name) { current = try read(name, segment: segment, isFinished: false) }
@@ -110,7 +114,7 @@ struct LogRecovery {
                 file: segment, bytes: current.end + terminatorLength, samples: current.samples,
                 epoch: positions.last?.epoch ?? "", next: positions.last?.next ?? 0)
         }
-        let file = try StreamFile(resuming: place, of: record, in: directory, names: [], calls: calls)
+        let file = try StreamFile(resuming: place, of: record, in: directory, finished: [], calls: calls)
         try file.finishResuming()
         return file
     }
@@ -121,12 +125,10 @@ struct LogRecovery {
     ///
     /// - Returns: the one that was torn, as that of 0.6 may be, and is the current one again.
     private mutating func adopt(
-        _ names: [String], _ removed: [String: RemovedFile]
+        _ finished: [FinishedName], _ removed: [String: RemovedFile]
     ) throws(RecordingError) -> Found? {
         let listed = Set(log.files.map(\.name))
-        // Of a session that failed, files may have been removed that it did not come to list.
-        let unlisted = Set(names).union(removed.keys).filter { !listed.contains($0) }
-            .compactMap { FinishedName($0, of: log.name) }.sorted()
+        let unlisted = finished.filter { !listed.contains($0.description) }
         let lastRemoved = unlisted.lastIndex { removed[$0.description] != nil } ?? -1
         for (index, name) in unlisted.enumerated() {
             let segment = log.files.count

@@ -80,7 +80,7 @@ extension SessionDirectory {
         of record: SessionRecord, hashes: [String: String], removed: [String: RemovedFile],
         into verification: inout SessionVerification
     ) throws(RecordingError) {
-        let names = try directory.names()
+        let finished = FinishedName.byLog(try directory.names())
         var removed = removed
         let lines = JournalEntry.valid(in: (try? JournalEntry.read(in: directory)) ?? [])
         for name in try strayNames(of: record) {
@@ -93,7 +93,7 @@ extension SessionDirectory {
         for log in record.logs {
             var reading = LogVerification(log, of: record)
             let listed = Dictionary(log.files.map { ($0.name, $0) }) { first, _ in first }
-            let unlisted = names.filter { listed[$0] == nil && FinishedName($0, of: log.name) != nil }.sorted()
+            let unlisted = (finished[log.name] ?? []).map(\.description).filter { listed[$0] == nil }
             for name in unlisted {
                 switch record.status {
                 case .finished, .cancelled: verification.damage(name, "is not in session.json")

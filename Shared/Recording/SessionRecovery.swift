@@ -106,12 +106,15 @@ extension SessionDirectory {
         let entries = record.logPosition == nil ? try JournalEntry.read(in: directory) : []
         try removeStrays(of: record, entries)
         let lines = JournalEntry.valid(in: entries)
-        let names = try directory.names()
+        let names = Set(try directory.names())
         let removed = try removedFiles()
+        // Of a session that failed, files may have been removed that it did not come to list.
+        let finished = FinishedName.byLog(names.union(removed.keys))
         var files: [LogName: StreamFile] = [:]
         for (index, log) in record.logs.enumerated() {
             var recovery = LogRecovery(log, of: record, in: directory, lines: lines[log.name] ?? [], calls: calls)
-            let file = try recovery.recover(names: names, removed: removed)
+            let file = try recovery.recover(
+                names: names, finished: finished[log.name] ?? [], removed: removed)
             session.logs[log.name] = RecoveredLog(file: file.extent, positions: recovery.positions)
             session.record.logs[index] = recovery.log
             files[log.name] = file
@@ -127,13 +130,18 @@ extension SessionDirectory {
     /// The names of files that look like a log's, and belong to none that `session.json` has.
     func strayNames(of record: SessionRecord) throws(RecordingError) -> [String] {
         let formats = record.isFormatDefault == true ? LogFormat.allCases : [record.format]
-        return try directory.names().filter { name in
-            let isLog = formats.contains { format in
-                let ending = ".\(format.fileExtension)"
-                return name.hasSuffix(ending) && LogName(existing: String(name.dropLast(ending.count))) != nil
-            }
-            return isLog && !record.logs.contains { $0.name.fileName(record.format(of: $0)) == name }
-                && !record.logs.contains { FinishedName(name, of: $0.name) != nil }
+        let names = try directory.names()
+        let finished = FinishedName.byLog(names)
+        let known = Set(
+            record.logs.flatMap { log in
+                [log.name.fileName(record.format(of: log))] + (finished[log.name] ?? []).map(\.description)
+            })
+        return names.filter { name in
+            !known.contains(name)
+                && formats.contains { format in
+                    let ending = ".\(format.fileExtension)"
+                    return name.hasSuffix(ending) && LogName(existing: String(name.dropLast(ending.count))) != nil
+                }
         }.sorted()
     }
 

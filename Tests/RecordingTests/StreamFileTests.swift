@@ -57,8 +57,9 @@ struct StreamFileTests {
         func resume(
             _ log: SessionRecord.Log? = nil, in directory: Directory, calls: FileCalls = .unsynced
         ) throws -> StreamFile {
-            try StreamFile(
-                resuming: log ?? self.log, of: record(), in: directory, names: directory.names(), calls: calls)
+            let log = log ?? self.log
+            let finished = FinishedName.byLog(try directory.names())[log.name] ?? []
+            return try StreamFile(resuming: log, of: record(), in: directory, finished: finished, calls: calls)
         }
     }
 

@@ -31,7 +31,7 @@ package final class SessionRedo {
 
     let position: LogPosition
     private let directory: SessionDirectory
-    private let names: [String]
+    private let finished: [LogName: [FinishedName]]
     private let calls: FileCalls
     private var record: SessionRecord
     private var streams: [LogName: Stream] = [:]
@@ -48,12 +48,13 @@ package final class SessionRedo {
         self.position = position
         self.directory = directory
         self.calls = calls
-        names = try directory.directory.names()
+        finished = FinishedName.byLog(try directory.directory.names())
         for log in record.logs { try add(log) }
     }
 
     private func add(_ log: SessionRecord.Log) throws(RecordingError) {
-        let file = try StreamFile(resuming: log, of: record, in: directory.directory, names: names, calls: calls)
+        let file = try StreamFile(
+            resuming: log, of: record, in: directory.directory, finished: finished[log.name] ?? [], calls: calls)
         streams[log.name] = Stream(log, file)
         order.append(log.name)
     }

@@ -54,8 +54,9 @@ package final class StreamFile {
     }
 
     /// Continues with what a program left that ended, from the durable place that `log` names.
+    /// - Parameter finished: the log's finished files, in order.
     init(
-        resuming log: SessionRecord.Log, of record: SessionRecord, in directory: Directory, names: [String],
+        resuming log: SessionRecord.Log, of record: SessionRecord, in directory: Directory, finished: [FinishedName],
         calls: FileCalls
     ) throws(RecordingError) {
         isResuming = true
@@ -64,7 +65,7 @@ package final class StreamFile {
         self.calls = calls
         index = log.files.count
         let listed = Set(log.files.map(\.name))
-        unlisted = names.filter { !listed.contains($0) }.compactMap { FinishedName($0, of: log.name) }.sorted()
+        unlisted = finished.filter { !listed.contains($0.description) }
         guard let durable = log.durable, durable.file == index else { return }
         let format = record.format(of: log)
         let length = durable.bytes - LogFile.terminator(format, record.root).count
