@@ -256,48 +256,109 @@ private:
         zmq_send(replier, reply.data(), reply.size(), 0);
     }
 
+    // What is asked for of one stream, and what there is of it.
+    struct Part {
+        size_t stream = 0;
+        int64_t from = 0, end = 0, next = 0, frames = 0;
+        // Why it is refused, if it is.
+        int code = 0;
+        const char *reason = "", *message = "";
+    };
+
+    // The part that a request, or one of its ranges, asks for.
+    Part part(std::string_view asked, int64_t maximum_bytes) const {
+        Part part;
+        std::string_view device = word(asked, "\"device\":\"");
+        int64_t stream = -1, count = integer(asked, "\"count\":");
+        part.from = integer(asked, "\"from\":");
+        if (device.size() > 1) std::from_chars(device.data() + 1, device.data() + device.size(), stream);
+        auto refused = [&](int code, const char *reason, const char *message) {
+            part.code = code;
+            part.reason = reason;
+            part.message = message;
+            part.end = part.from;
+            return part;
+        };
+        if (stream < 0 || stream >= options.streams) return refused(3, "unknownStream", "there is no such stream");
+        if (word(asked, "\"epoch\":\"") != epoch) return refused(6, "unknownEpoch", "there is no such epoch");
+        if (part.from < 0 || count < 1) return refused(4, "invalidParameter", "from and count name no samples");
+        part.stream = size_t(stream);
+        part.next = published[part.stream];
+        const int64_t bytes_per_row = columns * 8 * (options.is_packed ? 1 : 3);
+        part.end = std::min({part.next, part.from + count, part.from + std::max<int64_t>(1, maximum_bytes / bytes_per_row)});
+        part.end = std::max(part.from, part.end);
+        // Cut as the batches were published.
+        const int64_t batches
+            = part.end == part.from ? 0 : (part.end - 1) / options.batch - part.from / options.batch + 1;
+        part.frames = batches * (options.is_packed ? 2 : 1);
+        return part;
+    }
+
+    static void append_part(std::string &reply, const Part &part) {
+        reply.append("\"count\":");
+        append_number(reply, part.end - part.from);
+        reply.append(",\"first\":0,\"from\":");
+        append_number(reply, part.from);
+        reply.append(",\"last\":");
+        append_number(reply, part.next - 1);
+    }
+
     void replay_samples(
         void *replier, std::string_view request, std::string &reply, std::string_view identifier, const Instant &now
     ) const {
-        std::string_view device = word(request, "\"device\":\"");
-        int64_t stream = -1, from = integer(request, "\"from\":"), count = integer(request, "\"count\":");
-        if (device.size() > 1) std::from_chars(device.data() + 1, device.data() + device.size(), stream);
-        std::string refused;
-        if (stream < 0 || stream >= options.streams) {
-            refused = refusal(identifier, 3, "unknownStream", "there is no such stream");
-        } else if (word(request, "\"epoch\":\"") != epoch) {
-            refused = refusal(identifier, 6, "unknownEpoch", "there is no such epoch");
-        } else if (from < 0 || count < 1) {
-            refused = refusal(identifier, 4, "invalidParameter", "from and count name no samples");
+        std::vector<Part> parts;
+        std::string_view ranges = after(request, "\"ranges\":[");
+        if (ranges.empty()) {
+            parts.push_back(part(request, maximum_reply));
+            if (parts[0].code != 0) {
+                std::string refused = refusal(identifier, parts[0].code, parts[0].reason, parts[0].message);
+                zmq_send(replier, refused.data(), refused.size(), 0);
+                return;
+            }
+        } else {
+            ranges = ranges.substr(0, ranges.find(']'));
+            const int64_t share = maximum_reply / std::max<int64_t>(1, std::count(ranges.begin(), ranges.end(), '{'));
+            for (size_t end = ranges.find('}'); end != ranges.npos; end = ranges.find('}')) {
+                parts.push_back(part(ranges.substr(0, end), share));
+                ranges.remove_prefix(end + 1);
+            }
         }
-        if (!refused.empty()) {
-            zmq_send(replier, refused.data(), refused.size(), 0);
-            return;
+        reply.append("{");
+        append_part(reply, parts.empty() ? Part() : parts[0]);
+        if (ranges.data() != nullptr) {
+            reply.append(",\"ranges\":[");
+            for (const Part &part : parts) {
+                if (reply.back() == '}') reply.append(",");
+                reply.append("{");
+                append_part(reply, part);
+                reply.append(",\"frames\":");
+                append_number(reply, part.frames);
+                if (part.code != 0) {
+                    reply.append(",\"error\":{\"code\":").append(std::to_string(part.code));
+                    reply.append(",\"data\":{\"reason\":\"").append(part.reason).append("\"},\"message\":\"");
+                    reply.append(part.message).append("\"}");
+                }
+                reply.append("}");
+            }
+            reply.append("]");
         }
-        const int64_t next = published[size_t(stream)];
-        const int64_t bytes_per_row = columns * 8 * (options.is_packed ? 1 : 3);
-        const int64_t end = std::min({next, from + count, from + std::max<int64_t>(1, maximum_reply / bytes_per_row)});
-        reply.append("{\"count\":");
-        append_number(reply, std::max<int64_t>(0, end - from));
-        reply.append(",\"first\":0,\"from\":");
-        append_number(reply, from);
-        reply.append(",\"last\":");
-        append_number(reply, next - 1);
         reply.append("}}");
-        zmq_send(replier, reply.data(), reply.size(), from < end ? ZMQ_SNDMORE : 0);
+        int64_t left = 0;
+        for (const Part &part : parts) left += part.frames;
+        zmq_send(replier, reply.data(), reply.size(), left > 0 ? ZMQ_SNDMORE : 0);
         std::string body;
         std::vector<double> matrix;
-        while (from < end) {
-            // Cut as the batches were published.
-            int64_t stop = std::min(end, from / options.batch * options.batch + options.batch);
-            int more = stop < end ? ZMQ_SNDMORE : 0;
-            write_body(body, size_t(stream), from, stop - from, now);
-            zmq_send(replier, body.data(), body.size(), options.is_packed ? ZMQ_SNDMORE : more);
-            if (options.is_packed) {
-                write_matrix(matrix, size_t(stream), from, stop - from);
-                zmq_send(replier, matrix.data(), matrix.size() * sizeof(double), more);
+        for (const Part &part : parts) {
+            for (int64_t from = part.from; from < part.end;) {
+                const int64_t stop = std::min(part.end, from / options.batch * options.batch + options.batch);
+                write_body(body, part.stream, from, stop - from, now);
+                zmq_send(replier, body.data(), body.size(), --left > 0 ? ZMQ_SNDMORE : 0);
+                if (options.is_packed) {
+                    write_matrix(matrix, part.stream, from, stop - from);
+                    zmq_send(replier, matrix.data(), matrix.size() * sizeof(double), --left > 0 ? ZMQ_SNDMORE : 0);
+                }
+                from = stop;
             }
-            from = stop;
         }
     }
 
