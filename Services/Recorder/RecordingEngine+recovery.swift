@@ -16,8 +16,10 @@ extension RecordingEngine {
         ordering.yield(.recover(session: session.identifier, stream: stream.name))
     }
 
-    /// What is to be asked next for a stream; nil when nothing is missing, which ends the recovery.
-    func missing(_ name: StreamName, in identifier: SessionIdentifier) -> MissingSamples? {
+    /// What is to be asked next for a stream, once the recorder has caught up with what arrives live; nil when nothing is
+    /// missing, which ends the recovery.
+    func missing(_ name: StreamName, in identifier: SessionIdentifier) async throws -> MissingSamples? {
+        try await waitUntilCaughtUp(in: identifier)
         guard let session = sessions[identifier], let stream = session.streams[name] else { return nil }
         // The end of the session may have left nothing of it.
         if stream.intake.recovery?.missing.isEmpty == true { resume(stream, of: session) }
@@ -36,9 +38,9 @@ extension RecordingEngine {
     func take(
         _ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay,
         in identifier: SessionIdentifier
-    ) {
-        guard let (session, stream) = asker(of: request, in: identifier) else { return }
-        resume(stream, of: session) {
+    ) -> Bool {
+        guard let (session, stream) = asker(of: request, in: identifier) else { return true }
+        return resume(stream, of: session) {
             if reply.count > 0 { try stream.takeReplayed(frames) }
             guard let missing = stream.intake.recovery?.missing, missing.lowerBound == request.from else { return }
             // An answer that brings nothing would be asked for without end.
@@ -46,9 +48,9 @@ extension RecordingEngine {
         }
     }
 
-    func giveUp(_ request: SamplesReplay, reason: Gap.Reason, in identifier: SessionIdentifier) {
-        guard let (session, stream) = asker(of: request, in: identifier) else { return }
-        resume(stream, of: session) { try stream.giveUp(reason) }
+    func giveUp(_ request: SamplesReplay, reason: Gap.Reason, in identifier: SessionIdentifier) -> Bool {
+        guard let (session, stream) = asker(of: request, in: identifier) else { return true }
+        return resume(stream, of: session) { try stream.giveUp(reason) }
     }
 
     /// Whose missing samples a request asks for, if it is what must be had next.
@@ -64,7 +66,9 @@ extension RecordingEngine {
     }
 
     /// Continues with what waited for a recovery. If it meets another gap, that is missing next.
-    private func resume(_ stream: StreamRecording, of session: Session, after body: () throws -> Void = {}) {
+    /// - Returns: false if nothing is missing any more, which ends the recovery.
+    @discardableResult
+    private func resume(_ stream: StreamRecording, of session: Session, after body: () throws -> Void = {}) -> Bool {
         do {
             try body()
             try stream.resume()
@@ -75,6 +79,9 @@ extension RecordingEngine {
         }
         announceGaps(of: stream, in: session)
         uncommitted.raise()
+        let isOver = stream.intake.recovery == nil
+        if isOver { stream.recoveringSince = nil }
         resumeWaits()
+        return !isOver
     }
 }

@@ -29,6 +29,14 @@ actor RecordingEngine {
         init(_ recordings: [(session: Session, stream: StreamRecording)]) { self.recordings = recordings }
     }
 
+    /// What is waited for.
+    struct Wait {
+        /// On `MonotonicClock`.
+        let deadline: Int64
+        let isOver: () -> Bool
+        let end: () -> Void
+    }
+
     /// Of its events.
     static let source = Program.recorder.rawValue
 
@@ -110,8 +118,10 @@ actor RecordingEngine {
     var latencies = LatencyHistogram()
     var commitTimes = LatencyHistogram()
     var lag = RecorderLag()
-    /// What tasks wait for. Finishing the continuation ends a wait; a cancelled task ends its own by itself.
-    private var waits: [(deadline: Int64, isOver: () -> Bool, continuation: AsyncStream<Void>.Continuation)] = []
+    /// What tasks wait for. A cancelled task ends its own wait by itself.
+    var waits: [Wait] = []
+    /// Recoveries that wait until the recorder has caught up.
+    var heldBack: [SessionIdentifier: [AsyncStream<Void>.Continuation]] = [:]
     /// When streams were last looked at that may have failed, on `MonotonicClock`.
     var watchedAt: Int64 = 0
     /// Raised where a session of this run ends with loss.
@@ -158,7 +168,7 @@ actor RecordingEngine {
     func wait(until deadline: Int64 = .max, for isSo: @escaping () -> Bool) async throws {
         if isSo() || MonotonicClock.now >= deadline { return }
         let (over, continuation) = AsyncStream.makeStream(of: Void.self)
-        waits.append((deadline, isSo, continuation))
+        waits.append(Wait(deadline: deadline, isOver: isSo) { continuation.finish() })
         for await _ in over {}
         try Task.checkCancellation()
     }
@@ -171,7 +181,7 @@ actor RecordingEngine {
         waits = []
         let remaining = looked.filter { wait in
             guard now >= wait.deadline || wait.isOver() else { return true }
-            wait.continuation.finish()
+            wait.end()
             return false
         }
         waits = remaining + waits

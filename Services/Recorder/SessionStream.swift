@@ -8,17 +8,15 @@ struct SessionStream: RecoveringStream {
     let session: SessionIdentifier
     let stream: StreamName
 
-    func missing() async -> MissingSamples? { await engine.missing(stream, in: session) }
-
-    func waitUntilCaughtUp() async throws { try await engine.waitUntilCaughtUp(in: session) }
+    func missing() async throws -> MissingSamples? { try await engine.missing(stream, in: session) }
 
     func isHeard() async -> Bool { await engine.isHeard(stream) }
 
-    func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async {
+    func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async -> Bool {
         await engine.take(reply, frames, for: request, in: session)
     }
 
-    func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async {
+    func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async -> Bool {
         await engine.giveUp(request, reason: reason, in: session)
     }
 }

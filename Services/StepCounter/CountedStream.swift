@@ -10,11 +10,13 @@ struct CountedStream: RecoveringStream {
 
     func isHeard() async -> Bool { await engine.isHeard(name) }
 
-    func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async {
+    func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async -> Bool {
         await engine.take(reply, frames, for: request)
+        return true
     }
 
-    func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async {
+    func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async -> Bool {
         await engine.giveUp(request, reason: reason)
+        return true
     }
 }

@@ -4,24 +4,19 @@ package import Messages
 ///
 /// While an answer is awaited everything may change, so it counts only if what it answers is still what is missing next.
 package protocol RecoveringStream: Sendable {
-    /// What is to be asked next; nil when nothing is missing, which ends the recovery.
-    func missing() async -> MissingSamples?
+    /// What is to be asked next; nil when nothing is missing, which ends the recovery. A program that is behind with what
+    /// arrives live holds its recoveries back here.
+    func missing() async throws -> MissingSamples?
     /// Whether samples or descriptions of it arrive, from whomever. While none do, a publisher that does not answer may
     /// be cut off, and nothing waits for what is missing.
     func isHeard() async -> Bool
     /// Takes the answer to a request. One that brings nothing new must be taken for the last word: what was asked for is
     /// given up, or it would be asked for without end.
-    func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async
+    /// - Returns: false if nothing is missing any more, which ends the recovery; true has `missing` decide.
+    func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) async -> Bool
     /// Gives up what a request asked for.
-    func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async
-    /// Returns when the program may take more than what arrives live: called before each request. A program that is behind
-    /// holds its recoveries back here.
-    func waitUntilCaughtUp() async throws
-}
-
-extension RecoveringStream {
-    /// Never behind.
-    package func waitUntilCaughtUp() async throws {}
+    /// - Returns: as `take`.
+    func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async -> Bool
 }
 
 /// A request for missing samples, with where to send it.

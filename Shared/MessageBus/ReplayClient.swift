@@ -50,16 +50,16 @@ final class ReplayClient: Sendable {
         }
         defer { change { $0.schedule.leave(number) } }
         var isUnanswered = false
-        while true {
-            try await stream.waitUntilCaughtUp()
-            guard let missing = await stream.missing() else { return }
+        var mayMissMore = true
+        while mayMissMore, let missing = try await stream.missing() {
             // Whether the publisher is heard matters only after a request without an answer.
             let isHeard = isUnanswered ? await stream.isHeard() : true
             let reply = try await ask(number, missing, isHeard: isHeard, limit: limit.inNanoseconds)
             isUnanswered = false
             switch reply {
-            case .answer(let reply, let frames): await stream.take(reply, frames, for: missing.request)
-            case .gone(let reason): await stream.giveUp(missing.request, reason: reason)
+            case .answer(let reply, let frames):
+                mayMissMore = await stream.take(reply, frames, for: missing.request)
+            case .gone(let reason): mayMissMore = await stream.giveUp(missing.request, reason: reason)
             case .again: isUnanswered = true
             }
             change { $0.schedule.finish(number) }
@@ -106,7 +106,10 @@ final class ReplayClient: Sendable {
 
     /// Begins a publisher's task, or wakes it.
     private func connect(_ publisher: String, in state: inout State) {
-        if let connection = state.connections[publisher] { return connection.dealer.interrupt() }
+        if let connection = state.connections[publisher] {
+            if state.schedule.wakes(publisher) { connection.dealer.interrupt() }
+            return
+        }
         guard state.schedule.isWanted(publisher) else { return }
         let dealer = Dealer(context: context, thread: thread)
         // Ends with the last stream that misses samples of it, whose own task awaits its answers.

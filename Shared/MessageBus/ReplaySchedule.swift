@@ -127,6 +127,9 @@ package struct ReplaySchedule: Sendable {
         var nextEnd = Int64.min
         var progressAt = Int64.min
         var received = 0
+        /// Whether what was asked since its last step may change the next one.
+        var isStale = false
+        var isWoken = false
 
         /// When it counts as silent, if it sends nothing until then; nil if it owes no answer.
         var silentFrom: Int64? {
@@ -242,8 +245,25 @@ package struct ReplaySchedule: Sendable {
         publishers[publisher, default: Publisher()].streams.insert(number)
         publishers[publisher]?.wait(number, until: stream.notBefore)
         publishers[publisher]?.shortestLimit.lower(to: limit)
-        if let end = end(of: stream) { publishers[publisher]?.nextEnd.lower(to: end) }
+        let nextEnd = publishers[publisher]?.nextEnd ?? .max
+        if let end = end(of: stream), end < nextEnd {
+            publishers[publisher]?.nextEnd = end
+            publishers[publisher]?.isStale = true
+        }
+        if hasRoom(publisher) {
+            publishers[publisher]?.isStale = true
+        } else if !turns.contains(publisher) {
+            turns.append(publisher)
+        }
         return nil
+    }
+
+    /// Whether a publisher's next step must be decided at once for what was asked, and nobody was told so yet: thousands of
+    /// streams may ask together.
+    package mutating func wakes(_ publisher: String) -> Bool {
+        guard let known = publishers[publisher], known.isStale, !known.isWoken else { return false }
+        publishers[publisher]?.isWoken = true
+        return true
     }
 
     /// Notes that a stream has taken what an answer brought.
@@ -302,6 +322,8 @@ package struct ReplaySchedule: Sendable {
         of name: String, at endpoint: String, received: Int, isBroken: Bool, now: Int64
     ) -> Step {
         publishers[name]?.note(received: received, now: now)
+        publishers[name]?.isStale = false
+        publishers[name]?.isWoken = false
         var until = publishers[name]?.silentFrom
         if let silent = until, isBroken || now >= silent { return .reconnect(fail(name, at: endpoint, now: now)) }
         if publishers[name]?.unansweredSince != nil {

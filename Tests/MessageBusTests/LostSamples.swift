@@ -28,7 +28,8 @@ actor LostSamples: RecoveringStream {
         end = count
     }
 
-    func missing() -> MissingSamples? {
+    func missing() async throws -> MissingSamples? {
+        try await gate?()
         guard next < end else { return nil }
         let request = SamplesReplay(
             device: name.device, stream: name.stream, epoch: "e", from: next, count: end - next)
@@ -37,9 +38,7 @@ actor LostSamples: RecoveringStream {
 
     func isHeard() -> Bool { isThere }
 
-    func waitUntilCaughtUp() async throws { try await gate?() }
-
-    func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) {
+    func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) -> Bool {
         let before = next
         for frame in frames {
             let words = String(decoding: frame.prefix(32), as: UTF8.self).split(separator: ":")
@@ -52,9 +51,13 @@ actor LostSamples: RecoveringStream {
             next += samples.count
         }
         if next == before { giveUp(upTo: end, reply.count > 0 ? .malformed : .notRetained) }
+        return next < end
     }
 
-    func giveUp(_ request: SamplesReplay, reason: Gap.Reason) { giveUp(upTo: end, reason) }
+    func giveUp(_ request: SamplesReplay, reason: Gap.Reason) -> Bool {
+        giveUp(upTo: end, reason)
+        return next < end
+    }
 
     private func giveUp(upTo sample: Int, _ reason: Gap.Reason) {
         lost.append(Lost(samples: next..<min(sample, end), reason: reason))

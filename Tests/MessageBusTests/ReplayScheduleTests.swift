@@ -310,7 +310,25 @@ final class ReplayScheduleTests {
         #expect(verdicts.map(\.outcome) == [.again, .again, .again])
     }
 
-    /// Whatever happens in whatever order, the bounds hold, and in the end everything is answered.
+    @Test func thousandsThatAskTogetherWakeTheirPublisherOnce() throws {
+        var wakes = 0
+        for stream in 1...1_000 {
+            ask(stream)
+            if schedule.wakes(Self.publisher) { wakes += 1 }
+        }
+        #expect(wakes == 1)
+        let probe = try #require(next())
+        // There is no room for more before the answer, so there is nothing to decide either.
+        ask(1_001)
+        let isWoken = schedule.wakes(Self.publisher)
+        #expect(!isWoken)
+        #expect(schedule.nextInTurn == nil)
+        _ = answer(probe)
+        #expect(schedule.nextInTurn == Self.publisher)
+    }
+
+    /// Whatever happens in whatever order, the bounds hold, and in the end everything is answered. Steps are decided only
+    /// when there is a reason to, as the client has it: an answer, a stream that asks, a turn that has come, or the time.
     @Test(arguments: 0..<50) func whateverHappensNothingIsForgotten(seed: UInt64) throws {
         var random = Xorshift(state: seed + 1)
         var schedule = ReplaySchedule(seed: seed)
@@ -318,18 +336,30 @@ final class ReplayScheduleTests {
         var missing = Dictionary(uniqueKeysWithValues: (0..<300).map { ($0, Int.random(in: 1...5, using: &random)) })
         var underWay: [(publisher: String, request: ReplaySchedule.Request)] = []
         var now: Int64 = 0
+        var connected: Set<String> = []
+        var woken: Set<String> = []
+        var waits: [String: Int64] = [:]
+        func wakeNext() {
+            connected.formIntersection(publishers.filter { schedule.isWanted($0) })
+            if let next = schedule.nextInTurn { woken.insert(next) }
+        }
         func ask(_ stream: Int) {
+            let publisher = publishers[stream % 5]
             let reason = schedule.ask(
-                stream, for: Self.request(stream), at: publishers[stream % 5], isHeard: true, limit: .max, now: now)
+                stream, for: Self.request(stream), at: publisher, isHeard: true, limit: .max, now: now)
             #expect(reason == nil)
+            if connected.insert(publisher).inserted || schedule.wakes(publisher) { woken.insert(publisher) }
+            wakeNext()
         }
         func settle(_ verdicts: [ReplaySchedule.Verdict]) {
             for verdict in verdicts {
                 if verdict.outcome.isAnswer { missing[verdict.stream]? -= 1 }
                 schedule.finish(verdict.stream)
+                wakeNext()
                 if missing[verdict.stream] == 0 {
                     missing[verdict.stream] = nil
                     schedule.leave(verdict.stream)
+                    wakeNext()
                 } else {
                     ask(verdict.stream)
                 }
@@ -338,12 +368,20 @@ final class ReplayScheduleTests {
         for stream in missing.keys.sorted() { ask(stream) }
         for turn in 0..<200_000 where !missing.isEmpty {
             let isQuiet = turn > 20_000
-            for publisher in publishers where schedule.isWanted(publisher) {
-                switch schedule.step(of: publisher, at: publisher, received: 0, isBroken: false, now: now) {
-                case .send(let request): underWay.append((publisher, request))
-                case .reconnect(let streams), .askAgain(let streams):
-                    for stream in streams { ask(stream) }
-                case .wait: break
+            for publisher in publishers where connected.contains(publisher) {
+                guard woken.remove(publisher) != nil || waits[publisher] ?? .max <= now else { continue }
+                waits[publisher] = nil
+                var isWaiting = false
+                while !isWaiting, connected.contains(publisher) {
+                    switch schedule.step(of: publisher, at: publisher, received: 0, isBroken: false, now: now) {
+                    case .send(let request): underWay.append((publisher, request))
+                    case .reconnect(let streams), .askAgain(let streams):
+                        for stream in streams { ask(stream) }
+                    case .wait(let until):
+                        waits[publisher] = until
+                        isWaiting = true
+                    }
+                    wakeNext()
                 }
                 #expect(underWay.count(where: { $0.publisher == publisher }) < 100)
             }
@@ -358,6 +396,7 @@ final class ReplayScheduleTests {
             case 2: answer = .refusal(.internalError(""))
             default: answer = .reply(Self.reply(to: request), frameCount: request.params.ranges?.count ?? 1)
             }
+            woken.insert(publisher)
             settle(
                 schedule.take(
                     answer, to: request.number, of: publisher, at: publisher, places: [publisher], now: now))
