@@ -82,6 +82,11 @@ assert [entry["session"] for entry in ask("recording.list")["result"]["recording
 path = stopped["directory"] + "/" + stopped["logs"][0]["files"][0]
 with open(path) as file:
     records = json.load(file)
-assert [record["marker"] for record in records if "marker" in record] == ["start", "step", "pause", "resume", "position", "stop"]
+markers = [record["marker"] for record in records if "marker" in record]
+# Only where a sample fell into the pause, which is short, does the file say where it goes on.
+assert markers in (
+    ["start", "step", "pause", "resume", "position", "stop"],
+    ["start", "step", "pause", "resume", "stop"],
+), markers
 assert len([record for record in records if "sensorType" in record]) == stopped["logs"][0]["samples"]
 print("ok", path)
