@@ -72,7 +72,11 @@ assert wait_for(20)["step"] == "Walk/out"
 assert ask("recording.moveTo", session="python", step="back")["result"]["step"] == "Walk/back"
 wait_for(40)
 assert ask("recording.pause", session="python")["result"]["paused"] is True
-assert ask("recording.resume", session="python")["result"]["paused"] is False
+# Long enough for samples to fall into the pause, of which there are 200 a second.
+time.sleep(0.1)
+resumed = ask("recording.resume", session="python")["result"]
+assert resumed["paused"] is False
+wait_for(resumed["logs"][0]["samples"] + 20)
 stopped = ask("recording.stop", session="python")["result"]
 assert stopped["status"] == "finished" and stopped["report"]["isWhole"], stopped
 assert ask("recording.result", session="python")["result"] == stopped
@@ -82,11 +86,6 @@ assert [entry["session"] for entry in ask("recording.list")["result"]["recording
 path = stopped["directory"] + "/" + stopped["logs"][0]["files"][0]
 with open(path) as file:
     records = json.load(file)
-markers = [record["marker"] for record in records if "marker" in record]
-# Only where a sample fell into the pause, which is short, does the file say where it goes on.
-assert markers in (
-    ["start", "step", "pause", "resume", "position", "stop"],
-    ["start", "step", "pause", "resume", "stop"],
-), markers
+assert [record["marker"] for record in records if "marker" in record] == ["start", "step", "pause", "resume", "position", "stop"]
 assert len([record for record in records if "sensorType" in record]) == stopped["logs"][0]["samples"]
 print("ok", path)
