@@ -25,20 +25,9 @@ extension RecordingEngine {
     /// Returns when a recovery may continue: the recorder has caught up, the session ends, or one waited long enough. All
     /// recoveries of a session wait together, for what they wait for is looked at with each batch that arrives.
     func waitUntilCaughtUp(in identifier: SessionIdentifier) async throws {
-        guard isBehind, sessions[identifier]?.status == .running else { return }
-        let (over, continuation) = AsyncStream.makeStream(of: Void.self)
-        heldBack[identifier, default: []].append(continuation)
-        if heldBack[identifier]?.count == 1 {
-            waits.append(
-                Wait(
-                    deadline: MonotonicClock.now + Self.longestWait,
-                    isOver: { [self] in !isBehind || sessions[identifier]?.status != .running },
-                    end: { [self] in
-                        for recovery in heldBack.removeValue(forKey: identifier) ?? [] { recovery.finish() }
-                    }))
+        try await wait(until: MonotonicClock.now + Self.longestWait, together: identifier) { [self] in
+            !isBehind || sessions[identifier]?.status != .running
         }
-        for await _ in over {}
-        try Task.checkCancellation()
     }
 
     /// Has health tell of a recorder that is behind, and of samples that are about to be forgotten.

@@ -29,12 +29,15 @@ actor RecordingEngine {
         init(_ recordings: [(session: Session, stream: StreamRecording)]) { self.recordings = recordings }
     }
 
-    /// What is waited for.
-    struct Wait {
+    /// What tasks wait for.
+    private struct Wait {
+        /// Whose tasks may wait together.
+        let session: SessionIdentifier?
         /// On `MonotonicClock`.
         let deadline: Int64
         let isOver: () -> Bool
-        let end: () -> Void
+        /// Finishing one ends the wait of its task.
+        var tasks: [AsyncStream<Void>.Continuation]
     }
 
     /// Of its events.
@@ -118,10 +121,8 @@ actor RecordingEngine {
     var latencies = LatencyHistogram()
     var commitTimes = LatencyHistogram()
     var lag = RecorderLag()
-    /// What tasks wait for. A cancelled task ends its own wait by itself.
-    var waits: [Wait] = []
-    /// Recoveries that wait until the recorder has caught up.
-    var heldBack: [SessionIdentifier: [AsyncStream<Void>.Continuation]] = [:]
+    /// A cancelled task ends its own wait by itself.
+    private var waits: [Wait] = []
     /// When streams were last looked at that may have failed, on `MonotonicClock`.
     var watchedAt: Int64 = 0
     /// Raised where a session of this run ends with loss.
@@ -165,10 +166,18 @@ actor RecordingEngine {
 
     /// Returns when something is so, or at a time on `MonotonicClock`. Whatever can make it so calls `resumeWaits`; each tick
     /// does too, so that deadlines are kept.
-    func wait(until deadline: Int64 = .max, for isSo: @escaping () -> Bool) async throws {
+    /// - Parameter session: whose tasks wait together for the same thing, until the deadline of the first: thousands of
+    ///   waits would each be looked at with every batch that arrives.
+    func wait(
+        until deadline: Int64 = .max, together session: SessionIdentifier? = nil, for isSo: @escaping () -> Bool
+    ) async throws {
         if isSo() || MonotonicClock.now >= deadline { return }
         let (over, continuation) = AsyncStream.makeStream(of: Void.self)
-        waits.append(Wait(deadline: deadline, isOver: isSo) { continuation.finish() })
+        if let session, let index = waits.firstIndex(where: { $0.session == session }) {
+            waits[index].tasks.append(continuation)
+        } else {
+            waits.append(Wait(session: session, deadline: deadline, isOver: isSo, tasks: [continuation]))
+        }
         for await _ in over {}
         try Task.checkCancellation()
     }
@@ -181,7 +190,7 @@ actor RecordingEngine {
         waits = []
         let remaining = looked.filter { wait in
             guard now >= wait.deadline || wait.isOver() else { return true }
-            wait.end()
+            for task in wait.tasks { task.finish() }
             return false
         }
         waits = remaining + waits
