@@ -18,7 +18,7 @@ package final class LogAppender {
     private var names: [UInt32: (bytes: [UInt8], segment: Int)] = [:]
     private var lastNumber: UInt32 = 0
     /// The frame of records that stands last in the buffer, if one does, and what its head says once nothing follows.
-    private var last: (number: UInt32, file: Int, start: Int, head: RecordsHead?)?
+    private var last: (number: UInt32, file: Int, head: RecordsHead?)?
     private var capacity = 64 << 10
     private let segmentLength: Int
 
@@ -91,18 +91,18 @@ package final class LogAppender {
         beginFrame(.records, number)
         let room = RecordsHead.byteCount
         buffer.withUnsafeMutableTail(reserving: room) { _ in room }
-        last = (number, file, frameStart, nil)
+        last = (number, file, nil)
         // A name that was written in front of it stays.
         return (frameStart, false)
     }
 
     /// Says what the records are that were formatted since `beginRecords`.
     package func endRecords(_ head: RecordsHead) {
-        guard last != nil else { preconditionFailure("endRecords follows beginRecords") }
+        guard let last else { preconditionFailure("endRecords follows beginRecords") }
+        var head = head
         // The first records of a frame say where it stands.
-        let offset = last?.head?.offset
-        last?.head = head
-        if let offset { last?.head?.offset = offset }
+        if let first = last.head { head.offset = first.offset }
+        self.last?.head = head
     }
 
     /// Takes back what was formatted since `beginRecords`.
@@ -113,14 +113,13 @@ package final class LogAppender {
 
     /// Writes what stands in front of the records that stand last: nothing more is added to them.
     private func finishRecords() {
-        guard let last, let head = last.head else { return }
-        let contents = last.start + LogBlock.frameHeaderLength
-        let length = buffer.count - contents
+        defer { last = nil }
+        guard let head = last?.head else { return }
+        let contents = frameStart + LogBlock.frameHeaderLength
         buffer.withUnsafeMutableBytes { bytes in
             if let base = bytes.baseAddress { head.write(to: base + contents) }
-            bytes.storeBytes(of: UInt64(length).littleEndian, toByteOffset: last.start + 8, as: UInt64.self)
         }
-        self.last = nil
+        endFrame()
     }
 
     private var frameStart = 0
