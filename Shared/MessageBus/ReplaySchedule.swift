@@ -127,8 +127,9 @@ package struct ReplaySchedule: Sendable {
         var nextEnd = Int64.min
         var progressAt = Int64.min
         var received = 0
-        /// Whether what was asked since its last step may change the next one.
+        /// Whether a request since its last step may change the next one.
         var isStale = false
+        /// Whether its task was woken since its last step.
         var isWoken = false
 
         /// When it counts as silent, if it sends nothing until then; nil if it owes no answer.
@@ -245,21 +246,16 @@ package struct ReplaySchedule: Sendable {
         publishers[publisher, default: Publisher()].streams.insert(number)
         publishers[publisher]?.wait(number, until: stream.notBefore)
         publishers[publisher]?.shortestLimit.lower(to: limit)
-        let nextEnd = publishers[publisher]?.nextEnd ?? .max
-        if let end = end(of: stream), end < nextEnd {
-            publishers[publisher]?.nextEnd = end
-            publishers[publisher]?.isStale = true
-        }
-        if hasRoom(publisher) {
-            publishers[publisher]?.isStale = true
-        } else if !turns.contains(publisher) {
-            turns.append(publisher)
-        }
+        let nextEnd = publishers[publisher]?.nextEnd
+        if let end = end(of: stream) { publishers[publisher]?.nextEnd.lower(to: end) }
+        let hasRoom = hasRoom(publisher)
+        if hasRoom || publishers[publisher]?.nextEnd != nextEnd { publishers[publisher]?.isStale = true }
+        if !hasRoom, !turns.contains(publisher) { turns.append(publisher) }
         return nil
     }
 
-    /// Whether a publisher's next step must be decided at once for what was asked, and nobody was told so yet: thousands of
-    /// streams may ask together.
+    /// Whether the caller must wake a publisher's task, because a new request may change its next step. True once until
+    /// that step, because thousands of streams may ask together.
     package mutating func wakes(_ publisher: String) -> Bool {
         guard let known = publishers[publisher], known.isStale, !known.isWoken else { return false }
         publishers[publisher]?.isWoken = true

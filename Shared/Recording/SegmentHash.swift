@@ -3,7 +3,7 @@ import Crypto
 /// The SHA-256 of a file that grows, taken of each piece as it is written, while the processor has it at hand, so that
 /// nothing is left to be read when the file is finished. What another program wrote before is read once.
 ///
-/// Durable bytes are dropped from the system's memory, because a session would otherwise fill it with files that nobody reads.
+/// Durable bytes are dropped from the page cache; otherwise a session would fill it with files that nobody reads.
 /// Confined to one thread.
 package struct SegmentHash {
     /// How many bytes are hashed already.
