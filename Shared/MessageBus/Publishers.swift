@@ -11,15 +11,18 @@ package struct Publishers: Sendable {
     private let replays: ReplayClient
 
     /// Asks over sockets of a context, used on a thread.
-    /// - Parameter options: how a connection to an endpoint is bounded and protected. It throws if it may not be made.
+    /// - Parameters:
+    ///   - patience: how long a publisher that owes missing samples may send nothing before it is connected to anew, in nanoseconds.
+    ///   - options: how a connection to an endpoint is bounded and protected. It throws if it may not be made.
     package init(
-        context: Context, thread: SocketThread,
+        context: Context, thread: SocketThread, patience: Int64 = ReplaySchedule.patience,
         options: @escaping @Sendable (_ endpoint: String) throws(ZeroMQError) -> SocketOptions
     ) {
         self.context = context
         self.thread = thread
         self.options = options
-        replays = ReplayClient(context: context, thread: thread, routes: routes, options: options)
+        replays = ReplayClient(
+            context: context, thread: thread, routes: routes, patience: patience, options: options)
     }
 
     /// Notes where a publisher is heard from, to ask it there where it does not answer at the endpoint that it announces.

@@ -19,25 +19,26 @@ final class ReplayClient: Sendable {
     }
 
     private struct State {
-        var schedule = ReplaySchedule(seed: UInt64(MonotonicClock.now))
+        var schedule: ReplaySchedule
         var asking: [Int: CheckedContinuation<Reply, any Error>] = [:]
         var connections: [String: Connection] = [:]
         var lastStream = 0
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let context: Context
     private let thread: SocketThread
     private let options: @Sendable (_ endpoint: String) throws(ZeroMQError) -> SocketOptions
     private let routes: SharedRoutes
 
     init(
-        context: Context, thread: SocketThread, routes: SharedRoutes,
+        context: Context, thread: SocketThread, routes: SharedRoutes, patience: Int64,
         options: @escaping @Sendable (_ endpoint: String) throws(ZeroMQError) -> SocketOptions
     ) {
         self.context = context
         self.thread = thread
         self.routes = routes
+        state = Mutex(State(schedule: ReplaySchedule(seed: UInt64(MonotonicClock.now), patience: patience)))
         self.options = options
     }
 

@@ -133,11 +133,11 @@ package struct ReplaySchedule: Sendable {
         var isWoken = false
 
         /// When it counts as silent, if it sends nothing until then; nil if it owes no answer.
-        var silentFrom: Int64? {
+        func silentFrom(patience: Int64) -> Int64? {
             let oldest = requests.values.lazy.filter { !$0.isAnswered }.map(\.sentAt).min()
             guard let oldest else { return nil }
-            let patience = ReplaySchedule.patience << max(0, min(failures, 8) - 1)
-            return max(progressAt, oldest) + min(ReplaySchedule.longestPatience, patience)
+            let longer = min(ReplaySchedule.longestPatience, patience * Int64(1 << max(0, min(failures, 8) - 1)))
+            return max(progressAt, oldest) + max(patience, longer)
         }
 
         /// Notes how many bytes came over its connection.
@@ -189,7 +189,7 @@ package struct ReplaySchedule: Sendable {
     private static let maximumOvertaken = 2 * maximumReplies
     /// Answers to one stream's request that can't be read before it is given up: it may be what can't be said.
     package static let maximumUnreadable = 5
-    /// How long a publisher may send nothing at all while it owes an answer; longer if it was silent before, since it may be slow.
+    /// How long a publisher may send nothing at all while it owes an answer, unless the program says otherwise.
     package static let patience: Int64 = 2_000_000_000
     private static let longestPatience: Int64 = 8_000_000_000
     private static let shortestPause: Int64 = 100_000_000
@@ -206,9 +206,16 @@ package struct ReplaySchedule: Sendable {
     private var cost = 0
     private var lastNumber = 0
     private var random: UInt64
+    /// Longer if a publisher was silent before, since it may be slow.
+    private let patience: Int64
 
-    /// - Parameter seed: what the pauses' jitter follows from.
-    package init(seed: UInt64) { random = seed }
+    /// - Parameters:
+    ///   - seed: what the pauses' jitter follows from.
+    ///   - patience: how long a publisher may send nothing at all while it owes an answer, in nanoseconds.
+    package init(seed: UInt64, patience: Int64 = patience) {
+        random = seed
+        self.patience = patience
+    }
 
     /// Replies under way, or not taken yet, of all publishers.
     package var replyCount: Int { publishers.values.reduce(0) { $0 + $1.requests.count } }
@@ -320,7 +327,7 @@ package struct ReplaySchedule: Sendable {
         publishers[name]?.note(received: received, now: now)
         publishers[name]?.isStale = false
         publishers[name]?.isWoken = false
-        var until = publishers[name]?.silentFrom
+        var until = publishers[name]?.silentFrom(patience: patience)
         if let silent = until, isBroken || now >= silent { return .reconnect(fail(name, at: endpoint, now: now)) }
         if publishers[name]?.unansweredSince != nil {
             let over = overdueStreams(of: name, now: now)
