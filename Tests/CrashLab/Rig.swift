@@ -434,20 +434,23 @@ final class Rig {
         let uptimes = forwarder.samples.latestUptimes
         for (session, plan) in plans where !paused.contains(session) {
             let directory = directory(of: session)
+            // Thousands of files are not listed for each stream.
+            var files = try? SessionFiles(directory)
             for history in forwarder.samples.histories(matching: plan.streams) {
                 guard let uptime = uptimes[history.name] else { continue }
                 let log = SessionFiles.log(of: history)
+                var last: Double?
                 do {
                     try await eventually("sample \(uptime) in \(log) of session \(session)", within: Self.limit) {
-                        let last = try? SessionFiles(directory).lastUptime(of: log, format: plan.format)
-                        return (last ?? -.infinity) >= uptime
+                        last = try? files?.lastUptime(of: log, format: plan.format)
+                        if let last, last >= uptime { return true }
+                        files = try? SessionFiles(directory)
+                        return false
                     }
                 } catch {
                     let recorder = try running()
                     throw Violation(
-                        "\(error); its last is "
-                            + "\((try? SessionFiles(directory).lastUptime(of: log, format: plan.format)) as Any). "
-                            + "The recorder says:\n\(recorder.standardError)")
+                        "\(error); its last is \(last as Any). The recorder says:\n\(recorder.standardError)")
                 }
             }
         }

@@ -4,10 +4,10 @@ extension SessionFiles {
     /// The uptime of the last sample of a log, found in the ends of its files: cheap enough to ask again and again.
     func lastUptime(of log: String, format: String) throws -> Double? {
         for file in (logs[log] ?? []).reversed() {
-            let end = try tail(of: file.name)
-            let lines = String(decoding: end, as: UTF8.self).split(separator: "\n")
-            for line in lines.reversed() {
-                if let uptime = Self.uptime(in: line, format: format) { return uptime }
+            for line in try tail(of: file.name).split(separator: UInt8(ascii: "\n")).reversed() {
+                if let uptime = Self.uptime(in: String(decoding: line, as: UTF8.self)[...], format: format) {
+                    return uptime
+                }
             }
         }
         return nil

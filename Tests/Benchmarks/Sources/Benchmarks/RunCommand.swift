@@ -48,6 +48,7 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let bench = try Bench(programs: programs, directory: directory)
+        defer { bench.removeRemains() }
         var benches = [bench]
         if let baseline {
             benches.insert(try Bench(programs: baseline, directory: directory, name: "baseline"), at: 0)
