@@ -115,7 +115,7 @@ package final class LogFile {
         let bytes = UnsafeRawBufferPointer(rebasing: records.dropFirst(skippedByteCount))
         if offset < stableByteCount, offset + bytes.count <= stableByteCount { return true }
         guard offset == stableByteCount || bytes.isEmpty,
-            try handle.bytes(in: stableByteCount..<(stableByteCount + bytes.count)).elementsEqual(bytes)
+            bytes.isSame(as: try handle.bytes(in: stableByteCount..<(stableByteCount + bytes.count)))
         else { return false }
         byteCount += bytes.count
         sampleCount = samples
