@@ -74,10 +74,12 @@ let package = Package(
             name: "MessageBus", dependencies: ["ZeroMQ", "Messages", deque, heap], path: "Shared/MessageBus",
             swiftSettings: strict),
         .target(
-            name: "Recording", dependencies: ["CISAL", "Messages", sha2, system], path: "Shared/Recording",
+            name: "Files", dependencies: ["Messages", system], path: "Shared/Files", swiftSettings: strict),
+        .target(
+            name: "Recording", dependencies: ["CISAL", "Files", "Messages", sha2, system], path: "Shared/Recording",
             swiftSettings: strict),
         .target(
-            name: "Storage", dependencies: ["Recording", database, system], path: "Shared/Storage",
+            name: "Storage", dependencies: ["Files", "Recording", database, system], path: "Shared/Storage",
             swiftSettings: strict),
         .target(
             name: "Metrics", dependencies: ["CMicroHTTPD", "ZeroMQ", system], path: "Shared/Metrics",
@@ -107,7 +109,8 @@ let package = Package(
         .executableTarget(
             name: "Recorder",
             dependencies: [
-                "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "ZeroMQ", argumentParser, deque,
+                "Files", "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "ZeroMQ", argumentParser,
+                deque,
                 lifecycle,
                 logging,
                 signals, system,
@@ -116,7 +119,8 @@ let package = Package(
         .executableTarget(
             name: "LogManager",
             dependencies: [
-                "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "Storage", "ZeroMQ", argumentParser,
+                "Files", "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "Storage", "ZeroMQ",
+                argumentParser,
                 database,
                 lifecycle, logging, system,
             ],
@@ -124,7 +128,8 @@ let package = Package(
         .executableTarget(
             name: "StepCounter",
             dependencies: [
-                "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "StepDetection", "Storage", "ZeroMQ",
+                "Files", "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "StepDetection", "Storage",
+                "ZeroMQ",
                 argumentParser,
                 deque, database, lifecycle, logging, system,
             ],
@@ -132,7 +137,7 @@ let package = Package(
         .executableTarget(
             name: "Archiver",
             dependencies: [
-                "CArchive", "CCurl", "CISAL", "COpenSSL", "Messages", "MessageBus", "Metrics", "Recording",
+                "CArchive", "CCurl", "CISAL", "COpenSSL", "Files", "Messages", "MessageBus", "Metrics", "Recording",
                 "ServiceKit", "ZeroMQ",
                 argumentParser, lifecycle, logging, sha2, system,
             ],
@@ -160,7 +165,7 @@ let package = Package(
         .testTarget(
             name: "MessageBusTests", dependencies: ["MessageBus", "Messages", "ZeroMQ"], swiftSettings: strict),
         .testTarget(
-            name: "RecordingTests", dependencies: ["Messages", "Recording", "TestSupport", system],
+            name: "RecordingTests", dependencies: ["Files", "Messages", "Recording", "TestSupport", system],
             swiftSettings: strict),
         .testTarget(
             name: "ServiceKitTests",
@@ -178,25 +183,28 @@ let package = Package(
         .testTarget(
             name: "RecorderTests",
             dependencies: [
-                "MessageBus", "Messages", "Metrics", "Recorder", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
+                "MessageBus", "Files", "Messages", "Metrics", "Recorder", "Recording", "ServiceKit", "TestSupport",
+                "ZeroMQ",
                 lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "LogManagerTests",
             dependencies: [
-                "LogManager", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ", database,
+                "LogManager", "MessageBus", "Files", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
+                database,
                 lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "StepCounterTests",
             dependencies: [
-                "MessageBus", "Messages", "Recording", "SensorPublisher", "ServiceKit", "StepCounter", "StepDetection",
+                "MessageBus", "Files", "Messages", "Recording", "SensorPublisher", "ServiceKit", "StepCounter",
+                "StepDetection",
                 "Storage", "TestSupport", "ZeroMQ", database, lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "ArchiverTests",
             dependencies: [
-                "Archiver", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
+                "Archiver", "MessageBus", "Files", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
                 argumentParser, lifecycle, logging, sha2, system,
             ], exclude: ["Receivers"], swiftSettings: strict),
         // Takes malloc's place in the program of the tests.

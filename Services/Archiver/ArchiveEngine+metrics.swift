@@ -1,3 +1,4 @@
+import Files
 import Metrics
 import Recording
 import ServiceKit

@@ -1,4 +1,5 @@
-package import Recording
+package import Files
+import Recording
 package import ServiceKit
 
 /// Why an archive could not be made, read or opened, and what a person can do about it.

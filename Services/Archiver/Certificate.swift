@@ -1,4 +1,5 @@
 import COpenSSL
+import Files
 import Glibc
 package import Messages
 import Recording

@@ -1,4 +1,5 @@
 import Crypto
+import Files
 import Recording
 
 /// A file of an archive that is made for it while it is read, in pieces.

@@ -1,3 +1,4 @@
+import Files
 import Recording
 
 /// Percent-encoding as RFC 3986 has it and Signature Version 4 demands it: everything but letters, digits and `-._~`.

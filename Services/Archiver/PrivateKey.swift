@@ -1,4 +1,5 @@
 import COpenSSL
+import Files
 import Recording
 package import SystemPackage
 

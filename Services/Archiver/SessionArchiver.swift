@@ -1,4 +1,5 @@
 import CISAL
+package import Files
 import Messages
 package import Recording
 

@@ -1,4 +1,5 @@
 import Crypto
+import Files
 import Glibc
 import Recording
 import Synchronization

@@ -1,4 +1,5 @@
 import Crypto
+import Files
 import Messages
 import Recording
 

@@ -1,4 +1,5 @@
 import DequeModule
+import Files
 import Recording
 import SystemPackage
 import ZeroMQ

@@ -1,3 +1,4 @@
+import Files
 import MessageBus
 import Messages
 import Recording

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import Files
 import MessageBus
 import Messages
 import Recording

@@ -1,4 +1,5 @@
 import Crypto
+package import Files
 package import SystemPackage
 
 /// A log file that is complete and will not change any more.

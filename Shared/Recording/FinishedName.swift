@@ -1,3 +1,4 @@
+package import Files
 package import Messages
 
 /// The name of a finished log file: `<log>-yyyyMMddHHmmss[-NN].<extension>`.

@@ -1,3 +1,4 @@
+import Files
 import Messages
 
 /// One line of a session's `journal.ndjson`, as 0.6 and before wrote it: how far a log had come. The write-ahead log has

@@ -1,4 +1,5 @@
 import Crypto
+import Files
 
 /// The name of a log, which is also the name of its files.
 ///

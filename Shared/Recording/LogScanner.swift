@@ -1,3 +1,4 @@
+package import Files
 package import SystemPackage
 
 /// Walks the records of a log's file in pieces, never with the whole file in memory, and stops at the first byte that is

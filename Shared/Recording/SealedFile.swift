@@ -1,3 +1,4 @@
+package import Files
 import SystemPackage
 
 /// A log file that has its final name and will not change any more. The name may not be durable yet.

@@ -1,3 +1,4 @@
+package import Files
 package import Messages
 
 /// A session's name, safe as the name of a directory: 1 to 128 ASCII letters, digits, "-", "_" and ".", and not "." or

@@ -1,3 +1,4 @@
+package import Files
 import FoundationEssentials
 import Messages
 package import SystemPackage

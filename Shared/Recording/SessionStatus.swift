@@ -1,3 +1,5 @@
+package import Files
+
 /// Where a session's recording stands. A status only ever rises.
 ///
 /// The words and their order are the ancestors'. Any forward jump is legal (`idle` to `failed`, say); a step back or a

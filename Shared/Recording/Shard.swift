@@ -35,7 +35,7 @@ package struct Shard: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(number)/\(count)" }
 
     /// The end of the names of files that each part has of its own.
-    var fileSuffix: String { "-\(number)-of-\(count)" }
+    package var fileSuffix: String { "-\(number)-of-\(count)" }
 }
 
 extension Shard: Codable {

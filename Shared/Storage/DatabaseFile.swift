@@ -1,5 +1,6 @@
+package import Files
 package import GRDB
-package import Recording
+import Recording
 package import SystemPackage
 
 /// An SQLite database that one program keeps: how it is opened, refused, written and read.

@@ -1,5 +1,6 @@
+import Files
 import GRDB
-package import Recording
+import Recording
 package import SystemPackage
 
 extension RecordingError {

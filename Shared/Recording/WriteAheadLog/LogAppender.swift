@@ -1,3 +1,4 @@
+import Files
 package import Messages
 
 /// Collects what the next commit writes to the write-ahead log, in one run of memory.

@@ -1,4 +1,5 @@
 import CISAL
+import Files
 import Messages
 
 /// What one commit writes to the write-ahead log: a header, and frames behind it.

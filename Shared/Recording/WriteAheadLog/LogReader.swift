@@ -1,3 +1,4 @@
+package import Files
 package import SystemPackage
 
 /// Reads a write-ahead log from its beginning, block by block, up to the first block that cannot be trusted.

@@ -1,3 +1,4 @@
+package import Files
 package import SystemPackage
 
 /// The files of a recorder's write-ahead log: what is appended is durable when `append` returns, for all streams at once.

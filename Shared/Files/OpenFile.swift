@@ -10,13 +10,13 @@ package import SystemPackage
 package final class OpenFile: Sendable {
     /// Where it was when it was opened; it may have got another name since.
     package let path: FilePath
-    let descriptor: FileDescriptor
+    package let descriptor: FileDescriptor
 
-    let calls: FileCalls
+    package let calls: FileCalls
     /// Whether the file is new, and its entry in its directory may not be durable yet.
     private let isEntryNew: Atomic<Bool>
 
-    init(
+    package init(
         _ path: FilePath, _ mode: FileDescriptor.AccessMode, options: FileDescriptor.OpenOptions = [],
         permissions: FilePermissions? = nil, action: String, calls: FileCalls = .system
     ) throws(RecordingError) {
@@ -36,7 +36,7 @@ package final class OpenFile: Sendable {
     ///
     /// - Parameter isShared: whether others may have the lock too that share it.
     /// - Returns: nil while somebody else has it, in this program or another.
-    static func lock(_ path: FilePath, isShared: Bool = false) throws(RecordingError) -> OpenFile? {
+    package static func lock(_ path: FilePath, isShared: Bool = false) throws(RecordingError) -> OpenFile? {
         while true {
             let file = try OpenFile(
                 path, .readWrite, options: [.create, .noFollow],
@@ -55,7 +55,7 @@ package final class OpenFile: Sendable {
     }
 
     /// Makes a file, which must not be there yet, with its first bytes. Nothing is durable before a sync.
-    convenience init(
+    package convenience init(
         creating path: FilePath, _ opening: [UInt8], calls: FileCalls = .system
     ) throws(RecordingError) {
         try self.init(
@@ -86,14 +86,14 @@ package final class OpenFile: Sendable {
     }
 
     /// As fdatasync(2), with the file's other attributes, or with a directory's entries: fsync(2). Any thread.
-    func syncAll() throws(RecordingError) {
+    package func syncAll() throws(RecordingError) {
         try SystemCall.attempt("sync", path) { () throws(Errno) in try calls.syncAll(descriptor) }
     }
 
     /// Writes all of the bytes at an offset, in as many calls as that takes.
     ///
     /// - Throws: after an error some of them may be there.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(RecordingError) {
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(RecordingError) {
         var written = 0
         while written < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
@@ -106,13 +106,13 @@ package final class OpenFile: Sendable {
         }
     }
 
-    func write(_ bytes: [UInt8], at offset: Int64) throws(RecordingError) {
+    package func write(_ bytes: [UInt8], at offset: Int64) throws(RecordingError) {
         try bytes.withUnsafeBufferPointer { bytes throws(RecordingError) in
             try write(UnsafeRawBufferPointer(bytes), at: offset)
         }
     }
 
-    func resize(to length: Int64) throws(RecordingError) {
+    package func resize(to length: Int64) throws(RecordingError) {
         try SystemCall.attempt("write to", path) { () throws(Errno) in try calls.resize(descriptor, length) }
     }
 
@@ -122,14 +122,14 @@ package final class OpenFile: Sendable {
         (try? descriptor.stat().linkCount) ?? 0 > 0
     }
 
-    func isFile(at path: FilePath) -> Bool {
+    package func isFile(at path: FilePath) -> Bool {
         guard let own = try? descriptor.stat(), let named = try? path.stat(followTargetSymlink: false) else {
             return false
         }
         return own.inode == named.inode && own.deviceID == named.deviceID
     }
 
-    func byteCount() throws(RecordingError) -> Int64 {
+    package func byteCount() throws(RecordingError) -> Int64 {
         do throws(Errno) {
             return try descriptor.stat().size
         } catch {
@@ -139,13 +139,13 @@ package final class OpenFile: Sendable {
 
     /// Lets the system forget the bytes of a range that are on disk: nobody will read them soon, and other programs can
     /// use the memory.
-    func dropFromMemory(_ range: Range<Int>) {
+    package func dropFromMemory(_ range: Range<Int>) {
         // Only a wish, and nothing depends on the answer.
         _ = posix_fadvise(descriptor.rawValue, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_DONTNEED)
     }
 
     /// Reads bytes at an offset, as many as there are and have room; 0 at the file's end.
-    func read(into bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(RecordingError) -> Int {
+    package func read(into bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(RecordingError) -> Int {
         do {
             return try descriptor.read(fromAbsoluteOffset: Int64(offset), into: bytes)
         } catch {
@@ -156,7 +156,7 @@ package final class OpenFile: Sendable {
     /// The bytes of the file from an offset to another, or to its end, in pieces.
     ///
     /// - Parameter body: gets each piece, which it must not keep.
-    func forEachPiece(
+    package func forEachPiece(
         ofSize size: Int = 256 << 10, in range: Range<Int> = 0..<Int.max, _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(RecordingError) {
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: min(size, range.count), alignment: 16)
@@ -171,7 +171,7 @@ package final class OpenFile: Sendable {
         }
     }
 
-    func bytes(in range: Range<Int>) throws(RecordingError) -> [UInt8] {
+    package func bytes(in range: Range<Int>) throws(RecordingError) -> [UInt8] {
         var bytes: [UInt8] = []
         try forEachPiece(in: range) { bytes += $0 }
         return bytes

@@ -4,7 +4,7 @@ import SystemPackage
 
 /// JSON as it is kept in a session's directory: sorted keys, plain slashes, ISO 8601 dates.
 package enum StoredJSON {
-    static func line(_ value: some Encodable) -> [UInt8] {
+    package static func line(_ value: some Encodable) -> [UInt8] {
         encode(value, [.sortedKeys, .withoutEscapingSlashes])
     }
 
@@ -13,7 +13,7 @@ package enum StoredJSON {
         encode(value, [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]) + [UInt8(ascii: "\n")]
     }
 
-    static func read<Value: Decodable>(
+    package static func read<Value: Decodable>(
         _ type: Value.Type, from name: String, in directory: Directory
     ) throws(RecordingError) -> Value {
         let bytes = try directory.read(name)

@@ -96,7 +96,7 @@ package struct Directory: Hashable, Sendable {
     package static func temporaryName(for name: String) -> String { ".\(name).new" }
 
     /// Gives a file another name, in place of the file that has it. The entries are not synced.
-    func rename(_ name: String, to newName: String, calls: FileCalls) throws(RecordingError) {
+    package func rename(_ name: String, to newName: String, calls: FileCalls) throws(RecordingError) {
         let old = path.appending(name)
         try SystemCall.attempt("rename", old) { () throws(Errno) in try calls.rename(old, path.appending(newName)) }
     }

@@ -1,9 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// A file that takes up room on the disk, so that there is some left when the disk is full: `recordings/.reserve`,
-/// or `recordings/.reserve-2-of-3` of a recorder that shares the data directory with others; `.reserve-end` is one that
-/// only the ends of sessions get.
+/// A file that takes up room on the disk, so that there is some left when the disk is full.
 ///
 /// Release it to write what must be written at the end; restore it when there is room again.
 package struct DiskReserve: Sendable {
@@ -12,11 +10,9 @@ package struct DiskReserve: Sendable {
     private let bytes: Int
 
     /// A reserve of so many bytes, which exists or is made by `restore`.
-    ///
-    /// - Parameter name: the file's name without the shard's suffix.
-    package init(in directory: Directory, shard: Shard? = nil, name: String = ".reserve", bytes: Int = 1 << 20) {
+    package init(in directory: Directory, name: String = ".reserve", bytes: Int = 1 << 20) {
         self.directory = directory
-        path = directory.path.appending("\(name)\(shard?.fileSuffix ?? "")")
+        path = directory.path.appending(name)
         self.bytes = bytes
     }
 
