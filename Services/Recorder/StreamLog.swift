@@ -140,7 +140,7 @@ final class StreamLog {
         _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool
     ) throws(MessageError) {
         let origin = try origin(of: batch, epoch: epoch)
-        let begun = appender.beginRecords(of: number, file: index)
+        let begun = appender.beginRecords(of: number, file: index, epoch: epoch)
         let start = appender.buffer.count
         let result: FormattedRows
         do throws(MessageError) {
@@ -243,7 +243,7 @@ final class StreamLog {
         if describes || isPlaced {
             marker.position = Marker.Position(epoch: epochs[epoch].name, from: next)
         }
-        _ = appender.beginRecords(of: number, file: index)
+        _ = appender.beginRecords(of: number, file: index, epoch: epoch)
         let start = appender.buffer.count
         formatter.append(marker, origin: epochs[epoch].origin(at: .max), to: &appender.buffer)
         endRecords(bytes: appender.buffer.count - start, samples: 0)

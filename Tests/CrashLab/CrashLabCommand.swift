@@ -44,8 +44,13 @@ struct CrashLabCommand: AsyncParsableCommand {
         let directory = FilePath(
             directory ?? "\(ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp")/holdfast-crash-lab-\(seed)")
         try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
+        let faultLayer = try Self.ownDirectory().appending("libFaultLayer.so")
+        guard FileManager.default.isReadableFile(atPath: faultLayer.string) else {
+            // The loader goes on without it, and nothing would fail that should.
+            throw ValidationError("there is no \(faultLayer): build it, or start this where it was built")
+        }
         let lab = Laboratory(
-            programs: programs, faultLayer: try Self.ownDirectory().appending("libFaultLayer.so"),
+            programs: programs, faultLayer: faultLayer,
             directory: directory, seed: seed, crashes: crashes, streams: streams ?? (crashes < 100 ? 300 : 1_000),
             soak: soak ?? .zero,
             context: try Context(maximumSockets: 1_000),

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Messages
 import Recording
 import ServiceKit
+import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
@@ -111,6 +112,42 @@ struct CutOffTests {
                 try await recorder.describing([publisher]) { try await recorder.hasAll(of: publisher) }
                 #expect(try await recorder.stop().report.isWhole)
                 #expect(try await recorder.records().sequences == Array(0..<publisher.next))
+            }
+        }
+    }
+
+    /// The end of one epoch and the beginning of the next come into the write-ahead log together, as all that waited does.
+    @Test func whatWaitedOfTwoEpochsIsNotWrittenAgain() async throws {
+        let publisher = try await FakePublisher()
+        try await withTemporaryDirectory { directory in
+            let copy = directory.appending("copy")
+            let expected = Mutex<[Int]>([])
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: directory.appending("data")) { recorder in
+                try await recorder.start("s", publisher)
+                try await recorder.prime(publisher)
+                try await eventually("session.json") { try !recorder.directory().record().logs.isEmpty }
+                let first = publisher.next
+                let gate = publisher.gateReplays()
+                try publisher.sample(2, isLost: true)
+                try publisher.sample(3)
+                publisher.restart()
+                try publisher.sample(4)
+                try await eventually("the request for what is missing") { publisher.replaysAsked > 0 }
+                // What is stored is of before, and the log has what followed.
+                try await copySession("s", of: recorder, to: copy)
+                gate.open()
+                let all = Array(0..<first) + Array(first + 2..<first + 5) + Array(0..<4)
+                expected.withLock { $0 = all }
+                try await eventually("all of it in the file") { try await recorder.records().sequences == all }
+                try FileManager.default.copyItem(
+                    atPath: recorder.data.appending("recordings").appending(".wal").string,
+                    toPath: copy.appending("recordings").appending(".wal").string)
+            }
+            let sequences = expected.withLock { $0 }
+            try await RecorderUnderTest.run(listeningTo: [publisher], data: copy) { recorder in
+                try await recorder.describing([publisher]) { try await recorder.has(sequences.count, of: publisher) }
+                #expect(try await recorder.stop().report.streams.first?.gaps.map(\.count) == [2])
+                #expect(try await recorder.records().sequences == sequences)
             }
         }
     }

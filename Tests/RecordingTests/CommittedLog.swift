@@ -102,7 +102,7 @@ extension LogAppender {
 
     /// Adds records.
     func append(_ records: [UInt8], _ head: RecordsHead, of number: UInt32) {
-        _ = beginRecords(of: number, file: head.file)
+        _ = beginRecords(of: number, file: head.file, epoch: head.epoch)
         buffer.append(records)
         endRecords(head)
     }

@@ -68,13 +68,14 @@ struct LogAppenderTests {
         }
     }
 
-    /// Gaps and intervals grow with the session; a frame must not.
+    /// Files, gaps and intervals grow with the session; a frame must not.
     @Test func aDescriptionHasNoLists() throws {
         let start = try WallTime(iso8601: "2026-11-21T02:55:01.123456Z")
         var stream = SessionRecord.Log(name: log, device: "phone", stream: "gyro", fields: ["uptime", "x"])
         let plain = stream
         stream.gaps = [Gap(epoch: "E1", from: 2, count: 3, reason: .notRetained, date: start, afterUptime: nil)]
         stream.intervals = IntervalStatistics(nominalRate: 100)
+        stream.files = [FinishedFile(name: "phone_gyro-20261121025501.csv", bytes: 10, samples: 1, sha256: "")]
         appender.append(stream, of: appender.number(try session(), log))
         try #require(appender.takeBlock()).forEachFrame { frame in
             if frame.kind == .stream { #expect(frame.decode(SessionRecord.Log.self) == plain) }
@@ -103,16 +104,29 @@ struct LogAppenderTests {
         #expect(try frames().map(\.kind) == [.records])
     }
 
+    /// A head says of one epoch how far it came: what it says of another would be lost in a crash.
+    @Test func recordsOfAnotherEpochHaveAFrameOfTheirOwn() throws {
+        let number = appender.number(try session(), log)
+        let old = RecordsHead(file: 0, offset: 2, samples: 1, next: 40)
+        var new = RecordsHead(file: 0, offset: 3, samples: 2, next: 1)
+        new.epoch = 1
+        appender.append(Array("a".utf8), old, of: number)
+        appender.append(Array("b".utf8), new, of: number)
+        let records = try frames().filter { $0.kind == .records }
+        #expect(records.map(\.records) == ["a", "b"])
+        #expect(records.map(\.head) == [old, new])
+    }
+
     @Test func cancelledRecordsLeaveNothing() throws {
         let number = appender.number(try session(), log)
-        appender.cancelRecords(appender.beginRecords(of: number, file: 0))
+        appender.cancelRecords(appender.beginRecords(of: number, file: 0, epoch: 0))
         appender.append(Array("a".utf8), RecordsHead(file: 0, offset: 2, samples: 1, next: 1), of: number)
-        let begun = appender.beginRecords(of: number, file: 0)
+        let begun = appender.beginRecords(of: number, file: 0, epoch: 0)
         #expect(begun.isContinued)
         appender.buffer.append(Array("torn".utf8))
         appender.cancelRecords(begun)
         appender.append(Array("b".utf8), RecordsHead(file: 0, offset: 3, samples: 2, next: 2), of: number)
-        let another = appender.beginRecords(of: number, file: 1)
+        let another = appender.beginRecords(of: number, file: 1, epoch: 0)
         #expect(!another.isContinued)
         appender.buffer.append(Array("torn".utf8))
         appender.cancelRecords(another)

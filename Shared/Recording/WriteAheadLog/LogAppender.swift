@@ -60,9 +60,11 @@ package final class LogAppender {
         append(.session, number, StoredJSON.line(head))
     }
 
-    /// Adds what a session knows of a stream.
+    /// Adds what a session knows of a stream, but for what frames of their own say: a session may have thousands of gaps and
+    /// files of each of thousands of streams.
     package func append(_ log: SessionRecord.Log, of number: UInt32) {
         var description = log
+        description.files = []
         description.gaps = []
         description.intervals = nil
         append(.stream, number, StoredJSON.line(description))
@@ -87,8 +89,9 @@ package final class LogAppender {
 
     /// Begins records of a stream, or continues those that stand last. Format them into `buffer`, then call `endRecords`,
     /// or `cancelRecords` with what this returned.
-    package func beginRecords(of number: UInt32, file: Int) -> (start: Int, isContinued: Bool) {
-        if let last, last.number == number, last.file == file { return (buffer.count, true) }
+    /// - Parameter epoch: which epoch they are of. A frame's head says of one how far it came, so another one has its own.
+    package func beginRecords(of number: UInt32, file: Int, epoch: Int) -> (start: Int, isContinued: Bool) {
+        if let last, last.number == number, last.file == file, last.head?.epoch == epoch { return (buffer.count, true) }
         beginFrame(.records, number)
         let room = RecordsHead.byteCount
         buffer.withUnsafeMutableTail(reserving: room) { _ in room }

@@ -20,22 +20,25 @@ extension Bench {
             let (recorder, client) = try recorder(
                 in: directory, listeningTo: publisher.publish, environment: environment ?? [:],
                 // An overloaded recorder logs each gap: what matters of it is in the report.
-                log: "\(directory)/recorder.log")
+                log: "\(directory)/recorder.log", options: ["--metrics", "0"])
             defer { recorder.end() }
             let replies = try self.client(of: "sensor-publisher", at: publisher.reply)
             _ = try await untilComplete(replies, streams: plan.streams)
 
-            _ = try await client.send(
+            guard let metrics = try await client.send(ServiceDescribe(), timeout: .seconds(60)).endpoints["metrics"]
+            else { throw Child.Failure(description: "the recorder serves no metrics") }
+            let started = try await client.send(
                 RecordingStart(session: "bench", task: Wire.task, step: Wire.step, streams: ["*"], format: "json"),
                 timeout: .seconds(60))
             let first = try await positions(replies)
-            try await untilRecorded(client, streams: plan.streams)
+            if started.logs.count < plan.streams { try await untilRecorded(client, streams: plan.streams) }
             try await Task.sleep(for: Self.settling)
 
             let before = try await positions(replies)
             let start = MonotonicClock.now
             let usage = (try recorder.usage(), try load.usage(), try Machine.busySeconds())
             let calls = try environment.map { _ in try CallCounts(at: counts) }
+            let commits = try CommitCounts(at: metrics)
             try await Task.sleep(for: .seconds(plan.seconds))
             let seconds = Double(MonotonicClock.now - start) / 1e9
             row.recorderCores = (try recorder.usage().cpuSeconds - usage.0.cpuSeconds) / seconds
@@ -51,6 +54,9 @@ extension Bench {
                     row.meanSyncSeconds = Double(now.syncTime - calls.syncTime) / Double(now.syncs - calls.syncs) / 1e9
                 }
             }
+            let measured = try CommitCounts(at: metrics)
+            row.durableMedian = measured.quantile(0.5, since: commits)
+            row.durable99Percent = measured.quantile(0.99, since: commits)
             row.loadAverage = try Machine.loadAverage()
             row.seconds = seconds
             let last = try await positions(replies)

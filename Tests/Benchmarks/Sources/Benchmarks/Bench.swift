@@ -294,14 +294,15 @@ struct Bench {
     }
 
     func recorder(
-        in directory: String, listeningTo endpoint: String, environment: [String: String] = [:], log: String? = nil
+        in directory: String, listeningTo endpoint: String, environment: [String: String] = [:], log: String? = nil,
+        options: [String] = []
     ) throws -> (Child, RequestClient) {
         let child = try Child(
             "\(programs)/recorder",
             [
                 "--data", directory, "--subscribe", endpoint, "--publish", "tcp://127.0.0.1:*", "--reply",
                 "tcp://127.0.0.1:*", "--log-level", "error",
-            ], environment: environment, log: log)
+            ] + options, environment: environment, log: log)
         let ready = try WireCoding.decode(Ready.self, from: child.line().utf8)
         return (child, try client(of: "recorder", at: ready.reply))
     }

@@ -1,0 +1,62 @@
+import Glibc
+
+/// How many batches were durable how soon, as a recorder's metrics count them since its start: what lies between two of these
+/// are the measured seconds alone.
+struct CommitCounts {
+    private static let metric = "holdfast_recorder_commit_latency_seconds_bucket{le=\""
+
+    /// Upper bounds in seconds, and how many were at most that, in order.
+    private var buckets: [(bound: Double, count: Int)] = []
+
+    /// Reads the metrics of a recorder on this machine.
+    /// - Parameter url: as `service.describe` names it.
+    init(at url: String) throws {
+        guard let port = url.split(separator: ":").last.flatMap({ UInt16($0.prefix(while: \.isNumber)) }) else {
+            throw Child.Failure(description: "\(url) has no port")
+        }
+        for line in try Self.get(port: port).split(separator: "\n") where line.hasPrefix(Self.metric) {
+            let parts = line.dropFirst(Self.metric.count).split(separator: "\"} ")
+            guard parts.count == 2, let count = Double(parts[1]) else { continue }
+            buckets.append((Double(parts[0]) ?? .infinity, Int(count)))
+        }
+        guard !buckets.isEmpty else { throw Child.Failure(description: "\(url) has no latencies") }
+    }
+
+    /// How soon a share of those were durable that came after an earlier count: seconds, read off between two bounds.
+    func quantile(_ share: Double, since earlier: CommitCounts) -> Double {
+        let counts = zip(buckets, earlier.buckets).map { (bound: $0.bound, count: Double($0.count - $1.count)) }
+        let wanted = (counts.last?.count ?? 0) * share
+        var below = (bound: 0.0, count: 0.0)
+        for bucket in counts {
+            if bucket.count >= wanted, bucket.count > below.count, bucket.bound.isFinite {
+                let part = (wanted - below.count) / (bucket.count - below.count)
+                return below.bound + part * (bucket.bound - below.bound)
+            }
+            below = bucket.bound.isFinite ? bucket : below
+        }
+        return below.bound
+    }
+
+    private static func get(port: UInt16) throws -> String {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard socket >= 0 else { throw Child.Failure(description: "there is no socket") }
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        let connected = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        let request = Array("GET /metrics HTTP/1.0\r\n\r\n".utf8)
+        guard connected == 0, send(socket, request, request.count, 0) == request.count else {
+            throw Child.Failure(description: "port \(port) serves no metrics")
+        }
+        var text: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 64 << 10)
+        while case let count = recv(socket, &piece, piece.count, 0), count > 0 { text += piece[..<count] }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
