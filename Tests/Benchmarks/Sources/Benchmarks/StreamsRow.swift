@@ -56,7 +56,8 @@ struct StreamsRow: Encodable {
 
     static let header = """
         | programs | streams | wire | batch | load | offered/s | stored/s | lost | recovered | recorder, cores | MB \
-        | durable after ms: median | 99 % | of all | longest | syncs/s | writes/s | stop, s | verify | load, cores | others, cores |
+        | durable after ms: median | 99 % | of all | longest | syncs/s | writes/s | stop, s | verify | load, cores \
+        | others, cores |
         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
         """
 
@@ -67,8 +68,9 @@ struct StreamsRow: Encodable {
             programs, "\(streams)", wire.rawValue, "\(batch)", load.rawValue, whole(offeredPerSecond),
             whole(storedPerSecond), "\(lost + unaccounted)", "\(recovered)", Text.decimal(recorderCores),
             whole(recorderMegabytes), milliseconds(durableMedian), milliseconds(durable99Percent),
-            milliseconds(commitLatency?.p99), milliseconds(commitLatency?.maximum), whole(syncsPerSecond), whole(writesPerSecond),
-            Text.decimal(stopSeconds), verdict, Text.decimal(loadCores), Text.decimal(otherCores),
+            milliseconds(commitLatency?.p99), milliseconds(commitLatency?.maximum), whole(syncsPerSecond),
+            whole(writesPerSecond), Text.decimal(stopSeconds), verdict, Text.decimal(loadCores),
+            Text.decimal(otherCores),
         ]
         return "| " + cells.joined(separator: " | ") + " |"
     }
