@@ -237,9 +237,12 @@ actor RecordingEngine {
 
     /// Ends a session that can't go on: what is on disk stays valid, and everybody is told.
     func fail(_ session: Session, _ error: any Error) {
+        let isFull = (error as? RecordingError)?.code == .noSpace
+        // A full disk is one failure, whichever of the files finds no room first.
+        if isFull, session.status == .failed { return }
         guard session.fail("\(error)") else { return }
         // What is in memory may still find room.
-        if (error as? RecordingError)?.code == .noSpace { try? reserve.release() }
+        if isFull { try? reserve.release() }
         logger.error(
             "recording failed", metadata: ["session": "\(session.identifier)", LogKey.error: "\(error)"])
         health.report(.degraded, "session \(session.identifier) failed: \(error)", for: "session")
