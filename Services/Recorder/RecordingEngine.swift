@@ -142,10 +142,8 @@ actor RecordingEngine {
         files = try FileWriter(data: data)
         let recovery = try await Self.recover(in: data, shard: settings.shard, files: files, logger: host.logger)
         let recordings = SessionDirectory.recordings(in: data)
-        // Recorders that share a data directory have reserves of their own.
-        let suffix = settings.shard?.fileSuffix ?? ""
-        reserve = DiskReserve(in: recordings, name: ".reserve\(suffix)")
-        endReserve = DiskReserve(in: recordings, name: ".reserve-end\(suffix)", bytes: 512 << 10)
+        reserve = DiskReserve(in: recordings, shard: settings.shard)
+        endReserve = DiskReserve(in: recordings, shard: settings.shard, name: ".reserve-end", bytes: 512 << 10)
         events = host.publisher
         health = host.health
         logger = host.logger

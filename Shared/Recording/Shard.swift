@@ -1,3 +1,5 @@
+package import Files
+
 /// Which part of the devices a recorder takes, where several recorders split the work: `2/3` is the second of three.
 ///
 /// A device always belongs to the same part: it is FNV-1a (64 bits, the hash of Fowler, Noll and Vo) of its name's
@@ -35,7 +37,17 @@ package struct Shard: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(number)/\(count)" }
 
     /// The end of the names of files that each part has of its own.
-    package var fileSuffix: String { "-\(number)-of-\(count)" }
+    var fileSuffix: String { "-\(number)-of-\(count)" }
+}
+
+extension DiskReserve {
+    /// The reserve of a recorder: `recordings/.reserve`, or `recordings/.reserve-2-of-3` of one that shares the data directory
+    /// with others; `.reserve-end` is one that only the ends of sessions get.
+    ///
+    /// - Parameter name: the file's name without the shard's suffix.
+    package init(in directory: Directory, shard: Shard?, name: String = ".reserve", bytes: Int = 1 << 20) {
+        self.init(in: directory, name: name + (shard?.fileSuffix ?? ""), bytes: bytes)
+    }
 }
 
 extension Shard: Codable {

@@ -98,13 +98,8 @@ struct ShardTests {
 
     @Test func eachShardHasAReserve() throws {
         try withTemporaryDirectory { data in
-            func reserve(_ shard: Shard?) throws -> DiskReserve {
-                let suffix = try #require(shard).fileSuffix
-                return DiskReserve(
-                    in: SessionDirectory.recordings(in: data.path), name: ".reserve\(suffix)", bytes: 10_000)
-            }
-            let one = try reserve(Shard("1/2"))
-            let two = try reserve(Shard("2/2"))
+            let one = DiskReserve(in: SessionDirectory.recordings(in: data.path), shard: Shard("1/2"), bytes: 10_000)
+            let two = DiskReserve(in: SessionDirectory.recordings(in: data.path), shard: Shard("2/2"), bytes: 10_000)
             try one.restore()
             #expect(one.isThere && !two.isThere)
             try two.restore()
