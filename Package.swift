@@ -45,6 +45,7 @@ let package = Package(
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         .library(name: "Messages", targets: ["Messages"]),
         .library(name: "MessageBus", targets: ["MessageBus"]),
+        .library(name: "TestSupport", targets: ["TestSupport"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -183,28 +184,28 @@ let package = Package(
         .testTarget(
             name: "RecorderTests",
             dependencies: [
-                "MessageBus", "Files", "Messages", "Metrics", "Recorder", "Recording", "ServiceKit", "TestSupport",
+                "Files", "MessageBus", "Messages", "Metrics", "Recorder", "Recording", "ServiceKit", "TestSupport",
                 "ZeroMQ",
                 lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "LogManagerTests",
             dependencies: [
-                "LogManager", "MessageBus", "Files", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
+                "Files", "LogManager", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
                 database,
                 lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "StepCounterTests",
             dependencies: [
-                "MessageBus", "Files", "Messages", "Recording", "SensorPublisher", "ServiceKit", "StepCounter",
+                "Files", "MessageBus", "Messages", "Recording", "SensorPublisher", "ServiceKit", "StepCounter",
                 "StepDetection",
                 "Storage", "TestSupport", "ZeroMQ", database, lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "ArchiverTests",
             dependencies: [
-                "Archiver", "MessageBus", "Files", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
+                "Archiver", "Files", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
                 argumentParser, lifecycle, logging, sha2, system,
             ], exclude: ["Receivers"], swiftSettings: strict),
         // Takes malloc's place in the program of the tests.

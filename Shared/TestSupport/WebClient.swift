@@ -2,7 +2,7 @@ import Glibc
 import ZeroMQ
 
 /// A connection to a port of this machine, for what no decent client would send.
-package actor WebClient {
+public actor WebClient {
     private static let limit: Int64 = 50_000_000_000
     /// All clients wait on it.
     private static let shared = Result { try SocketThread(name: "clients") }
@@ -10,10 +10,11 @@ package actor WebClient {
     private let thread: SocketThread
     private let descriptor: Int32
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+    /// Runs on the thread that all clients wait on.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// Begins to connect: where a server takes nobody more, that takes its time.
-    package init(port: UInt16) throws {
+    public init(port: UInt16) throws {
         thread = try Self.shared.get()
         descriptor = socket(
             AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
@@ -32,7 +33,7 @@ package actor WebClient {
     deinit { close(descriptor) }
 
     /// Sends a text, once there is a connection. Whether anybody takes it does not matter.
-    package func send(_ text: String) async throws {
+    public func send(_ text: String) async throws {
         let deadline = MonotonicClock.now + Self.limit
         let bytes = Array(text.utf8)
         while Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) < 0, errno == EAGAIN,
@@ -43,7 +44,7 @@ package actor WebClient {
     }
 
     /// What the server sends until it ends the connection; nil where it does not do that in time.
-    package func answer() async throws -> String? {
+    public func answer() async throws -> String? {
         let deadline = MonotonicClock.now + Self.limit
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4_096)
@@ -56,7 +57,7 @@ package actor WebClient {
     }
 
     /// What a server answers to a request.
-    package static func answer(_ request: String, port: UInt16) async throws -> String? {
+    public static func answer(_ request: String, port: UInt16) async throws -> String? {
         let client = try WebClient(port: port)
         try await client.send(request)
         return try await client.answer()

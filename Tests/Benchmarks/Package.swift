@@ -28,6 +28,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "MessageBus", package: "holdfast"),
                 .product(name: "Messages", package: "holdfast"),
+                .product(name: "TestSupport", package: "holdfast"),
                 .product(name: "ZeroMQ", package: "holdfast"),
             ],
             path: "Sources/Benchmarks",

@@ -38,7 +38,7 @@ extension Bench {
             let start = MonotonicClock.now
             let usage = (try recorder.usage(), try load.usage(), try Machine.busySeconds())
             let calls = try environment.map { _ in try CallCounts(at: counts) }
-            let commits = try CommitCounts(at: metrics)
+            let commits = try await CommitCounts(at: metrics)
             try await Task.sleep(for: .seconds(plan.seconds))
             let seconds = Double(MonotonicClock.now - start) / 1e9
             row.recorderCores = (try recorder.usage().cpuSeconds - usage.0.cpuSeconds) / seconds
@@ -54,7 +54,7 @@ extension Bench {
                     row.meanSyncSeconds = Double(now.syncTime - calls.syncTime) / Double(now.syncs - calls.syncs) / 1e9
                 }
             }
-            let measured = try CommitCounts(at: metrics)
+            let measured = try await CommitCounts(at: metrics)
             row.durableMedian = measured.quantile(0.5, since: commits)
             row.durable99Percent = measured.quantile(0.99, since: commits)
             row.loadAverage = try Machine.loadAverage()

@@ -1,4 +1,4 @@
-import Glibc
+import TestSupport
 
 /// How many batches were durable how soon, as a recorder's metrics count them since its start: what lies between two of these
 /// are the measured seconds alone.
@@ -10,11 +10,12 @@ struct CommitCounts {
 
     /// Reads the metrics of a recorder on this machine.
     /// - Parameter url: as `service.describe` names it.
-    init(at url: String) throws {
+    init(at url: String) async throws {
         guard let port = url.split(separator: ":").last.flatMap({ UInt16($0.prefix(while: \.isNumber)) }) else {
             throw Child.Failure(description: "\(url) has no port")
         }
-        for line in try Self.get(port: port).split(separator: "\n") where line.hasPrefix(Self.metric) {
+        let page = try await WebClient.answer("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", port: port) ?? ""
+        for line in page.split(separator: "\n") where line.hasPrefix(Self.metric) {
             let parts = line.dropFirst(Self.metric.count).split(separator: "\"} ")
             guard parts.count == 2, let count = Double(parts[1]) else { continue }
             buckets.append((Double(parts[0]) ?? .infinity, Int(count)))
@@ -35,28 +36,5 @@ struct CommitCounts {
             below = bucket.bound.isFinite ? bucket : below
         }
         return below.bound
-    }
-
-    private static func get(port: UInt16) throws -> String {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard socket >= 0 else { throw Child.Failure(description: "there is no socket") }
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        let connected = withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        let request = Array("GET /metrics HTTP/1.0\r\n\r\n".utf8)
-        guard connected == 0, send(socket, request, request.count, 0) == request.count else {
-            throw Child.Failure(description: "port \(port) serves no metrics")
-        }
-        var text: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        while case let count = recv(socket, &piece, piece.count, 0), count > 0 { text += piece[..<count] }
-        return String(decoding: text, as: UTF8.self)
     }
 }
