@@ -10,7 +10,7 @@ package import SystemPackage
 package final class OpenFile: Sendable {
     /// Where it was when it was opened; it may have got another name since.
     package let path: FilePath
-    package let descriptor: FileDescriptor
+    let descriptor: FileDescriptor
 
     package let calls: FileCalls
     /// Whether the file is new, and its entry in its directory may not be durable yet.
@@ -139,7 +139,7 @@ package final class OpenFile: Sendable {
 
     /// Lets the system forget the bytes of a range that are on disk: nobody will read them soon, and other programs can
     /// use the memory.
-    package func dropFromMemory(_ range: Range<Int>) {
+    func dropFromMemory(_ range: Range<Int>) {
         // Only a wish, and nothing depends on the answer.
         _ = posix_fadvise(descriptor.rawValue, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_DONTNEED)
     }

@@ -1,15 +1,15 @@
 import Glibc
-package import SystemPackage
+import SystemPackage
 
 /// How calls of the system are made: again, when a signal interrupted them.
-package enum SystemCall {
+enum SystemCall {
     /// Makes a call that answers 0 when it succeeded.
-    package static func perform(_ action: String, _ path: FilePath, _ body: () -> Int32) throws(RecordingError) {
+    static func perform(_ action: String, _ path: FilePath, _ body: () -> Int32) throws(RecordingError) {
         try attempt(action, path) { () throws(Errno) in try check(body()) }
     }
 
     /// Makes a call that throws what the system answered.
-    package static func attempt<Value>(
+    static func attempt<Value>(
         _ action: String, _ path: FilePath, _ body: () throws(Errno) -> Value
     ) throws(RecordingError) -> Value {
         do throws(Errno) {
@@ -20,7 +20,7 @@ package enum SystemCall {
     }
 
     /// Makes a call until it was not interrupted.
-    package static func repeating<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {
+    static func repeating<Value>(_ body: () throws(Errno) -> Value) throws(Errno) -> Value {
         while true {
             do throws(Errno) {
                 return try body()
@@ -31,11 +31,11 @@ package enum SystemCall {
     }
 
     /// Throws what the last call answered, unless it succeeded with 0.
-    package static func check(_ result: Int32) throws(Errno) {
+    static func check(_ result: Int32) throws(Errno) {
         if result != 0 { throw .last }
     }
 }
 
 extension Errno {
-    package static var last: Errno { Errno(rawValue: Glibc.errno) }
+    static var last: Errno { Errno(rawValue: Glibc.errno) }
 }

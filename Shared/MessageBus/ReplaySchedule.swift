@@ -136,7 +136,7 @@ package struct ReplaySchedule: Sendable {
         func silentFrom(patience: Int64) -> Int64? {
             let oldest = requests.values.lazy.filter { !$0.isAnswered }.map(\.sentAt).min()
             guard let oldest else { return nil }
-            let longer = min(ReplaySchedule.longestPatience, patience * Int64(1 << max(0, min(failures, 8) - 1)))
+            let longer = min(ReplaySchedule.longestPatience, patience << max(0, min(failures, 8) - 1))
             return max(progressAt, oldest) + max(patience, longer)
         }
 

@@ -46,7 +46,7 @@ struct CrashLabCommand: AsyncParsableCommand {
         try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)
         let faultLayer = try Self.ownDirectory().appending("libFaultLayer.so")
         guard FileManager.default.isReadableFile(atPath: faultLayer.string) else {
-            // The loader goes on without it, and nothing would fail that should.
+            // The dynamic loader only warns if it is missing, and then none of the faults would happen.
             throw ValidationError("there is no \(faultLayer): build it, or start this where it was built")
         }
         let lab = Laboratory(

@@ -5,7 +5,7 @@ extension SessionFiles {
     func lastUptime(of log: String, format: String) throws -> Double? {
         for file in (logs[log] ?? []).reversed() {
             for line in try tail(of: file.name).split(separator: UInt8(ascii: "\n")).reversed() {
-                if let uptime = Self.uptime(in: String(decoding: line, as: UTF8.self)[...], format: format) {
+                if let uptime = Self.uptime(in: Substring(decoding: line, as: UTF8.self), format: format) {
                     return uptime
                 }
             }

@@ -347,19 +347,17 @@ struct Bench {
         for path in (try? FileManager.default.subpathsOfDirectory(atPath: directory)) ?? [] {
             truncate("\(directory)/\(path)", 0)
         }
-        guard let free = remains(1...).first(where: { access($0, F_OK) != 0 }) else { return }
+        guard let free = remains.first(where: { access($0, F_OK) != 0 }) else { return }
         rename(directory, free)
     }
 
     /// Removes what was put away.
     func removeRemains() {
-        for path in remains(1...).prefix(while: { access($0, F_OK) == 0 }) {
+        for path in remains.prefix(while: { access($0, F_OK) == 0 }) {
             // What is left behind in a directory for temporary files is no reason to stop.
             try? FileManager.default.removeItem(atPath: path)
         }
     }
 
-    private func remains(_ numbers: PartialRangeFrom<Int>) -> some Sequence<String> {
-        numbers.lazy.map { "\(directory)-\($0)" }
-    }
+    private var remains: some Sequence<String> { (1...).lazy.map { "\(directory)-\($0)" } }
 }
