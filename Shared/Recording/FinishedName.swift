@@ -18,7 +18,7 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
 
     /// The name of a file finished at `stamp`, which must have 14 digits.
     package init(log: LogName, stamp: String, count: Int = 0, format: LogFormat) {
-        precondition(Self.isStamp(stamp) && count >= 0, "A finished file's stamp has 14 digits.")
+        precondition(FinishedNameReader.isStamp(stamp.utf8) && count >= 0, "A finished file's stamp has 14 digits.")
         self.log = log
         self.stamp = stamp
         self.count = count
@@ -37,7 +37,7 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
     }
 
     package static func stamp(of date: WallTime) -> String {
-        String(date.utcText.filter(\.isASCIIDigit).prefix(14))
+        String(date.utcText.filter(\.isNumber).prefix(14))
     }
 
     /// Reads a file's name, or gives `nil` if it is not one of a finished file of `log`.
@@ -52,16 +52,14 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
     /// that can be read in two ways is read in none.
     package init?(fileName: some Sequence<UInt8>) {
         var reader = FinishedNameReader()
-        let name = Array(fileName).withUnsafeBytes { reader.read($0) }
-        guard let name else { return nil }
+        guard let name = reader.read(fileName) else { return nil }
         self = name
     }
 
     /// The finished files among a directory's names, by their logs, each log's in the order in which they were finished.
     static func byLog(_ names: some Sequence<String>) -> [LogName: [FinishedName]] {
         var reader = FinishedNameReader()
-        let found = names.compactMap { name in Array(name.utf8).withUnsafeBytes { reader.read($0) } }
-        return Dictionary(grouping: found, by: \.log).mapValues { $0.sorted() }
+        return Dictionary(grouping: names.compactMap { reader.read($0.utf8) }, by: \.log).mapValues { $0.sorted() }
     }
 
     /// The stamp as a number, in which stamps stand in the same order.
@@ -87,19 +85,4 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
         // Stamps have one length, so text order is their order in time.
         (one.stamp, one.count, one.log) < (other.stamp, other.count, other.log)
     }
-
-    /// Whether `name` looks like a finished file's, without its extension.
-    static func endsInStamp(_ name: String) -> Bool {
-        let parts = name.split(separator: "-", omittingEmptySubsequences: false)
-        let isCounted = parts.count > 2 && parts[parts.count - 1].allSatisfy(\.isASCIIDigit)
-        return (parts.count > 1 && isStamp(parts[parts.count - 1])) || (isCounted && isStamp(parts[parts.count - 2]))
-    }
-
-    private static func isStamp(_ text: some StringProtocol) -> Bool {
-        text.utf8.count == 14 && text.allSatisfy(\.isASCIIDigit)
-    }
-}
-
-extension Character {
-    fileprivate var isASCIIDigit: Bool { self >= "0" && self <= "9" }
 }

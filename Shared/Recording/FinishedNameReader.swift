@@ -9,6 +9,14 @@ package struct FinishedNameReader {
 
     package init() {}
 
+    mutating func read(_ bytes: some Sequence<UInt8>) -> FinishedName? { Array(bytes).withUnsafeBytes { read($0) } }
+
+    /// Whether `name` looks like a finished file's, without its extension.
+    static func endsInStamp(_ name: String) -> Bool {
+        guard let (front, tail) = lastPart(of: name.utf8) else { return false }
+        return isStamp(tail) || tail.allSatisfy(isDigit) && lastPart(of: front).map { isStamp($0.tail) } ?? false
+    }
+
     /// The name in these bytes; `nil` if it is not one of a finished file.
     package mutating func read(_ bytes: UnsafeRawBufferPointer) -> FinishedName? {
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")),
@@ -41,10 +49,10 @@ package struct FinishedNameReader {
     }
 
     /// What stands before and after the last "-"; `nil` without one.
-    private static func lastPart(
-        of bytes: Slice<UnsafeRawBufferPointer>
-    ) -> (front: Slice<UnsafeRawBufferPointer>, tail: Slice<UnsafeRawBufferPointer>)? {
-        bytes.lastIndex(of: UInt8(ascii: "-")).map { (bytes[..<$0], bytes[($0 + 1)...]) }
+    private static func lastPart<Bytes: BidirectionalCollection<UInt8>>(
+        of bytes: Bytes
+    ) -> (front: Bytes.SubSequence, tail: Bytes.SubSequence)? {
+        bytes.lastIndex(of: UInt8(ascii: "-")).map { (bytes[..<$0], bytes[bytes.index(after: $0)...]) }
     }
 
     /// A number from 1 on, with two digits or more as `FinishedName` writes it.
@@ -56,7 +64,7 @@ package struct FinishedNameReader {
         return number > 0 ? number : nil
     }
 
-    private static func isStamp(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+    static func isStamp(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.count == stampLength && bytes.allSatisfy(isDigit)
     }
 

@@ -23,7 +23,7 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
     package init(_ identifier: String, avoiding taken: LogNames = LogNames()) {
         var name = String(Self.fitting(identifier).prefix(Self.maximumCharacters))
         while name.utf8.count > Self.maximumBytes { name.removeLast() }
-        if FinishedName.endsInStamp(name) {
+        if FinishedNameReader.endsInStamp(name) {
             // It would be taken for a finished file of another log.
             name = String(name.map { $0 == "-" ? "_" : $0 })
         }
