@@ -10,10 +10,10 @@ extension RecordingEngine {
     /// Asks for the logs of the streams that a session is to begin with.
     func configure(streamsOf patterns: Set<String>) async {
         let streams = described.keys.filter { name in patterns.contains(where: name.matches) }
-        var taken = LogNames()
+        var taken: Set<String> = []
         let names = Set(streams).sorted { $0.description < $1.description }.map { stream in
             let name = LogName(device: stream.device, stream: stream.stream, avoiding: taken)
-            taken.insert(name)
+            taken.insert(name.folded)
             return name
         }
         if !configurations.isAway(at: MonotonicClock.now) { await ask(for: names) }

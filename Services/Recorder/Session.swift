@@ -46,7 +46,7 @@ final class Session {
     var isFromFiles = false
     /// Logs whose last file has its final name and waits to be finished, or could not be opened again.
     private var closed: [SessionRecord.Log] = []
-    private var logNames: LogNames
+    private var logNames: Set<String>
     /// How many finished files of each log were announced.
     var announced: [LogName: Int] = [:]
     /// When each publisher's clock was last asked for, on `MonotonicClock`.
@@ -72,7 +72,7 @@ final class Session {
         timeline = SessionTimeline(record)
         let age = recovered == nil ? 0 : WallTime.now.nanosecondsSince1970 - record.startDate.nanosecondsSince1970
         deadline = record.limits.duration.map { MonotonicClock.now + Int64($0 * 1e9) - age }
-        logNames = LogNames(record.logs.map(\.name))
+        logNames = Set(record.logs.map(\.name.folded))
         guard let recovered else { return }
         for log in record.logs {
             if let part = recovered.logs[log.name], log.file != nil {
@@ -129,7 +129,7 @@ final class Session {
         let name = LogName(device: description.device, stream: description.stream, avoiding: logNames)
         let stream = try StreamRecording(
             description, from: first, log: name, configuration: configuration(name), of: self)
-        logNames.insert(name)
+        logNames.insert(name.folded)
         add(stream)
         for change in history { stream.log.mark(change.event, at: change.date, stepPath: change.stepPath) }
         return stream

@@ -19,8 +19,9 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
     /// of any number of combining marks.
     private static let maximumBytes = 96
 
-    /// The name for `identifier`, different from the ones in `taken` even where upper and lower case are the same.
-    package init(_ identifier: String, avoiding taken: LogNames = LogNames()) {
+    /// The name for `identifier`.
+    /// - Parameter taken: the `folded` names of which none may be the same.
+    package init(_ identifier: String, avoiding taken: Set<String> = []) {
         var name = String(Self.fitting(identifier).prefix(Self.maximumCharacters))
         while name.utf8.count > Self.maximumBytes { name.removeLast() }
         if FinishedNameReader.endsInStamp(name) {
@@ -29,7 +30,9 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         }
         var candidate = name
         var attempt = 0
-        while candidate.isEmpty || Self.reserved.contains(candidate.lowercased()) || taken.contains(candidate) {
+        while candidate.isEmpty || Self.reserved.contains(candidate.lowercased())
+            || taken.contains(candidate.lowercased())
+        {
             let stem = name.isEmpty ? "log" : name
             candidate = "\(stem)-\(Self.digits(of: attempt == 0 ? identifier : "\(identifier)#\(attempt)"))"
             attempt += 1
@@ -37,7 +40,7 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         text = candidate
     }
 
-    package init(device: String, stream: String, avoiding taken: LogNames = LogNames()) {
+    package init(device: String, stream: String, avoiding taken: Set<String> = []) {
         self.init("\(device)_\(stream)", avoiding: taken)
     }
 
@@ -50,6 +53,9 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
     }
 
     package var description: String { text }
+
+    /// The same for all names that differ in upper and lower case only.
+    package var folded: String { text.lowercased() }
 
     package func fileName(_ format: LogFormat) -> String {
         "\(text).\(format.fileExtension)"
