@@ -237,12 +237,8 @@ final class StreamLog {
         var marker = Marker(
             event, time: date.nanosecondsSince1970 - startDate.nanosecondsSince1970, date: date.localText,
             stepPath: stepPath ?? timeline.current.stepPath)
-        if describes {
-            marker.description = StreamHeader(device: record.device, unit: record.unit, rate: record.rate)
-        }
-        if describes || isPlaced {
-            marker.position = Marker.Position(epoch: epochs[epoch].name, from: next)
-        }
+        if describes { marker.description = record }
+        if describes || isPlaced { marker.position = Marker.Position(epoch: epochs[epoch].name, next: next) }
         _ = appender.beginRecords(of: number, file: index, epoch: epoch)
         let start = appender.buffer.count
         formatter.append(marker, origin: epochs[epoch].origin(at: .max), to: &appender.buffer)

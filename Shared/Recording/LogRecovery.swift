@@ -13,7 +13,7 @@ import SystemPackage
 struct LogRecovery {
     private(set) var log: SessionRecord.Log
     /// Of each epoch the sample that comes next; the last is the current one.
-    private(set) var positions: [RecoveredLog.Position] = []
+    private(set) var positions: [Marker.Position] = []
 
     private let record: SessionRecord
     private let directory: Directory
@@ -28,7 +28,7 @@ struct LogRecovery {
     /// Those of them that were not reached yet.
     private var rest: ArraySlice<JournalEntry>
     /// Where the files that were read begin, if they follow on one another.
-    private var beginning: RecoveredLog.Position?
+    private var beginning: Marker.Position?
     private var gaps: [Gap] = []
     private var firstUptime: Double?
     private var lastUptime: Double?
@@ -65,7 +65,7 @@ struct LogRecovery {
         rest = places[...]
         if isSealedDurably || lines.isEmpty {
             // Without a journal, what was stored last is the best there is.
-            positions = log.epochs.map { RecoveredLog.Position(epoch: $0.epoch, next: $0.next) }
+            positions = log.epochs.map { Marker.Position(epoch: $0.epoch, next: $0.next) }
         }
     }
 
@@ -276,7 +276,7 @@ struct LogRecovery {
         if let index = positions.firstIndex(where: { $0.epoch == epoch }) {
             positions[index].next = next
         } else {
-            positions.insert(RecoveredLog.Position(epoch: epoch, next: next), at: max(0, positions.count - 1))
+            positions.insert(Marker.Position(epoch: epoch, next: next), at: max(0, positions.count - 1))
         }
     }
 
@@ -305,7 +305,7 @@ struct LogRecovery {
             log.epochs[index].next = positions.first { $0.epoch == epoch.epoch }?.next ?? epoch.from
         }
         if positions.isEmpty, let epoch = log.epochs.first {
-            positions = [RecoveredLog.Position(epoch: epoch.epoch, next: epoch.next)]
+            positions = [Marker.Position(epoch: epoch.epoch, next: epoch.next)]
         }
         let found = Set(gaps.map(\.start))
         log.gaps = log.gaps.filter { found.contains($0.start) || isListed($0) }

@@ -27,13 +27,14 @@ package struct Marker: Hashable, Sendable {
         }
     }
 
+    /// Which sample of an epoch comes next.
     package struct Position: Hashable, Sendable {
         package var epoch: String
-        package var from: Int
+        package var next: Int
 
-        package init(epoch: String, from: Int) {
+        package init(epoch: String, next: Int) {
             self.epoch = epoch
-            self.from = from
+            self.next = next
         }
     }
 
@@ -44,12 +45,12 @@ package struct Marker: Hashable, Sendable {
     package var date: String
     package var stepPath: String
     /// What the samples after it are, where a file begins.
-    package var description: StreamHeader?
+    package var description: SessionRecord.Log?
     /// Which samples come after it, where a file begins or a recorder goes on. A gap says so itself.
     package var position: Position?
 
     package init(
-        _ event: Event, time: Int64, date: String, stepPath: String, description: StreamHeader? = nil,
+        _ event: Event, time: Int64, date: String, stepPath: String, description: SessionRecord.Log? = nil,
         position: Position? = nil
     ) {
         self.event = event

@@ -218,7 +218,7 @@ package struct RecordFormatter: Sendable {
         return [
             .text(marker.date), .text(marker.event.name),
             (gap?.epoch ?? marker.position?.epoch).map { .text($0) },
-            (gap?.from ?? marker.position?.from).map { .integer($0) }, (gap?.count).map { .integer($0) },
+            (gap?.from ?? marker.position?.next).map { .integer($0) }, (gap?.count).map { .integer($0) },
             (gap?.reason.rawValue).map { .text($0) }, (header?.device).map { .text($0) },
             (header?.unit).map { .text($0) }, (header?.rate).map { .number($0) },
         ]

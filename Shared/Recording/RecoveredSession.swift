@@ -14,14 +14,8 @@ package struct RecoveredSession: Sendable {
 
 /// How far a log came before it was interrupted, besides what its entry in the session's record says.
 package struct RecoveredLog: Sendable {
-    /// Where an epoch continues.
-    package struct Position: Hashable, Sendable {
-        package var epoch: String
-        package var next: Int
-    }
-
     /// `nil` if the log is closed, and if the file does not exist although it should: then it must be made anew.
     package let file: StreamFile.Extent?
-    /// In the order in which the epochs were met, the current one last.
-    package let positions: [Position]
+    /// Where each epoch continues, in the order in which they were met, the current one last.
+    package let positions: [Marker.Position]
 }

@@ -85,8 +85,9 @@ struct RecordFormatterTests {
     @Test func aFilesBeginningSaysWhatIsInIt() throws {
         var marker = Marker(
             .step, time: 0, date: "d", stepPath: "walk",
-            description: StreamHeader(device: "phone", unit: "m/s2", rate: 100),
-            position: Marker.Position(epoch: "E1", from: 1200))
+            description: SessionRecord.Log(
+                name: LogName("a"), device: "phone", stream: "a", fields: [], unit: "m/s2", rate: 100),
+            position: Marker.Position(epoch: "E1", next: 1200))
         #expect(
             formatter(.json).text(marker) == """
                 ,
@@ -94,7 +95,7 @@ struct RecordFormatterTests {
                 "from":1200,"device":"phone","unit":"m/s2","rate":100}
                 """)
         #expect(formatter(.csv).text(marker) == "\n0,0,walk,,,,,d,step,E1,1200,,,phone,m/s2,100")
-        marker.description = StreamHeader(device: "left, \"wrist\"")
+        marker.description = SessionRecord.Log(name: LogName("a"), device: "left, \"wrist\"", stream: "a", fields: [])
         #expect(
             formatter(.json).text(marker).hasSuffix(
                 #""marker":"step","epoch":"E1","from":1200,"device":"left, \"wrist\""}"#))

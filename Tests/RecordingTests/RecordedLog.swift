@@ -22,7 +22,7 @@ final class RecordedLog {
         /// Where the record ends in its file.
         var end: Int
         var samplesInFile: Int
-        var positions: [RecoveredLog.Position]
+        var positions: [Marker.Position]
         var written: Int
         var paused: Int
         var gaps: [Gap]
@@ -48,10 +48,10 @@ final class RecordedLog {
     private var timeline = SessionTimeline(task: "W, \"f\"", step: "a\nb")
     private var buffer = ByteBuffer(capacity: 0)
     private var index = 0
-    private var positions = [RecoveredLog.Position(epoch: "E1", next: 0)]
+    private var positions = [Marker.Position(epoch: "E1", next: 0)]
     private var counts = StreamCounts()
     private var gaps: [Gap] = []
-    private var logged: RecoveredLog.Position?
+    private var logged: Marker.Position?
     private var lastUptime: Double?
 
     init(in data: FilePath, _ format: LogFormat, _ root: JSONRoot, _ memory: Memory = .journal) throws {
@@ -99,7 +99,7 @@ final class RecordedLog {
     func path(of file: String) -> FilePath { directory.directory.path.appending(file) }
 
     var terminator: Int { format == .json ? root.end.utf8.count : 0 }
-    private var position: RecoveredLog.Position { positions[positions.count - 1] }
+    private var position: Marker.Position { positions[positions.count - 1] }
 
     /// Writes samples that follow on.
     func samples(_ count: Int) throws {
@@ -160,7 +160,7 @@ final class RecordedLog {
     func beginEpoch(_ epoch: String) throws {
         skip()
         let ended = position
-        positions.append(RecoveredLog.Position(epoch: epoch, next: 0))
+        positions.append(Marker.Position(epoch: epoch, next: 0))
         record.logs[0].epochs.append(Self.epoch(epoch, at: start))
         try save()
         try line(.position, ended, bytes: file.length(adding: 0))
@@ -275,9 +275,9 @@ final class RecordedLog {
         var marker = Marker(
             event, time: 0, date: "2026-11-21T02:55:01.123Z", stepPath: "W, \"f\"/a\nb")
         if describes {
-            marker.description = StreamHeader(device: "phone", unit: "rad/s", rate: 100)
+            marker.description = record.logs[0]
         }
-        if describes || isPlaced { marker.position = Marker.Position(epoch: position.epoch, from: position.next) }
+        if describes || isPlaced { marker.position = position }
         isDescribing = describes
         isStop = event == .stop
         formatter.append(marker, origin: 1_000_000_000_000, to: &buffer)
@@ -297,7 +297,7 @@ final class RecordedLog {
     }
 
     private func line(
-        _ kind: JournalEntry.Kind, _ position: RecoveredLog.Position, bytes: Int, samples: Int? = nil,
+        _ kind: JournalEntry.Kind, _ position: Marker.Position, bytes: Int, samples: Int? = nil,
         segment: Int? = nil
     ) throws {
         let entry = JournalEntry(

@@ -241,7 +241,7 @@ struct RemovalTests {
             #expect(found.file == nil && recovered.record.logs[0].isMarkedStopped != true)
             #expect(recovered.record.logs[0].file != nil)
             #expect(recovered.record.logs[0].counts.written == 11)
-            #expect(found.positions.last == RecoveredLog.Position(epoch: "E2", next: 4))
+            #expect(found.positions.last == Marker.Position(epoch: "E2", next: 4))
             #expect(whole.count > 0)
         }
     }

@@ -32,8 +32,8 @@ final class ScriptedStream {
         var isDescribed = false
 
         /// The epochs and their next samples, the current one last.
-        var positions: [RecoveredLog.Position] {
-            var positions = zip(epochs, nexts).map { RecoveredLog.Position(epoch: $0, next: $1) }
+        var positions: [Marker.Position] {
+            var positions = zip(epochs, nexts).map { Marker.Position(epoch: $0, next: $1) }
             positions.append(positions.remove(at: current))
             return positions
         }
@@ -91,7 +91,7 @@ final class ScriptedStream {
     /// What `session.json` says of it.
     var description: SessionRecord.Log {
         var log = SessionRecord.Log(
-            name: name, device: "phone", stream: "gyro", fields: ["uptime", "x", "y"], rate: 100,
+            name: name, device: "phone", stream: "gyro", fields: ["uptime", "x", "y"], unit: "rad/s", rate: 100,
             epochs: zip(state.epochs, state.nexts).map { epoch, next in
                 SessionRecord.Epoch(
                     epoch: epoch, clock: ClockReading(uptime: 1000, date: start), replay: "tcp://127.0.0.1:5551",
@@ -166,10 +166,10 @@ final class ScriptedStream {
         var marker = Marker(event, time: 0, date: "2026-11-21T02:55:01.123Z", stepPath: "W, \"f\"/a\nb")
         switch event {
         case .start, .step, .resumed:
-            marker.description = StreamHeader(device: "phone", unit: "rad/s", rate: 100)
-            marker.position = Marker.Position(epoch: state.epochs[state.current], from: state.nexts[state.current])
+            marker.description = description
+            marker.position = Marker.Position(epoch: state.epochs[state.current], next: state.nexts[state.current])
         case .position:
-            marker.position = Marker.Position(epoch: state.epochs[state.current], from: state.nexts[state.current])
+            marker.position = Marker.Position(epoch: state.epochs[state.current], next: state.nexts[state.current])
         default: break
         }
         state.isMarkedStopped = event == .stop

@@ -13,7 +13,7 @@ struct SessionRecoveryTests {
     /// All that a recovery says, and what it made of the directory.
     private struct Outcome: Equatable {
         var record: SessionRecord
-        var positions: [RecoveredLog.Position]
+        var positions: [Marker.Position]
         var file: StreamFile.Extent?
         var files: [String: [UInt8]]
 

@@ -66,7 +66,9 @@ struct WalkSession {
         formatter.append(
             Marker(
                 .step, time: Int64(samples.first.map { $0.x * 1e9 } ?? 0), date: "2026-11-21T00:00:00Z", stepPath: step,
-                description: StreamHeader(device: "phone", unit: unit, rate: 25)),
+                description: SessionRecord.Log(
+                    name: LogName("phone_accelerometer"), device: "phone", stream: "accelerometer", fields: ["uptime"],
+                    unit: unit, rate: 25)),
             origin: origin, to: &buffer)
         let rows = samples.map { [$0.x + 1000, $0.y * scale, $0.z * scale, $0.w * scale] }
         let packed = rows.flatMap {

@@ -174,7 +174,7 @@ package final class SessionRedo {
             let extent = stream.file.extent
             if extent == nil, stream.log.isMarkedStopped == true { stream.log.file = nil }
             session.record.logs.append(stream.log)
-            var positions = stream.log.epochs.map { RecoveredLog.Position(epoch: $0.epoch, next: $0.next) }
+            var positions = stream.log.epochs.map { Marker.Position(epoch: $0.epoch, next: $0.next) }
             if positions.indices.contains(stream.current) { positions.append(positions.remove(at: stream.current)) }
             session.logs[name] = RecoveredLog(file: extent, positions: positions)
         }
