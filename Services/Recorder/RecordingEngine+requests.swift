@@ -214,13 +214,7 @@ extension RecordingEngine {
     ) async throws -> RecordingState {
         let session = try running(name)
         if !session.directory.directory.contains(SessionDirectory.recordName) {
-            fail(
-                session,
-                RecordingError(
-                    .notFound, action: "continue to write", path: session.directory.directory.path,
-                    reason: "it was removed or replaced",
-                    advice: "Keep others out of the data directory while sessions are recorded; start a new recording.")
-            )
+            fail(session, RecordingError.removed(session.directory.directory.path))
         }
         try requireSound(session)
         let isChanged = body(session)

@@ -78,3 +78,19 @@ package struct RecordingError: Error, Hashable, CustomStringConvertible {
         return "\(sentence). \(advice)"
     }
 }
+
+extension RecordingError {
+    /// A file is not what was written.
+    package static func changed(_ path: FilePath, action: String, _ reason: String) -> RecordingError {
+        RecordingError(
+            .unreadable, action: action, path: path, reason: reason,
+            advice: "Another program must have changed it; keep others out of the data directory.")
+    }
+
+    /// What is being written does not exist any more.
+    package static func removed(_ path: FilePath) -> RecordingError {
+        RecordingError(
+            .notFound, action: "continue to write", path: path, reason: "it was removed or replaced",
+            advice: "Keep others out of the data directory while sessions are recorded; start a new recording.")
+    }
+}

@@ -79,9 +79,7 @@ package final class LogFile {
         sampleCount = samples
         self.hasRecords = hasRecords
         guard stableByteCount >= 0, try handle.byteCount() >= stableByteCount else {
-            throw RecordingError(
-                .unreadable, action: "continue to write", path: path, reason: "it has fewer than \(length) bytes",
-                advice: "Another program must have changed it; keep others out of the data directory.")
+            throw .changed(path, action: "continue to write", "it has fewer than \(length) bytes")
         }
         isDamaged = true
         isOverlong = true

@@ -30,10 +30,7 @@ package struct SealedFile {
         var isOurs = file.isFile(at: path)
         if !isOurs, !directory.contains(certified.name) { isOurs = try removal(in: directory) != nil }
         guard isOurs, try file.byteCount() == bytes else {
-            throw RecordingError(
-                .unreadable, action: "finish", path: path,
-                reason: "it is not the file of \(bytes) bytes that was written",
-                advice: "Another program must have changed it; keep others out of the data directory.")
+            throw .changed(path, action: "finish", "it is not the file of \(bytes) bytes that was written")
         }
         var hash = hash
         try hash.update(file, upTo: bytes, atMost: .max)

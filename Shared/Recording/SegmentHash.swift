@@ -46,9 +46,7 @@ package struct SegmentHash {
             read += piece.count
         }
         guard read == end else {
-            throw RecordingError(
-                .unreadable, action: "read", path: file.path, reason: "it has \(read) bytes in place of \(stable)",
-                advice: "Another program must have changed it; keep others out of the data directory.")
+            throw .changed(file.path, action: "read", "it has \(read) bytes in place of \(stable)")
         }
         self.hash = hash
         count = end

@@ -207,11 +207,7 @@ package final class StreamFile {
         guard case .open(let file) = state, pending.count > 0 else { return }
         try file.append(&pending, samples: samples - file.sampleCount)
         isChanged = true
-        guard file.handle.isLinked else {
-            throw RecordingError(
-                .notFound, action: "continue to write", path: file.path, reason: "it was removed or replaced",
-                advice: "Keep others out of the data directory while sessions are recorded; start a new recording.")
-        }
+        guard file.handle.isLinked else { throw .removed(file.path) }
     }
 
     /// What is to be synced now, on any thread; nil if nothing is. Call `noteSync` with what came of it, before the file is
