@@ -4,14 +4,14 @@ package import Files
 ///
 /// A device always belongs to the same part: it is FNV-1a (64 bits, the hash of Fowler, Noll and Vo) of its name's
 /// UTF-8, modulo the number of parts.
-package struct Shard: Hashable, Sendable, CustomStringConvertible {
+package struct Shard: RawRepresentable, Codable, Hashable, Sendable, CustomStringConvertible {
     private static let maximumCount = 1_000
 
     /// Counted from 1.
     package let number: Int
     package let count: Int
 
-    package init?(_ text: String) {
+    package init?(rawValue text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let number = parts[0], let count = parts[1], 1...Self.maximumCount ~= count,
             1...count ~= number
@@ -34,7 +34,9 @@ package struct Shard: Hashable, Sendable, CustomStringConvertible {
 
     package func owns(_ device: String) -> Bool { Shard(of: device, count: count) == self }
 
-    package var description: String { "\(number)/\(count)" }
+    package var rawValue: String { "\(number)/\(count)" }
+
+    package var description: String { rawValue }
 
     /// The end of the names of files that each part has of its own.
     var fileSuffix: String { "-\(number)-of-\(count)" }
@@ -47,21 +49,5 @@ extension DiskReserve {
     /// - Parameter name: the file's name without the shard's suffix.
     package init(in directory: Directory, shard: Shard?, name: String = ".reserve", bytes: Int = 1 << 20) {
         self.init(in: directory, name: name + (shard?.fileSuffix ?? ""), bytes: bytes)
-    }
-}
-
-extension Shard: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let text = try container.decode(String.self)
-        guard let shard = Shard(text) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "\"\(text)\" is no shard.")
-        }
-        self = shard
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
     }
 }

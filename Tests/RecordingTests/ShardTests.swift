@@ -8,11 +8,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ShardTests {
     @Test func aShardIsAPartOfAWhole() throws {
-        let shard = try #require(Shard("2/3"))
+        let shard = try #require(Shard(rawValue: "2/3"))
         #expect(shard.number == 2 && shard.count == 3)
         #expect(shard.description == "2/3")
         for text in ["", "2", "0/3", "4/3", "2/0", "-1/3", "2/-3", "+2/3", "02/3", "2/3/4", "2 / 3", "a/b", "1/1001"] {
-            #expect(Shard(text) == nil, "\(text)")
+            #expect(Shard(rawValue: text) == nil, "\(text)")
         }
         #expect(try JSONDecoder().decode([Shard].self, from: Data(#"["2/3"]"#.utf8)) == [shard])
         #expect(throws: DecodingError.self) { try JSONDecoder().decode([Shard].self, from: Data(#"["5/3"]"#.utf8)) }
@@ -30,7 +30,7 @@ struct ShardTests {
             var devices = [Int](repeating: 0, count: count)
             for number in 0..<700 {
                 let device = "device-\(number)"
-                let owners = (1...count).filter { Shard("\($0)/\(count)")?.owns(device) == true }
+                let owners = (1...count).filter { Shard(rawValue: "\($0)/\(count)")?.owns(device) == true }
                 #expect(owners == [Shard(of: device, count: count).number])
                 devices[owners[0] - 1] += 1
             }
@@ -41,10 +41,10 @@ struct ShardTests {
 
     @Test func recordersOfDifferentShardsGoTogether() throws {
         try withTemporaryDirectory { data in
-            let first = try DataLock.acquire(in: data.path, shard: Shard("1/3"))
-            let second = try DataLock.acquire(in: data.path, shard: Shard("2/3"))
+            let first = try DataLock.acquire(in: data.path, shard: Shard(rawValue: "1/3"))
+            let second = try DataLock.acquire(in: data.path, shard: Shard(rawValue: "2/3"))
             let same = try #require(throws: RecordingError.self) {
-                try DataLock.acquire(in: data.path, shard: Shard("2/3"))
+                try DataLock.acquire(in: data.path, shard: Shard(rawValue: "2/3"))
             }
             #expect(same.code == .locked)
             #expect(
@@ -66,13 +66,13 @@ struct ShardTests {
                 do {
                     let alone = try DataLock.acquire(in: data.path)
                     let error = try #require(throws: RecordingError.self) {
-                        try DataLock.acquire(in: data.path, shard: Shard("1/2"))
+                        try DataLock.acquire(in: data.path, shard: Shard(rawValue: "1/2"))
                     }
                     #expect(error.code == .locked)
                     #expect(error.description.contains("a recorder without a shard uses it (process \(getpid()))"))
                     withExtendedLifetime(alone) {}
                 }
-                let shared = try DataLock.acquire(in: data.path, shard: Shard("1/2"))
+                let shared = try DataLock.acquire(in: data.path, shard: Shard(rawValue: "1/2"))
                 #expect(throws: RecordingError.self) { try DataLock.acquire(in: data.path) }
                 withExtendedLifetime(shared) {}
             }
@@ -98,8 +98,9 @@ struct ShardTests {
 
     @Test func eachShardHasAReserve() throws {
         try withTemporaryDirectory { data in
-            let one = DiskReserve(in: SessionDirectory.recordings(in: data.path), shard: Shard("1/2"), bytes: 10_000)
-            let two = DiskReserve(in: SessionDirectory.recordings(in: data.path), shard: Shard("2/2"), bytes: 10_000)
+            let recordings = SessionDirectory.recordings(in: data.path)
+            let one = DiskReserve(in: recordings, shard: Shard(rawValue: "1/2"), bytes: 10_000)
+            let two = DiskReserve(in: recordings, shard: Shard(rawValue: "2/2"), bytes: 10_000)
             try one.restore()
             #expect(one.isThere && !two.isThere)
             try two.restore()
