@@ -5,77 +5,65 @@ import SystemPackage
 /// Follows one log through its files: whether each sample that belongs to it is there once, as far as the log itself
 /// tells.
 struct LogVerification {
-    private let log: SessionRecord.Log
-    private let format: LogFormat
-    private let root: JSONRoot
-    private let isOver: Bool
+    let log: SessionRecord.Log
+    let record: SessionRecord
+    let session: SessionVerification
     /// The sample that comes next, by epoch.
-    private var places: [String: Int] = [:]
-    private var epoch: String?
-    private var gaps: [Gap] = []
-    private var samples = 0
+    var places: [String: Int] = [:]
+    var epoch: String?
+    var gaps: [Gap] = []
+    var samples = 0
     /// Samples between a place that was reached and one that was said: left out during pauses, or missing.
-    private var skipped = 0
+    var skipped = 0
     /// Whether files were removed, and the samples that were in them.
-    private var hasRemoved = false
-    private var removedSamples = 0
+    var hasRemoved = false
+    var removedSamples = 0
 
-    init(_ log: SessionRecord.Log, of record: SessionRecord) {
-        self.log = log
-        format = record.format(of: log)
-        root = record.root
-        isOver = record.status.isOver
-    }
+    private var isOver: Bool { record.status.isOver }
 
     /// - Parameters:
     ///   - finished: what is listed of it; `nil` for one that is not.
     ///   - commits: what the journal says of it: so many samples at so many bytes.
-    mutating func read(
-        _ name: String, in directory: Directory, finished: FinishedFile?, commits: [JournalEntry],
-        into verification: inout SessionVerification
-    ) throws(RecordingError) {
-        let path = directory.path.appending(name)
+    mutating func read(_ name: String, finished: FinishedFile?, commits: [JournalEntry]) throws(RecordingError) {
+        let path = session.directory.directory.path.appending(name)
         let size = Int(try OpenFile(path, .readOnly, action: "read").byteCount())
-        let terminatorLength = LogFile.terminator(format, root).count
+        let format = self.record.format(of: log)
+        let terminatorLength = LogFile.terminator(format, self.record.root).count
         var commits = commits[...]
         var found = 0
-        var scanner = try LogScanner(path, format: format, root: root)
+        var scanner = try LogScanner(path, format: format, root: self.record.root)
         while let record = try scanner.next() {
             if record.kind == .sample {
                 found += 1
                 if let epoch { places[epoch, default: 0] += 1 }
             } else {
-                take(scanner.record, name: name, into: &verification)
+                take(scanner.record, name: name)
             }
-            while let commit = commits.first, commit.bytes <= scanner.end + terminatorLength {
+            let length = scanner.end + terminatorLength
+            while let commit = commits.first, commit.bytes <= length {
                 commits.removeFirst()
-                if commit.bytes < scanner.end + terminatorLength || commit.samples != found {
-                    verification.damage(
-                        name, "has not \(commit.samples) samples in \(commit.bytes) bytes, as the journal says")
-                }
+                if commit.bytes == length, commit.samples == found { continue }
+                damage(name, "has not \(commit.samples) samples in \(commit.bytes) bytes, as the journal says")
             }
         }
         samples += found
-        verification.files += 1
-        verification.samples += found
+        session.files += 1
+        session.samples += found
         if !scanner.isClean {
-            let behind = size - scanner.end
-            verification.damage(
+            damage(
                 name,
                 scanner.openingEnd == nil
                     ? "does not begin as a log does"
-                    : "is not valid after \(scanner.end) bytes and \(found) samples: \(behind) bytes follow"
+                    : "is not valid after \(scanner.end) bytes and \(found) samples: \(size - scanner.end) bytes follow"
                         + (isOver ? "" : "; `recorder recover` repairs that"))
         }
         if let commit = commits.last {
-            verification.damage(name, "ends before \(commit.bytes) bytes, which were on disk as the journal says")
+            damage(name, "ends before \(commit.bytes) bytes, which were on disk as the journal says")
         }
         if let finished, finished.samples != found {
-            verification.damage(name, "has \(found) samples in place of \(finished.samples)")
+            damage(name, "has \(found) samples in place of \(finished.samples)")
         }
-        if let finished, finished.bytes != size {
-            verification.damage(name, "has \(size) bytes in place of \(finished.bytes)")
-        }
+        if let finished, finished.bytes != size { damage(name, "has \(size) bytes in place of \(finished.bytes)") }
     }
 
     /// Passes over a file that was removed: its samples are the ones that are listed. The file after it says its place.
@@ -85,17 +73,16 @@ struct LogVerification {
         epoch = nil
     }
 
-    private mutating func take(_ marker: LogRecord, name: String, into verification: inout SessionVerification) {
+    private mutating func take(_ marker: LogRecord, name: String) {
         if let gap = marker.gap {
             gaps.append(gap)
             places[gap.epoch] = max(places[gap.epoch] ?? 0, gap.from.addingClamped(gap.count))
         } else if marker.marker == "gap" {
-            verification.damage(name, "has a gap that does not say which samples it is of")
+            damage(name, "has a gap that does not say which samples it is of")
         } else if let (next, from) = marker.position {
             if let place = places[next] {
                 if from < place {
-                    verification.damage(
-                        name, "goes back to sample \(from) of epoch \(next), after \(place - 1) was there already")
+                    damage(name, "goes back to sample \(from) of epoch \(next), after \(place - 1) was there already")
                 }
                 skipped = skipped.addingClamped(max(0, from - place))
             }
@@ -104,10 +91,10 @@ struct LogVerification {
         }
     }
 
-    func conclude(into verification: inout SessionVerification) {
+    func conclude() {
         let name = "\(log.device)/\(log.stream)"
         for gap in gaps where isOver && !log.gaps.contains(where: { $0.isAlike(gap) }) {
-            verification.damage(name, "session.json does not have the gap of its log: \(gap.sentence)")
+            damage(name, "session.json does not have the gap of its log: \(gap.sentence)")
         }
         // What must have been in the files that were removed.
         var passed = removedSamples
@@ -116,31 +103,35 @@ struct LogVerification {
             if hasRemoved, !isInLog { passed = passed.addingClamped(gap.count) }
             // One that could not be written may have found no room for its marker either.
             if gap.reason == .notWritten || isInLog || hasRemoved {
-                verification.loss(name, "lost: \(gap.sentence)")
+                session.find(.loss, name, "lost: \(gap.sentence)")
             } else {
-                verification.damage(name, "its log does not have the gap of session.json: \(gap.sentence)")
+                damage(name, "its log does not have the gap of session.json: \(gap.sentence)")
             }
         }
         guard isOver else { return }
         let written = samples.addingClamped(removedSamples)
-        if written != log.counts.written {
-            verification.damage(name, "has \(written) samples, and session.json says \(log.counts.written)")
+        let counts = log.counts
+        if written != counts.written {
+            damage(name, "has \(written) samples, and session.json says \(counts.written)")
         }
         let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }
         let spans = log.epochs.reduce(0) { $0.addingClamped($1.next - $1.from) }
-        if spans != log.counts.received.addingClamped(lost) {
-            verification.damage(
+        let expected = counts.received.addingClamped(lost)
+        if spans != expected {
+            damage(
                 name,
-                "its epochs have \(spans) samples, and \(log.counts.written) written, \(log.counts.paused) paused and "
-                    + "\(lost) lost ones make \(log.counts.received.addingClamped(lost))")
+                "its epochs have \(spans) samples, and \(counts.written) written, \(counts.paused) paused and "
+                    + "\(lost) lost ones make \(expected)")
         }
-        if skipped > log.counts.paused.addingClamped(passed) {
-            verification.damage(
+        if skipped > counts.paused.addingClamped(passed) {
+            damage(
                 name,
-                "\(skipped) samples are missing between records, and \(log.counts.paused) were paused"
+                "\(skipped) samples are missing between records, and \(counts.paused) were paused"
                     + (hasRemoved ? ", \(passed) in files that were removed" : ""))
         }
     }
+
+    private func damage(_ subject: String, _ text: String) { session.find(.damaged, subject, text) }
 }
 
 extension Gap {

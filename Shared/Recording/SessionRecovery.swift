@@ -128,24 +128,6 @@ extension SessionDirectory {
         return (session, files)
     }
 
-    /// The names of files that look like a log's, and belong to none that `session.json` has.
-    func strayNames(of record: SessionRecord) throws(RecordingError) -> [String] {
-        let formats = record.isFormatDefault == true ? LogFormat.allCases : [record.format]
-        let names = try directory.names()
-        let finished = FinishedName.byLog(names)
-        let known = Set(
-            record.logs.flatMap { log in
-                [log.name.fileName(record.format(of: log))] + (finished[log.name] ?? []).map(\.description)
-            })
-        return names.filter { name in
-            !known.contains(name)
-                && formats.contains { format in
-                    let ending = ".\(format.fileExtension)"
-                    return name.hasSuffix(ending) && LogName(existing: String(name.dropLast(ending.count))) != nil
-                }
-        }.sorted()
-    }
-
     /// Removes files of logs that were begun by 0.6 or before, and of which nothing was stored when the session was
     /// interrupted: they were never durable, and their samples are asked for when their stream is met again.
     ///
@@ -153,11 +135,30 @@ extension SessionDirectory {
     private func removeStrays(of record: SessionRecord, _ entries: [JournalEntry]) throws(RecordingError) {
         if record.status.isOver || record.logPosition != nil { return }
         let committed = Set(entries.filter { $0.kind == .commit }.map(\.log))
-        for name in try strayNames(of: record) {
+        let names = try directory.names()
+        for name in record.strays(among: names, FinishedName.byLog(names)) {
             let isCommitted = committed.contains { log in
                 LogFormat.allCases.contains { log.fileName($0) == name } || FinishedName(name, of: log) != nil
             }
             if !isCommitted { try Directory.removeFile(directory.path.appending(name)) }
         }
+    }
+}
+
+extension SessionRecord {
+    /// The names of files that look like a log's, and belong to none that the session has.
+    func strays(among names: [String], _ finished: [LogName: [FinishedName]]) -> [String] {
+        let formats = isFormatDefault == true ? LogFormat.allCases : [format]
+        let known = Set(
+            logs.flatMap { log in
+                [log.name.fileName(format(of: log))] + (finished[log.name] ?? []).map(\.description)
+            })
+        return names.filter { name in
+            !known.contains(name)
+                && formats.contains { format in
+                    let ending = ".\(format.rawValue)"
+                    return name.hasSuffix(ending) && LogName(existing: String(name.dropLast(ending.count))) != nil
+                }
+        }.sorted()
     }
 }

@@ -1,0 +1,182 @@
+import Files
+import Messages
+import SystemPackage
+
+extension SessionDirectory {
+    /// Looks at every byte of a session: hashes, sizes, records, their continuity, and whether the report fits.
+    ///
+    /// Nothing is changed. Takes time in proportion to the size of the session, and memory that does not grow with it.
+    package func verify() -> SessionVerification {
+        let verification = SessionVerification(of: self)
+        do throws(RecordingError) {
+            try verification.verify(try record())
+        } catch {
+            verification.find(.damaged, error.path?.lastComponent?.string ?? Self.recordName, "\(error)")
+        }
+        return verification
+    }
+
+    /// What became of files that do not exist any more, as far as anything says so.
+    func removedFiles() throws(RecordingError) -> [String: RemovedFile] {
+        let gone = try RemovedFile.read(in: directory).filter { !isFile($0.name) }
+        return Dictionary(gone.map { ($0.name, $0) }) { _, last in last }
+    }
+}
+
+extension SessionVerification {
+    fileprivate func verify(_ record: SessionRecord) throws(RecordingError) {
+        streams = record.logs.count
+        takeHashes()
+        gone = try directory.removedFiles()
+        try verifyChecksums(of: record)
+        try verifyLogs(of: record)
+        verifyReport(of: record)
+        for failure in record.failures { find(.loss, SessionDirectory.recordName, "failure: \(failure)") }
+    }
+
+    private func takeHashes() {
+        for name in (try? directory.directory.names()) ?? []
+        where SessionDirectory.hasChecksum(name) && directory.isFile(name) {
+            do {
+                hashes[name] = try FinishedFile.measure(directory.directory.path.appending(name)).sha256
+            } catch {
+                // One that was removed meanwhile is none.
+                if error.code == .notFound { continue }
+                hashes[name] = ""
+                find(.damaged, name, "\(error)")
+            }
+        }
+    }
+
+    /// Compares all files with `SHA256SUMS`, byte for byte.
+    private func verifyChecksums(of record: SessionRecord) throws(RecordingError) {
+        let sums = SessionDirectory.checksumsName
+        guard directory.hasChecksums else {
+            return find(
+                .loss, SessionDirectory.recordName,
+                record.status.isOver
+                    ? "the session is \(record.status), but was not finished: there is no \(sums)"
+                    : "the session is not over, but \(record.status)")
+        }
+        let text = try directory.directory.read(sums)
+        let lines = String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
+        // What was removed before the session's end is not in it.
+        let listed = Set(lines.map { String($0.dropFirst(66)) })
+        var known = hashes
+        for file in record.logs.flatMap(\.files) where gone[file.name] != nil && listed.contains(file.name) {
+            known[file.name] = file.sha256
+        }
+        let expected = known.sorted { $0.key < $1.key }.map { (name: $0.key, line: "\($0.value)  \($0.key)") }
+        if text.elementsEqual(expected.map { $0.line + "\n" }.joined().utf8) { return }
+        let count = findings.count
+        for (name, line) in expected where !lines.contains(line) {
+            find(.damaged, name, listed.contains(name) ? "is not what \(sums) says" : "is not in \(sums)")
+        }
+        for (line, name) in lines.map({ ($0, String($0.dropFirst(66))) }) where known[name] == nil {
+            find(.damaged, name.isEmpty ? line : name, "is missing")
+        }
+        if findings.count == count { find(.damaged, sums, "is not as it was written") }
+    }
+
+    /// Notes a file that `session.json` does not list, as it should list all of a session that ended in good order.
+    private func find(unlisted name: String, of record: SessionRecord, _ text: String, failed: String, running: String)
+    {
+        switch record.status {
+        case .finished, .cancelled: find(.damaged, name, text)
+        case .failed: find(.loss, name, failed)
+        default: find(.loss, name, running)
+        }
+    }
+
+    private func verifyLogs(of record: SessionRecord) throws(RecordingError) {
+        let names = try directory.directory.names()
+        let finished = FinishedName.byLog(names)
+        let lines = JournalEntry.valid(in: (try? JournalEntry.read(in: directory.directory)) ?? [])
+        for name in record.strays(among: names, finished) {
+            let text = "is of no log that session.json has"
+            find(
+                unlisted: name, of: record, text, failed: text, running: "was begun, but is not in session.json yet")
+        }
+        for log in record.logs {
+            var reading = LogVerification(log: log, record: record, session: self)
+            let listed = Dictionary(log.files.map { ($0.name, $0) }) { first, _ in first }
+            let unlisted = (finished[log.name] ?? []).map(\.description).filter { listed[$0] == nil }
+            for name in unlisted {
+                find(
+                    unlisted: name, of: record, "is not in session.json",
+                    failed: "could not be finished: it is not in session.json",
+                    running: "was finished, but is not in session.json yet")
+            }
+            var files = (log.files.map(\.name) + unlisted).compactMap { FinishedName($0, of: log.name) }.sorted()
+                .map(\.description)
+            if let file = log.file { files.append(file) }
+            for file in log.files where FinishedName(file.name, of: log.name) == nil {
+                find(.damaged, SessionDirectory.recordName, "\(file.name) is no file of \(log.name)")
+            }
+            for (segment, name) in files.enumerated() {
+                let commits = lines[log.name, default: []].filter { $0.kind == .commit && $0.segment == segment }
+                try verify(name, finished: name == log.file ? nil : listed[name], commits: commits, &reading)
+            }
+            if let file = log.file, record.status == .failed {
+                find(.loss, file, "could not be finished")
+            } else if let file = log.file, record.status.isOver {
+                find(.damaged, file, "is being written, as session.json says, and the session is over")
+            }
+            reading.conclude()
+        }
+    }
+
+    private func verify(
+        _ name: String, finished: FinishedFile?, commits: [JournalEntry], _ reading: inout LogVerification
+    ) throws(RecordingError) {
+        if directory.isFile(name) {
+            if let finished, let hash = hashes[name], hash != finished.sha256 {
+                find(.damaged, name, "its bytes are not the ones that were written")
+            }
+            do throws(RecordingError) {
+                return try reading.read(name, finished: finished, commits: commits)
+            } catch {
+                if error.code != .notFound { return find(.damaged, name, "\(error)") }
+            }
+        }
+        // It may have been removed just now.
+        if hashes[name] != nil { gone = try directory.removedFiles() }
+        if let finished, let line = gone[name], line.isSame(as: finished) {
+            remove(line, samples: finished.samples)
+            reading.pass(finished)
+        } else {
+            let other = gone[name] == nil ? "" : ", and what was removed had other bytes than were written"
+            find(.damaged, name, "is missing\(other)")
+        }
+    }
+
+    /// The report is made of `session.json` alone; only commit latencies are its own.
+    private func verifyReport(of record: SessionRecord) {
+        guard record.status.isOver else { return }
+        do throws(RecordingError) {
+            var report = try directory.report()
+            let openBytes = record.logs.reduce(into: [:]) { $0[$1.name] = $1.file.map(directory.size(of:)) }
+            var expected = SessionReport(record, openBytes: openBytes, commitLatency: report.commitLatency)
+            let clocks = (report.clocks ?? [], expected.clocks ?? [])
+            // Made of times that are stored in microseconds.
+            let areAlike = clocks.0.elementsEqual(clocks.1) { $0.isAlike($1, within: 5e-6) }
+            report.clocks = nil
+            expected.clocks = nil
+            if !areAlike || report != expected {
+                find(.damaged, SessionDirectory.reportName, "does not fit to session.json")
+            }
+        } catch {
+            let isMissing = error.code == .notFound
+            find(isMissing ? .loss : .damaged, SessionDirectory.reportName, isMissing ? "is missing" : "\(error)")
+        }
+    }
+}
+
+extension ClockOffset {
+    /// Whether both say the same, but for so many seconds. The drift follows from the rest.
+    fileprivate func isAlike(_ other: ClockOffset, within seconds: Double) -> Bool {
+        endpoint == other.endpoint && comparisons == other.comparisons
+            && (first - other.first).magnitude <= seconds && (last - other.last).magnitude <= seconds
+            && (uncertainty - other.uncertainty).magnitude <= seconds
+    }
+}
