@@ -251,7 +251,7 @@ extension RecordingEngine {
         freeBytes = try? Directory(data).freeBytes()
         if let freeBytes, freeBytes < settings.minimumFree {
             for session in sessions.values where session.status == .running {
-                session.note(failures: "stopped: \(tooLittleRoom(freeBytes))")
+                session.note(failures: ["stopped: \(tooLittleRoom(freeBytes))"])
                 health.report(.degraded, "sessions were stopped: \(tooLittleRoom(freeBytes))", for: "disk")
                 logger.error(
                     "recording stops",

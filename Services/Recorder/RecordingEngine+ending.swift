@@ -104,7 +104,7 @@ extension RecordingEngine {
             await compareClocks(of: session, isLast: true)
         }
         for pattern in session.record.streams where !session.hasMet(pattern) {
-            session.note(failures: "there was no stream '\(pattern)' while the session ran")
+            session.note(failures: ["there was no stream '\(pattern)' while the session ran"])
         }
     }
 

@@ -145,7 +145,7 @@ final class Session {
 
     /// - Returns: whether that made it a failed session.
     func fail(_ reason: String) -> Bool {
-        note(failures: reason)
+        note(failures: [reason])
         return rise(to: .failed)
     }
 
@@ -162,17 +162,9 @@ final class Session {
         return stored
     }
 
-    /// Notes what went wrong, without an end to it.
-    func note(failures reasons: String...) { note(failures: reasons) }
-
-    /// The same of several things: each note is a copy of the record.
+    /// Notes what went wrong, without an end to it. All at once: each note is a copy of the record.
     func note(failures reasons: [String]) {
-        // A full disk, say, has each file fail with the same words.
-        let known = Set(record.failures)
-        let new = reasons.filter { !known.contains($0) }
-        if new.isEmpty { return }
-        record.failures += new
-        noteChange()
+        if record.note(failures: reasons) { noteChange() }
     }
 
     /// Keeps what was answered, unless the session's last record is being stored.
@@ -274,7 +266,7 @@ final class Session {
 
     func replace(by repaired: SessionRecord) {
         record.status.rise(to: repaired.status)
-        for failure in repaired.failures where !record.failures.contains(failure) { record.failures.append(failure) }
+        record.note(failures: repaired.failures)
         closed = repaired.logs
         streams = [:]
         ordered = []
@@ -338,15 +330,9 @@ final class Session {
 
     /// The markers so far, for a log that is opened later.
     private var history: [(event: Marker.Event, date: WallTime, stepPath: String)] {
-        var changes: [(event: Marker.Event, timestamp: Double, step: String?)] = []
-        changes += record.steps.map { (.step, $0.timestamp, $0.step) }
-        for pause in record.pauses {
-            changes.append((.pause, pause.from, nil))
-            if let end = pause.to { changes.append((.resume, end, nil)) }
-        }
         var path = SessionTimeline.path(task: record.task, step: record.step)
         var history: [(event: Marker.Event, date: WallTime, stepPath: String)] = [(.start, record.startDate, path)]
-        for change in changes.sorted(by: { $0.timestamp < $1.timestamp }) {
+        for change in record.changes {
             if let step = change.step { path = SessionTimeline.path(task: record.task, step: step) }
             let date = record.startDate.nanosecondsSince1970 + Int64((change.timestamp * 1e9).rounded())
             history.append((change.event, WallTime(nanosecondsSince1970: date), path))

@@ -58,11 +58,28 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         self.shard = shard
     }
 
-    mutating func note(failure: String) {
-        if !failures.contains(failure) { failures.append(failure) }
+    /// Notes what went wrong: a full disk, say, has each file fail with the same words.
+    /// - Returns: whether anything was not known yet.
+    @discardableResult
+    package mutating func note(failures reasons: [String]) -> Bool {
+        let known = Set(failures)
+        let new = reasons.filter { !known.contains($0) }
+        failures += new
+        return !new.isEmpty
     }
 
     package func format(of log: Log) -> LogFormat { log.format ?? format }
+
+    /// Its steps and pauses, in order.
+    package var changes: [(event: Marker.Event, timestamp: Double, step: String?)] {
+        var changes: [(event: Marker.Event, timestamp: Double, step: String?)] = []
+        changes += steps.map { (.step, $0.timestamp, $0.step) }
+        for pause in pauses {
+            changes.append((.pause, pause.from, nil))
+            if let end = pause.to { changes.append((.resume, end, nil)) }
+        }
+        return changes.sorted { $0.timestamp < $1.timestamp }
+    }
 
     package struct Step: Codable, Hashable, Sendable {
         package var date: WallTime

@@ -65,7 +65,7 @@ extension SessionDirectory {
         let recovery = try SessionRecovery(of: [self], log: log)
         guard let recovered = try recovery.outcomes[session]?.get() else { return try self.record() }
         var record = recovered.record
-        for failure in failures { record.note(failure: failure) }
+        record.note(failures: failures)
         for index in record.logs.indices {
             let log = record.logs[index]
             record.logs[index].file = nil

@@ -66,7 +66,7 @@ package struct SessionRecovery {
                 recovered.listedFiles = record.logs.reduce(into: [:]) { $0[$1.name] = $1.files.count }
                 // Where nothing of the log can be read, it may have been this session's.
                 if let damage, let position = record.logPosition, log == nil || position.log == log {
-                    recovered.record.note(failure: "\(damage)")
+                    recovered.record.note(failures: ["\(damage)"])
                 }
                 outcomes[directory.session] = .success(recovered)
                 self.files[directory.session] = files
@@ -87,7 +87,7 @@ package struct SessionRecovery {
         } catch {
             guard error.code == .unreadable else { throw error }
             var recovered = try directory.recoverFromFiles(record, calls: calls)
-            recovered.session.record.note(failure: "\(error)")
+            recovered.session.record.note(failures: ["\(error)"])
             return recovered
         }
     }

@@ -97,19 +97,12 @@ package struct SessionTimeline: Hashable, Sendable {
 extension SessionTimeline {
     package init(_ record: SessionRecord) {
         self.init(task: record.task, step: record.step)
-        var changes = record.steps.map { (timestamp: $0.timestamp, step: String?($0.step), isPaused: false) }
-        for pause in record.pauses {
-            changes.append((pause.from, nil, true))
-            if let end = pause.to { changes.append((end, nil, false)) }
-        }
-        for (timestamp, step, isPaused) in changes.sorted(by: { $0.timestamp < $1.timestamp }) {
-            let time = Int64((timestamp * 1e9).rounded())
-            if let step {
-                move(to: step, at: time)
-            } else if isPaused {
-                pause(at: time)
-            } else {
-                resume(at: time)
+        for change in record.changes {
+            let time = Int64((change.timestamp * 1e9).rounded())
+            switch change.event {
+            case .pause: pause(at: time)
+            case .resume: resume(at: time)
+            default: move(to: change.step ?? "", at: time)
             }
         }
     }
