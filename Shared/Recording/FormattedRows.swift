@@ -3,8 +3,6 @@ package struct FormattedRows: Hashable, Sendable {
     package struct Place: Hashable, Sendable {
         /// The row, by its number in the batch.
         package var row: Int
-        /// Where its record begins in the buffer, with the separator in front of it.
-        package var offset: Int
         /// How many rows were written before it, of those asked for.
         package var written: Int
     }

@@ -75,7 +75,7 @@ package struct RecordFormatter: Sendable {
             var row = PackedRow(index, of: packed, columns: columns)
             var time = Self.time(row[0], since: origin)
             let (times, isPaused) = look(up: time, in: timeline)
-            result.turn(paused: isPaused, row: index, offset: buffer.count)
+            result.turn(paused: isPaused, row: index)
             withWriter { writer in
                 repeat {
                     if !isPaused { writer.append(row, timestamp: Self.seconds(time), to: &buffer) }
@@ -122,7 +122,7 @@ package struct RecordFormatter: Sendable {
                     repeat {
                         if rows.contains(source.rowCount - 1) {
                             if isTurn {
-                                result.turn(paused: isPaused, row: source.rowCount - 1, offset: buffer.count)
+                                result.turn(paused: isPaused, row: source.rowCount - 1)
                                 isTurn = false
                             }
                             if isPaused {
@@ -298,8 +298,8 @@ package struct RecordFormatter: Sendable {
 
 extension FormattedRows {
     /// Notes that rows from here on are written, or left out.
-    fileprivate mutating func turn(paused isPaused: Bool, row: Int, offset: Int) {
-        if endsPaused, !isPaused { places.append(Place(row: row, offset: offset, written: written)) }
+    fileprivate mutating func turn(paused isPaused: Bool, row: Int) {
+        if endsPaused, !isPaused { places.append(Place(row: row, written: written)) }
         endsPaused = isPaused
     }
 }
