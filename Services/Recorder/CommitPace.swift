@@ -15,7 +15,6 @@ package struct CommitPace: Sendable {
     /// When to commit what came first at a time.
     package func next(after time: Int64) -> Int64 { min(max(time + Self.burst, earliest), time + interval) }
 
-    /// Notes a commit.
     package mutating func note(began: Int64, ended: Int64) {
         earliest = began + min(interval, max(interval / 10, 4 * (ended - began)))
     }

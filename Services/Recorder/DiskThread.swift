@@ -11,6 +11,5 @@ actor DiskThread {
         thread = try SocketThread(name: "disk")
     }
 
-    /// Does something on the thread.
     func run<Value: Sendable>(_ body: @Sendable () throws -> Value) throws -> Value { try body() }
 }

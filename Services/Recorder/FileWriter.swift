@@ -167,12 +167,6 @@ actor FileWriter {
         try target.file.noteSync(round.error(of: index))
     }
 
-    /// Returns when what was asked of it before is done: its thread does one thing after the other.
-    func settle() {
-        // Without anything that needs the thread, the optimiser leaves out the way there.
-        preconditionIsolated()
-    }
-
     /// Whether a session's files are as they should be.
     func failure(of session: SessionIdentifier) -> RecordingError? { failures[session] }
 

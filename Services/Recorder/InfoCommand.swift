@@ -5,7 +5,6 @@ import ServiceKit
 
 /// The `info` subcommand: says what is in a session's directory. Needs no running recorder, and reads no log.
 struct InfoCommand: ParsableCommand {
-    /// How it is said.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json
     }

@@ -25,14 +25,16 @@ actor LogWriter {
         }
     }
 
-    /// Returns when what was asked of it before is done: its thread does one thing after the other.
-    func settle() {
-        // Without anything that needs the thread, the optimiser leaves out the way there.
-        preconditionIsolated()
-    }
-
     /// Deletes segments that no session needs any more.
     /// - Parameter current: the position at which the segment begins that is being written.
     /// - Returns: the bytes that are left; nil if that could not be found out.
     func remove(before position: Int, current: Int) -> Int? { try? log.remove(before: position, current: current) }
+}
+
+extension Actor {
+    /// Returns when what was asked of it before is done, if it has a thread that does one thing after the other.
+    func settle() {
+        // Without anything that needs the thread, the optimiser leaves out the way there.
+        preconditionIsolated()
+    }
 }

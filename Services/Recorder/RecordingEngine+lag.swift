@@ -33,25 +33,17 @@ extension RecordingEngine {
     /// Has health tell of a recorder that is behind, and of samples that are about to be forgotten.
     func reportLag() {
         health.measure("behindSeconds", lag.seconds)
-        if lag.isLarge {
-            health.report(
-                .degraded,
-                "the recorder is \(Int(lag.seconds.rounded())) s behind its publishers, more arrives than it can store: "
-                    + "give it a faster disk or processor, record fewer streams, or divide them with --shard",
-                for: "behind")
-        } else {
-            health.clear("behind")
+        let behind =
+            "the recorder is \(Int(lag.seconds.rounded())) s behind its publishers, more arrives than it can store: "
+            + "give it a faster disk or processor, record fewer streams, or divide them with --shard"
+        health.set(warning: lag.isLarge ? behind : nil, for: "behind")
+        let short = shortage.flatMap { $0.left < min(Self.shortRetention, $0.retention / 2) ? $0 : nil }
+        let forgetting = short.map { stream, left, _ in
+            "the publisher of \(stream) keeps samples that are missing here for another \(Int(max(0, left))) s: restore "
+                + "the connection to it, or give the recorder less to do; a longer --retention of the publisher gives "
+                + "more time"
         }
-        if let (stream, left, retention) = shortage, left < min(Self.shortRetention, retention / 2) {
-            health.report(
-                .degraded,
-                "the publisher of \(stream) keeps samples that are missing here for another "
-                    + "\(Int(max(0, left))) s: restore the connection to it, or give the recorder less to do; "
-                    + "a longer --retention of the publisher gives more time",
-                for: "retention")
-        } else {
-            health.clear("retention")
-        }
+        health.set(warning: forgetting, for: "retention")
     }
 
     /// Seconds for which the oldest missing sample of streams that are being recovered has been missing.

@@ -141,16 +141,10 @@ extension RecordingEngine {
         guard let root = JSONRoot(rawValue: request.root ?? JSONRoot.array.rawValue) else {
             throw RequestError(.invalidParameter, "'\(request.root ?? "")' is not a root: write array or dictionary")
         }
-        if let duration = request.duration {
-            try require(duration > 0 && duration < 1e9, "duration is \(duration): write seconds greater than 0")
-        }
-        if let size = request.maximumFileSize {
-            try require(size >= 1, "maximumFileSize is \(size): write bytes, 1 or more, or leave it out")
-        }
-        if let age = request.maximumFileAge {
-            try require(
-                age >= 1 && age < 1e9, "maximumFileAge is \(age): write seconds, 1 or more, or leave it out")
-        }
+        let (duration, size, age) = (request.duration ?? 1, request.maximumFileSize ?? 1, request.maximumFileAge ?? 1)
+        try require(duration > 0 && duration < 1e9, "duration is \(duration): write seconds greater than 0")
+        try require(size >= 1, "maximumFileSize is \(size): write bytes, 1 or more, or leave it out")
+        try require(age >= 1 && age < 1e9, "maximumFileAge is \(age): write seconds, 1 or more, or leave it out")
         let identifier =
             try request.session.map { try SessionIdentifier($0) }
             ?? SessionIdentifier(startedAt: .now, random: .random(in: .min ... .max))
@@ -234,8 +228,7 @@ extension RecordingEngine {
     func status(_ request: RecordingStatus) throws -> RecordingState {
         let identifier = try SessionIdentifier(request.session)
         if let session = known(identifier) { return session.state }
-        let (directory, record) = try stored(request.session)
-        return RecordingState(record, report: try? directory.report())
+        return RecordingState(try stored(request.session).record)
     }
 
     /// The sessions on disk, those under way included. Those that another shard's recorder has under way are its own.

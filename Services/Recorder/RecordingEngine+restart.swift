@@ -71,11 +71,8 @@ extension RecordingEngine {
 
     private func recover(_ directory: SessionDirectory) async -> Result<RecoveredSession, RecordingError> {
         do throws(RecordingError) {
-            let recovery = try await files.recover([directory], log: logDirectory)
-            if let (_, outcome) = recovery.sessions.first { return outcome }
-            throw RecordingError(
-                .notFound, action: "recover", path: directory.directory.path, reason: "it has nothing to recover",
-                advice: "Somebody may have removed it.")
+            // Each directory has its outcome.
+            return try await files.recover([directory], log: logDirectory).sessions[0].outcome
         } catch {
             return .failure(error)
         }

@@ -4,7 +4,6 @@ import Messages
 import Recording
 
 extension RequestRouter {
-    /// The methods of a recorder.
     init(_ engine: RecordingEngine) {
         self.init()
         on(RecordingStart.self) { request in try await refusing { try await engine.start(request) } }

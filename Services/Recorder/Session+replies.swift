@@ -5,19 +5,17 @@ import SystemPackage
 
 extension RecordingState {
     /// A session that is on disk.
-    /// - Parameter report: how it went, where it is over.
-    init(_ record: SessionRecord, report: SessionReport?) {
+    init(_ record: SessionRecord) {
         self.init(
             session: record.session.text, status: record.status.rawValue,
             step: SessionTimeline.path(task: record.task, step: record.steps.last?.step ?? record.step),
             paused: record.pauses.last.map { $0.to == nil } ?? false,
             logs: record.logs.map { log in
-                let stream = report?.streams.first { $0.log == log.name.text }
-                return LogSummary(
+                LogSummary(
                     name: log.name.text, file: log.file ?? log.files.last?.name ?? "",
                     stream: StreamName(device: log.device, stream: log.stream),
                     samples: log.files.reduce(0) { $0 + $1.samples }, bytes: log.files.reduce(0) { $0 + $1.bytes },
-                    gaps: stream?.gaps.count ?? 0, recovered: stream?.recovered ?? 0)
+                    gaps: log.gaps.count, recovered: log.counts.recovered)
             },
             failures: record.failures.isEmpty ? nil : record.failures)
     }

@@ -7,7 +7,6 @@ package struct SessionSeries {
 
     package init(name: String) { self.name = name }
 
-    /// The name of a session that starts now.
     package var next: String {
         "\(name)-\(SessionIdentifier(startedAt: .now, random: .random(in: .min ... .max)))"
     }

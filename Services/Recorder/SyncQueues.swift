@@ -10,7 +10,6 @@ import Synchronization
 struct SyncQueues: Sendable {
     private let queues = (0..<4).map { DispatchQueue(label: "sync-\($0)") }
 
-    /// Begins to sync all of the files.
     func begin(_ files: [OpenFile]) -> Round {
         let round = Round(count: files.count)
         for (index, file) in files.enumerated() {

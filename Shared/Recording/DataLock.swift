@@ -9,12 +9,8 @@ package import SystemPackage
 ///
 /// Recorders may split a data directory: one without a shard has `recordings/.lock` for itself, one with a shard shares
 /// it with others of its kind and has `recordings/.lock-2-of-3` for itself.
-package final class DataLock: Sendable {
+package struct DataLock: Sendable {
     private let files: [OpenFile]
-
-    private init(_ files: [OpenFile]) {
-        self.files = files
-    }
 
     /// Takes a recorder's lock, and makes the directory where it is missing.
     ///
@@ -24,9 +20,9 @@ package final class DataLock: Sendable {
         func take(_ name: String, isShared: Bool = false, kind: String) throws(RecordingError) -> OpenFile {
             try lock(name, in: recordings, isShared: isShared, of: data, program: "recorder", kind: kind)
         }
-        guard let shard else { return DataLock([try take(".lock", kind: "")]) }
+        guard let shard else { return DataLock(files: [try take(".lock", kind: "")]) }
         let common = try take(".lock", isShared: true, kind: " without a shard")
-        return DataLock([common, try take(".lock\(shard.fileSuffix)", kind: " with shard \(shard)")])
+        return DataLock(files: [common, try take(".lock\(shard.fileSuffix)", kind: " with shard \(shard)")])
     }
 
     /// Takes the lock of a program that shares its directory with nobody, and makes the directory where it is missing.
@@ -37,7 +33,7 @@ package final class DataLock: Sendable {
         in data: FilePath, directory: String, for program: String
     ) throws(RecordingError) -> DataLock {
         let directory = Directory(data.appending(directory))
-        return DataLock([try lock(".lock", in: directory, of: data, program: program)])
+        return DataLock(files: [try lock(".lock", in: directory, of: data, program: program)])
     }
 
     /// - Parameter kind: what tells the program that has the lock from others of its name, for the error.

@@ -67,7 +67,7 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
 
     package var description: String {
         let number = count == 0 ? "" : count < 10 ? "-0\(count)" : "-\(count)"
-        return "\(log)-\(stamp)\(number).\(format.fileExtension)"
+        return "\(log)-\(stamp)\(number).\(format.rawValue)"
     }
 
     package var next: FinishedName {

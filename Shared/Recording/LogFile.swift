@@ -14,21 +14,18 @@ package import SystemPackage
 package final class LogFile {
     package let name: LogName
     package let format: LogFormat
-    /// What may be synced from another thread.
     package let handle: OpenFile
 
     /// How many samples were written, markers not counted.
-    package private(set) var sampleCount: Int
+    package private(set) var sampleCount = 0
     /// The file's length: all of it is valid.
     package private(set) var byteCount: Int
     /// Of what stays as it is.
     package private(set) var hash = SegmentHash()
 
-    private let directory: Directory
-    private let calls: FileCalls
     private let terminator: [UInt8]
     /// Whether there is a record, so that the next one needs a separator in front of it.
-    private var hasRecords: Bool
+    private var hasRecords = false
     private var isDamaged = false
     /// Whether what stands behind the file's length, as an interrupted program left it, may stay until the next append has
     /// written over it: a reader does not see the file become shorter then.
@@ -36,19 +33,14 @@ package final class LogFile {
 
     /// Makes the file `<name>.<extension>`, with its header and without records. Its directory must exist. Nothing is
     /// durable before a sync.
-    package init(
+    package convenience init(
         creating name: LogName, in directory: Directory, _ beginning: FileBeginning, calls: FileCalls = .system
     ) throws(RecordingError) {
-        self.name = name
-        format = beginning.format
-        self.directory = directory
-        self.calls = calls
-        terminator = Self.terminator(beginning.format, beginning.root)
-        let opening = Self.opening(beginning) + terminator
-        handle = try OpenFile(creating: directory.path.appending(name.fileName(format)), opening, calls: calls)
-        byteCount = opening.count
-        sampleCount = 0
-        hasRecords = false
+        let opening = Self.opening(beginning) + Self.terminator(beginning.format, beginning.root)
+        let path = directory.path.appending(name.fileName(beginning.format))
+        self.init(
+            name, try OpenFile(creating: path, opening, calls: calls), beginning.format, beginning.root,
+            length: opening.count)
         opening.withUnsafeBytes { hash.add(UnsafeRawBufferPointer(rebasing: $0[..<stableByteCount]), at: 0) }
     }
 
@@ -64,18 +56,13 @@ package final class LogFile {
     ///   - length: how long the file is then, terminator included.
     ///   - hasRecords: whether any record is, a marker too.
     /// - Throws: `notFound`; `unreadable` if the file is shorter than that.
-    package init(
+    package convenience init(
         reopening name: LogName, in directory: Directory, format: LogFormat, root: JSONRoot, length: Int,
         samples: Int, hasRecords: Bool, calls: FileCalls = .system
     ) throws(RecordingError) {
-        self.name = name
-        self.format = format
-        self.directory = directory
-        self.calls = calls
-        terminator = Self.terminator(format, root)
-        handle = try OpenFile(
-            directory.path.appending(name.fileName(format)), .readWrite, action: "open", calls: calls)
-        byteCount = length
+        let path = directory.path.appending(name.fileName(format))
+        self.init(
+            name, try OpenFile(path, .readWrite, action: "open", calls: calls), format, root, length: length)
         sampleCount = samples
         self.hasRecords = hasRecords
         guard stableByteCount >= 0, try handle.byteCount() >= stableByteCount else {
@@ -83,6 +70,14 @@ package final class LogFile {
         }
         isDamaged = true
         isOverlong = true
+    }
+
+    private init(_ name: LogName, _ handle: OpenFile, _ format: LogFormat, _ root: JSONRoot, length: Int) {
+        self.name = name
+        self.handle = handle
+        self.format = format
+        terminator = Self.terminator(format, root)
+        byteCount = length
     }
 
     package static func terminator(_ format: LogFormat, _ root: JSONRoot) -> [UInt8] {
@@ -176,6 +171,7 @@ package final class LogFile {
     /// - Throws: after an error the file has the name that it had, and can be sealed or appended to later.
     func seal(as newName: FinishedName) throws(RecordingError) {
         try repair()
-        try directory.rename(name.fileName(format), to: newName.description, calls: calls)
+        let directory = Directory(path.removingLastComponent())
+        try directory.rename(name.fileName(format), to: newName.description, calls: handle.calls)
     }
 }

@@ -8,8 +8,6 @@ package enum LogFormat: String, Codable, Sendable, CaseIterable {
     case csv
     case tsv
 
-    package var fileExtension: String { rawValue }
-
     /// The bytes in front of each record; in a JSON log, not in front of the first.
     package var separator: String {
         self == .json ? ",\n" : "\n"

@@ -58,7 +58,7 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
     package var folded: String { text.lowercased() }
 
     package func fileName(_ format: LogFormat) -> String {
-        "\(text).\(format.fileExtension)"
+        "\(text).\(format.rawValue)"
     }
 
     package static func < (one: LogName, other: LogName) -> Bool {

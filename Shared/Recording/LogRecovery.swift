@@ -208,10 +208,7 @@ struct LogRecovery {
         // Counts once something follows: otherwise it may have been longer.
         var unproven: (marker: LogRecord, end: Int)?
         while let record = try scanner.next() {
-            if let (marker, end) = unproven.take() {
-                take(marker)
-                note(end, of: segment, in: &found)
-            }
+            if let (marker, end) = unproven.take() { note(end, marker, of: segment, in: &found) }
             if !record.isProven {
                 unproven = (scanner.record, scanner.end)
                 continue
@@ -222,19 +219,15 @@ struct LogRecovery {
                 if firstUptime == nil { firstUptime = lastUptime }
                 lastMarker = nil
                 if !positions.isEmpty { positions[positions.count - 1].next += 1 }
-            } else {
-                take(scanner.record)
             }
-            note(scanner.end, of: segment, in: &found)
+            note(scanner.end, record.kind == .sample ? nil : scanner.record, of: segment, in: &found)
         }
-        if isFinished, let (marker, end) = unproven {
-            take(marker)
-            note(end, of: segment, in: &found)
-        }
+        if isFinished, let (marker, end) = unproven { note(end, marker, of: segment, in: &found) }
         found.isClean = scanner.isClean
     }
 
-    private mutating func note(_ end: Int, of segment: Int, in found: inout Found) {
+    private mutating func note(_ end: Int, _ marker: LogRecord?, of segment: Int, in found: inout Found) {
+        if let marker { take(marker) }
         found.end = end
         found.hasRecords = true
         isRead = true

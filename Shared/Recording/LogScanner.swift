@@ -52,7 +52,6 @@ package struct LogScanner: ~Copyable {
     private var piece: Piece
     private var table: TableColumns
     private var isDone: Bool
-    /// The last record.
     private var found = Record(kind: .marker, bytes: 0..<0, uptime: 0..<0, isProven: false)
 
     /// - Parameter offset: where to begin, the end of a record; `nil` for the first.
@@ -60,7 +59,7 @@ package struct LogScanner: ~Copyable {
         _ path: FilePath, format: LogFormat, root: JSONRoot, from offset: Int? = nil
     ) throws(RecordingError) {
         let source = try OpenFile(path, .readOnly, action: "read")
-        var piece = Piece(from: 0)
+        var piece = Piece(offset: 0)
         var finding = Finding<(end: Int, columns: [String])>.more
         while case .more = finding {
             let isMore = try piece.fill(from: source, limit: Self.maximumRecordSize)
@@ -71,7 +70,7 @@ package struct LogScanner: ~Copyable {
         if case .whole(let found) = finding { opening = found }
         if let opening, let offset, offset > opening.end {
             // With the byte in front, which says whether a record can end there.
-            piece = Piece(from: offset - 1)
+            piece = Piece(offset: offset - 1)
             _ = try piece.fill(from: source, limit: Self.maximumRecordSize)
             piece.place = 1
         } else {
@@ -163,12 +162,8 @@ package struct LogScanner: ~Copyable {
         var offset: Int
         var place = 0
         var reachesEnd = false
-        private var bytes: [UInt8] = []
-        private var count = 0
-
-        init(from offset: Int) {
-            self.offset = offset
-        }
+        var bytes: [UInt8] = []
+        var count = 0
 
         func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
             bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }

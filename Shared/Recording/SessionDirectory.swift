@@ -1,5 +1,5 @@
 package import Files
-import Glibc
+import FoundationEssentials
 package import Messages
 package import SystemPackage
 
@@ -52,7 +52,7 @@ package struct SessionDirectory: Hashable, Sendable {
             try directory.write(record)
         } catch {
             // Its name must be free for another try.
-            directory.discard()
+            try? FileManager.default.removeItem(atPath: directory.directory.path.string)
             throw error
         }
         return directory
@@ -61,12 +61,6 @@ package struct SessionDirectory: Hashable, Sendable {
     /// Removes the journal that 0.6 and before kept, once the session's places are known without it.
     package func removeJournal() {
         try? Directory.removeFile(directory.path.appending(JournalEntry.fileName))
-    }
-
-    /// Removes the directory of a session that did not come about, as far as that is possible.
-    package func discard() {
-        for name in (try? directory.names()) ?? [] { try? Directory.removeFile(directory.path.appending(name)) }
-        rmdir(directory.path.string)
     }
 
     /// The directory of a session that was recorded earlier.

@@ -45,13 +45,9 @@ extension SessionReport.Stream {
 extension ClockOffset {
     /// The offset of each publisher's clock, in the order in which they were compared first.
     static func offsets(of comparisons: [ClockComparison]) -> [ClockOffset] {
-        var endpoints: [String] = []
-        for comparison in comparisons where !endpoints.contains(comparison.endpoint) {
-            endpoints.append(comparison.endpoint)
-        }
-        return endpoints.compactMap { endpoint in
-            let own = comparisons.filter { $0.endpoint == endpoint }
-            guard let first = own.first, let last = own.last else { return nil }
+        let groups = Dictionary(grouping: comparisons.enumerated(), by: \.element.endpoint)
+        return groups.sorted { $0.value[0].offset < $1.value[0].offset }.map { endpoint, own in
+            let (first, last) = (own[0].element, own[own.count - 1].element)
             let seconds = Double(last.date.nanosecondsSince1970 - first.date.nanosecondsSince1970) / 1e9
             return ClockOffset(
                 endpoint: endpoint, first: first.offset, last: last.offset,

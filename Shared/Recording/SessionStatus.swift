@@ -8,22 +8,13 @@ package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable,
     case idle, requestingPermission, permissionGranted, starting, running, waitingToStop, processingResults, stopping,
         finished, cancelled, failed
 
-    private static let order = Dictionary(uniqueKeysWithValues: allCases.enumerated().map { ($1, $0) })
-
     package var description: String { rawValue }
 
     /// Whether nothing more will be recorded and every file is closed or about to be.
     package var isOver: Bool { self >= .finished }
 
     /// Whether samples that arrive are recorded. Asked for each message, so nothing is looked up.
-    package var isRecording: Bool {
-        switch self {
-        case .starting, .running, .waitingToStop: true
-        case .idle, .requestingPermission, .permissionGranted, .processingResults, .stopping, .finished, .cancelled,
-            .failed:
-            false
-        }
-    }
+    package var isRecording: Bool { self == .running || self == .starting || self == .waitingToStop }
 
     /// Moves on to `next` if that is higher.
     @discardableResult
@@ -37,19 +28,15 @@ package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable,
     ///
     /// - Throws: `finished` once the session is over, `alreadyRunning` from `starting` on.
     package func checkStart(of session: SessionIdentifier) throws(RecordingError) {
-        if isOver {
-            throw RecordingError(
-                .finished, action: "start session \(session)", reason: "it is \(self)",
-                advice: "Start a session of another name; each is recorded once.")
-        }
-        if self > .permissionGranted {
-            throw RecordingError(
-                .alreadyRunning, action: "start session \(session)", reason: "it is \(self)",
-                advice: "Stop it first, or start a session of another name.")
-        }
+        guard self > .permissionGranted else { return }
+        throw RecordingError(
+            isOver ? .finished : .alreadyRunning, action: "start session \(session)", reason: "it is \(self)",
+            advice: isOver
+                ? "Start a session of another name; each is recorded once."
+                : "Stop it first, or start a session of another name.")
     }
 
     package static func < (one: SessionStatus, other: SessionStatus) -> Bool {
-        order[one, default: 0] < order[other, default: 0]
+        allCases.firstIndex(of: one) ?? 0 < allCases.firstIndex(of: other) ?? 0
     }
 }

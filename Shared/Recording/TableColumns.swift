@@ -87,12 +87,6 @@ struct TableColumns {
         var isTooShort = false
         var hasOtherThanASCII = false
 
-        init(index: Int, delimiter: UInt8, isLast: Bool) {
-            self.index = index
-            self.delimiter = delimiter
-            self.isLast = isLast
-        }
-
         /// Steps over the next field, and the delimiter behind it.
         ///
         /// - Returns: where it stands, its quotes included; `nil` if it is none, or not whole.

@@ -35,7 +35,6 @@ package struct UptimeClock: Codable, Hashable, Sendable {
     }
 
     /// Takes what the clocks said later.
-    ///
     /// - Returns: whether the machine slept since the last wake.
     @discardableResult
     package mutating func note(uptime: Int64, elapsed: Int64) -> Bool {
@@ -48,13 +47,10 @@ package struct UptimeClock: Codable, Hashable, Sendable {
         return true
     }
 
-    /// Takes what a publisher's description says later.
-    ///
-    /// - Returns: whether the machine slept since the last wake.
+    /// The same of a publisher's description.
     @discardableResult
     package mutating func note(_ clock: ClockReading) -> Bool {
-        guard let (uptime, elapsed) = Self.nanoseconds(clock) else { return false }
-        return note(uptime: uptime, elapsed: elapsed)
+        Self.nanoseconds(clock).map { note(uptime: $0.uptime, elapsed: $0.elapsed) } ?? false
     }
 
     /// What must be subtracted from an uptime, and from others between the same two wakes, to get the times since some
@@ -62,12 +58,9 @@ package struct UptimeClock: Codable, Hashable, Sendable {
     ///
     /// - Parameter start: what must be subtracted before the first wake: the uptime at that other start.
     package func origin(at uptime: Int64, start: Int64) -> Int64 {
-        start &- (reading(at: uptime).difference &- self.start.difference)
-    }
-
-    /// The last reading that is not after an uptime. Nearly all times are after the last one.
-    private func reading(at uptime: Int64) -> Reading {
-        wakes.last { $0.uptime <= uptime } ?? start
+        // Nearly all times are after the last wake.
+        let reading = wakes.last { $0.uptime <= uptime } ?? self.start
+        return start &- (reading.difference &- self.start.difference)
     }
 
     private static func nanoseconds(_ clock: ClockReading) -> (uptime: Int64, elapsed: Int64)? {

@@ -57,6 +57,11 @@ package final class Health: Sendable {
         state.withLock { _ = $0.reasons.removeValue(forKey: key) }
     }
 
+    /// Reports a warning, or takes it back if there is none any more.
+    package func set(warning sentence: String?, for key: String) {
+        if let sentence { report(.degraded, sentence, for: key) } else { clear(key) }
+    }
+
     /// Sets something that the program measures of itself, named with its unit: `latenessMedianSeconds`.
     package func measure(_ name: String, _ value: Double) {
         state.withLock { $0.measures[name] = value }

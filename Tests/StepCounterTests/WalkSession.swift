@@ -31,7 +31,7 @@ struct WalkSession {
             FinishedName(log: accelerometer, stamp: stamps[0], format: format).description,
             FinishedName(log: accelerometer, stamp: stamps[0], count: 1, format: format).description,
             FinishedName(log: accelerometer, stamp: stamps[1], format: format).description,
-            "phone_accelerometer.\(format.fileExtension)",
+            "phone_accelerometer.\(format.rawValue)",
         ]
         files = names.map { session.directory.path.appending($0).string }
         let samples = Walk().samples
@@ -47,9 +47,9 @@ struct WalkSession {
         if lost > 0 { log.gaps = [Gap(epoch: "e", from: 5, count: lost, reason: .notRetained)] }
         let gyro = SessionRecord.Log(
             name: LogName("phone_gyro"), device: "phone", stream: "gyro", fields: ["uptime", "x", "y", "z"],
-            unit: "rad/s", file: "phone_gyro.\(format.fileExtension)")
+            unit: "rad/s", file: "phone_gyro.\(format.rawValue)")
         try Self.text(samples[...], format, root, unit: "rad/s", scale: 1, step: step, isOpen: true)
-            .write(to: URL(filePath: session.directory.path.appending("phone_gyro.\(format.fileExtension)").string))
+            .write(to: URL(filePath: session.directory.path.appending("phone_gyro.\(format.rawValue)").string))
         record.logs = [gyro, log]
         try session.write(record)
     }

@@ -62,14 +62,9 @@ package struct LogReader {
                 if log == nil { log = reader.log }
                 reader.forEachFrame(body)
             }
-            let isDamaged: Bool
-            if let synced {
-                isDamaged = isMissing(min(synced, segments[index + 1]), after: start + reader.offset)
-            } else if isMissing(known, after: start + reader.offset) {
-                isDamaged = true
-            } else {
-                isDamaged = try reader.hasLaterBlock(before: length)
-            }
+            let expected = synced.map { min($0, segments[index + 1]) } ?? known
+            var isDamaged = isMissing(expected, after: start + reader.offset)
+            if synced == nil, !isDamaged { isDamaged = try reader.hasLaterBlock(before: length) }
             if isDamaged {
                 // Documents have positions up to there.
                 end = max(end, known)
@@ -127,7 +122,6 @@ private struct BlockReader {
         guard try next() else { return nil }
     }
 
-    /// Reads the next block.
     mutating func next() throws(RecordingError) -> Bool {
         guard let block = try block(at: offset) else { return false }
         self.block = block

@@ -62,18 +62,13 @@ package struct RecordsHead: Hashable, Sendable {
             return uptime.isNaN ? nil : uptime
         }
         guard (0..<9).allSatisfy({ number($0) >= 0 }) else { return nil }
-        file = number(0)
-        offset = number(1)
-        samples = number(2)
-        epoch = number(3) & 0xFFFF_FFFF
-        isMarkedStopped = number(3) >> 32 == 1
-        next = number(4)
-        counts = StreamCounts()
+        var counts = StreamCounts()
         counts.written = number(5)
         counts.paused = number(6)
         counts.recovered = number(7)
         counts.duplicates = number(8)
-        firstUptime = uptime(9)
-        lastUptime = uptime(10)
+        self.init(
+            file: number(0), offset: number(1), samples: number(2), epoch: number(3) & 0xFFFF_FFFF, next: number(4),
+            counts: counts, firstUptime: uptime(9), lastUptime: uptime(10), isMarkedStopped: number(3) >> 32 == 1)
     }
 }

@@ -13,15 +13,7 @@ package final class WriteAheadLog {
     private struct Segment {
         let position: Int
         let file: OpenFile
-        private var dropped = DroppedBytes()
-
-        init(position: Int, file: OpenFile) {
-            self.position = position
-            self.file = file
-        }
-
-        /// Only a crash has the log read, and memory that is used again costs less than memory that is new to the process.
-        mutating func drop(before end: Int) { dropped.drop(file, before: end - position) }
+        var dropped = DroppedBytes()
     }
 
     private let directory: Directory
@@ -38,7 +30,6 @@ package final class WriteAheadLog {
         self.calls = calls
     }
 
-    /// Where a recorder's log is.
     package static func directory(in data: FilePath, shard: Shard?) -> Directory {
         Directory(SessionDirectory.recordings(in: data).path.appending(".wal\(shard?.fileSuffix ?? "")"))
     }
@@ -76,14 +67,13 @@ package final class WriteAheadLog {
             let file = try file(for: block)
             try block.withBytes(synced: synced) { header, frames throws(RecordingError) in
                 let start = Int64(block.position - block.segment)
-                try header.withUnsafeBufferPointer { header throws(RecordingError) in
-                    try file.write(UnsafeRawBufferPointer(header), at: start)
-                }
+                try file.write(header, at: start)
                 try file.write(frames, at: start + Int64(header.count))
             }
             try file.sync()
             synced = block.end
-            segment?.drop(before: synced)
+            // Only a crash has the log read, and memory that is used again costs less than memory that is new to the process.
+            segment?.dropped.drop(file, before: synced - block.segment)
         } catch {
             if let segment { try? segment.file.resize(to: Int64(max(0, block.position - segment.position))) }
             segment = nil
