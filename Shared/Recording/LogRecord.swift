@@ -61,13 +61,8 @@ package struct LogRecord: Hashable, Sendable {
 
     /// A row, which must have the columns that are named.
     init(table bytes: UnsafeRawBufferPointer, columns names: [String], format: LogFormat) {
-        guard case .whole(let row) = TableColumns.fields(bytes, from: 0, format: format, isLast: true) else {
-            columns = []
-            return
-        }
-        columns = zip(names, row.fields).compactMap { name, field in
-            field.isEmpty
-                ? nil : Column(name: name, text: TableText.unquoted(UnsafeRawBufferPointer(rebasing: bytes[field])))
-        }
+        columns = []
+        guard case .whole(let row) = TableColumns.texts(bytes, format: format, isLast: true) else { return }
+        columns = zip(names, row.columns).compactMap { $1.isEmpty ? nil : Column(name: $0, text: $1) }
     }
 }

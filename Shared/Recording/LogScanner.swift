@@ -208,15 +208,7 @@ package struct LogScanner: ~Copyable {
     private static func opening(
         _ bytes: UnsafeRawBufferPointer, format: LogFormat, root: JSONRoot, isLast: Bool
     ) -> Finding<(end: Int, columns: [String])> {
-        guard format == .json else {
-            switch TableColumns.fields(bytes, from: 0, format: format, isLast: isLast) {
-            case .more: return .more
-            case .none: return .none
-            case .whole(let (fields, end)):
-                let names = fields.map { TableText.unquoted(UnsafeRawBufferPointer(rebasing: bytes[$0])) }
-                return .whole((end, names))
-            }
-        }
+        guard format == .json else { return TableColumns.texts(bytes, format: format, isLast: isLast) }
         // A string's inside stands between the parts.
         let mark = "\u{0}"
         let parts = root.opening(startDate: mark).split(separator: mark).map { Array($0.utf8) }

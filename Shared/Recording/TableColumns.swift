@@ -63,17 +63,17 @@ struct TableColumns {
         return .whole(LogScanner.Record(kind: .sample, bytes: row, uptime: fields[0], isProven: true))
     }
 
-    /// The places of a row's fields, their quotes included, and where the row ends.
-    static func fields(
-        _ bytes: UnsafeRawBufferPointer, from start: Int, format: LogFormat, isLast: Bool
-    ) -> LogScanner.Finding<(fields: [Range<Int>], end: Int)> {
-        var walk = Walk(index: start, delimiter: format.delimiter, isLast: isLast)
-        var fields: [Range<Int>] = []
+    /// The texts of a row's fields, and where the row ends.
+    static func texts(
+        _ bytes: UnsafeRawBufferPointer, format: LogFormat, isLast: Bool
+    ) -> LogScanner.Finding<(end: Int, columns: [String])> {
+        var walk = Walk(index: 0, delimiter: format.delimiter, isLast: isLast)
+        var texts: [String] = []
         repeat {
             guard let field = walk.field(of: bytes) else { return walk.isTooShort ? .more : .none }
-            fields.append(field)
+            texts.append(TableText.unquoted(UnsafeRawBufferPointer(rebasing: bytes[field])))
         } while !walk.isAtRowEnd
-        return .whole((fields, walk.index))
+        return .whole((walk.index, texts))
     }
 
     /// Steps from field to field, as RFC 4180 has them.
