@@ -213,14 +213,14 @@ struct LogRecovery {
                 unproven = (scanner.record, scanner.end)
                 continue
             }
-            if record.kind == .sample {
+            if record.isSample {
                 found.samples += 1
                 lastUptime = scanner.uptime
                 if firstUptime == nil { firstUptime = lastUptime }
                 lastMarker = nil
                 if !positions.isEmpty { positions[positions.count - 1].next += 1 }
             }
-            note(scanner.end, record.kind == .sample ? nil : scanner.record, of: segment, in: &found)
+            note(scanner.end, record.isSample ? nil : scanner.record, of: segment, in: &found)
         }
         if isFinished, let (marker, end) = unproven { note(end, marker, of: segment, in: &found) }
         found.isClean = scanner.isClean

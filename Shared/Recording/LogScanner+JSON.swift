@@ -33,27 +33,27 @@ extension LogScanner {
     ) throws(MessageError) -> Finding<Record> {
         var scanner = JSONScanner(bytes, in: range)
         try scanner.expect(UInt8(ascii: "{"))
-        var kind: Record.Kind?
+        var isSample: Bool?
         guard try scanner.skipString().count == 8 else { return .none }
         try scanner.expect(UInt8(ascii: ":"))
         let uptime = try number(&scanner)
         while scanner.skip(UInt8(ascii: ",")) {
             let key = try scanner.skipString()
             try scanner.expect(UInt8(ascii: ":"))
-            if kind == .sample {
+            if isSample == true {
                 // A sample's own columns, which are most of its bytes.
                 _ = try number(&scanner)
                 continue
             }
             let value = try scanner.skipValue()
             guard bytes[value.lowerBound] == UInt8(ascii: "\"") else { continue }
-            if isWord(bytes, key, "\"sensorType\"") { kind = .sample }
-            if isWord(bytes, key, "\"marker\"") { kind = .marker }
+            if isWord(bytes, key, "\"sensorType\"") { isSample = true }
+            if isWord(bytes, key, "\"marker\"") { isSample = false }
         }
         try scanner.expect(UInt8(ascii: "}"))
-        guard let kind else { return .none }
+        guard let isSample else { return .none }
         return .whole(
-            Record(kind: kind, bytes: range.lowerBound..<scanner.index, uptime: uptime, isProven: true))
+            Record(isSample: isSample, bytes: range.lowerBound..<scanner.index, uptime: uptime, isProven: true))
     }
 
     /// Steps over a number, a word for one that JSON does not have, or `null`.

@@ -11,13 +11,8 @@ package import SystemPackage
 /// Not Sendable.
 package struct LogScanner: ~Copyable {
     package struct Record: Hashable, Sendable {
-        package enum Kind: Hashable, Sendable {
-            case sample
-            /// Anything without a sensor type.
-            case marker
-        }
-
-        package let kind: Kind
+        /// Otherwise it is a marker, which has no sensor type.
+        package let isSample: Bool
         /// Where its bytes, without the separator in front of them, and its uptime stand in what is in memory.
         let bytes: Range<Int>
         let uptime: Range<Int>
@@ -52,7 +47,7 @@ package struct LogScanner: ~Copyable {
     private var piece: Piece
     private var table: TableColumns
     private var isDone: Bool
-    private var found = Record(kind: .marker, bytes: 0..<0, uptime: 0..<0, isProven: false)
+    private var found = Record(isSample: false, bytes: 0..<0, uptime: 0..<0, isProven: false)
 
     /// - Parameter offset: where to begin, the end of a record; `nil` for the first.
     package init(

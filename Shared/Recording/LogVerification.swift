@@ -33,7 +33,7 @@ struct LogVerification {
         var found = 0
         var scanner = try LogScanner(path, format: format, root: self.record.root)
         while let record = try scanner.next() {
-            if record.kind == .sample {
+            if record.isSample {
                 found += 1
                 if let epoch { places[epoch, default: 0] += 1 }
             } else {

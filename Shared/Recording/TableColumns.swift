@@ -50,7 +50,7 @@ struct TableColumns {
             // The last column is the rate; only what describes the stream has one.
             let last = UnsafeRawBufferPointer(rebasing: bytes[fields[count - 1]])
             guard device == nil || last.isEmpty || describes && LogScanner.number(last) != nil else { return .none }
-            return .whole(LogScanner.Record(kind: .marker, bytes: row, uptime: fields[0], isProven: !describes))
+            return .whole(LogScanner.Record(isSample: false, bytes: row, uptime: fields[0], isProven: !describes))
         }
         for column in 0..<count {
             if isNumber[column] {
@@ -60,7 +60,7 @@ struct TableColumns {
                 return .none
             }
         }
-        return .whole(LogScanner.Record(kind: .sample, bytes: row, uptime: fields[0], isProven: true))
+        return .whole(LogScanner.Record(isSample: true, bytes: row, uptime: fields[0], isProven: true))
     }
 
     /// The texts of a row's fields, and where the row ends.
