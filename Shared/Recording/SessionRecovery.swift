@@ -27,7 +27,7 @@ package struct SessionRecovery {
         var reader = logDirectory.map { LogReader($0) }
         var records: [(directory: SessionDirectory, record: SessionRecord)] = []
         var redos: [SessionIdentifier: SessionRedo] = [:]
-        let log = if let logDirectory { try LogReader.identifier(in: logDirectory) } else { String?.none }
+        if let logDirectory { log = try LogReader.identifier(in: logDirectory) }
         for directory in directories {
             do throws(RecordingError) {
                 let record = try directory.record()
@@ -55,9 +55,7 @@ package struct SessionRecovery {
             }
         }
         for redo in redos.values where try redo.isAheadOfLog() { try reader?.noteMissingEnd() }
-        let damage = reader?.damage
-        self.damage = damage
-        self.log = reader?.log ?? log
+        damage = reader?.damage
         logEnd = reader?.end ?? 0
         for (directory, record) in records where outcomes[directory.session] == nil {
             do throws(RecordingError) {

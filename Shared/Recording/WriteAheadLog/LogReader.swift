@@ -17,7 +17,6 @@ package struct LogReader {
         }
     }
 
-    package private(set) var log: String?
     package private(set) var end = 0
     package private(set) var damage: Damage?
 
@@ -59,7 +58,6 @@ package struct LogReader {
             let trusted = synced.map { min(length, max(0, $0 - start)) } ?? length
             while reader.offset < trusted, try reader.next() {
                 end = max(end, start + reader.offset)
-                if log == nil { log = reader.log }
                 reader.forEachFrame(body)
             }
             let expected = synced.map { min($0, segments[index + 1]) } ?? known
