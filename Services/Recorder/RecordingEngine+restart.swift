@@ -16,31 +16,24 @@ extension RecordingEngine {
         in data: FilePath, shard: Shard?, files: FileWriter, logger: Logger
     ) async throws -> RecoveryOutcome {
         var own: [SessionDirectory] = []
-        var unreadable: [(SessionDirectory, Result<RecoveredSession, RecordingError>)] = []
         for identifier in try SessionDirectory.sessions(in: data) {
             let directory = try SessionDirectory.open(identifier, in: data)
             if directory.hasChecksums { continue }
-            do throws(RecordingError) {
-                if let shard {
-                    let record = try directory.record()
-                    if record.shard?.count != shard.count {
-                        logger.warning(
-                            "a session was interrupted, and no recorder with as many shards as this one continues it",
-                            metadata: [
-                                "session": "\(record.session)",
-                                "advice": "start a recorder \(Self.shardText(record)), or one without a shard",
-                            ])
-                    }
-                    if record.shard != shard { continue }
+            // One whose record can't be read has that as its outcome.
+            if let shard, let record = try? directory.record() {
+                if record.shard?.count != shard.count {
+                    logger.warning(
+                        "a session was interrupted, and no recorder with as many shards as this one continues it",
+                        metadata: [
+                            "session": "\(record.session)",
+                            "advice": "start a recorder \(Self.shardText(record)), or one without a shard",
+                        ])
                 }
-                own.append(directory)
-            } catch {
-                unreadable.append((directory, .failure(error)))
+                if record.shard != shard { continue }
             }
+            own.append(directory)
         }
-        var outcome = try await files.recover(own, log: WriteAheadLog.directory(in: data, shard: shard))
-        outcome.sessions += unreadable
-        return outcome
+        return try await files.recover(own, log: WriteAheadLog.directory(in: data, shard: shard))
     }
 
     /// Continues the sessions that were repaired, before anything else is done. One that can't be continued is left as it
