@@ -121,9 +121,8 @@ package struct SessionDirectory: Hashable, Sendable {
     ) throws(RecordingError) {
         let known = Dictionary(known.map { ($0.name, $0.sha256) }) { _, last in last }
         var lines = ""
-        for name in try directory.names().sorted() where Self.hasChecksum(name) {
+        for name in try directory.names().sorted() where Self.hasChecksum(name) && isFile(name) {
             let path = directory.path.appending(name)
-            guard isFile(name) else { continue }
             do {
                 let digits = if let taken = known[name] { taken } else { try FinishedFile.measure(path).sha256 }
                 lines += "\(digits)  \(name)\n"

@@ -24,12 +24,8 @@ extension SessionReport {
 extension SessionReport.Stream {
     fileprivate init(_ log: SessionRecord.Log, openBytes: Int) {
         let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }
-        let rate: Double? =
-            if let first = log.firstUptime, let last = log.lastUptime, last > first {
-                Double(log.counts.written - 1) / (last - first)
-            } else {
-                nil
-            }
+        let span = (log.lastUptime ?? .nan) - (log.firstUptime ?? .nan)
+        let rate = span > 0 ? Double(log.counts.written - 1) / span : nil
         self.init(
             stream: StreamName(device: log.device, stream: log.stream), log: log.name.text,
             files: log.files.map(\.name) + (log.file.map { [$0] } ?? []),

@@ -36,7 +36,7 @@ package final class SessionRedo {
     private let calls: FileCalls
     private var record: SessionRecord
     private var streams: [LogName: Stream] = [:]
-    private var order: [LogName] = []
+    private var order: [Stream] = []
     private var held: [HeldBatch] = []
     private var heldBytes = 0
     private var failure: RecordingError?
@@ -56,8 +56,9 @@ package final class SessionRedo {
     private func add(_ log: SessionRecord.Log) throws(RecordingError) {
         let file = try StreamFile(
             resuming: log, of: record, in: directory.directory, finished: finished[log.name] ?? [], calls: calls)
-        streams[log.name] = Stream(log, file)
-        order.append(log.name)
+        let stream = Stream(log, file)
+        streams[log.name] = stream
+        order.append(stream)
     }
 
     /// - Parameter log: the log that it is about; nil for the session's own.
@@ -168,15 +169,14 @@ package final class SessionRedo {
         if let failure { throw failure }
         var session = RecoveredSession(record: record, held: held, isFromLog: true)
         session.record.logs = []
-        for name in order {
-            guard let stream = streams[name] else { continue }
+        for stream in order {
             if isWhole { try stream.file.finishResuming() } else { try stream.file.write() }
             let extent = stream.file.extent
             if extent == nil, stream.log.isMarkedStopped == true { stream.log.file = nil }
             session.record.logs.append(stream.log)
             var positions = stream.log.epochs.map { Marker.Position(epoch: $0.epoch, next: $0.next) }
             if positions.indices.contains(stream.current) { positions.append(positions.remove(at: stream.current)) }
-            session.logs[name] = RecoveredLog(file: extent, positions: positions)
+            session.logs[stream.log.name] = RecoveredLog(file: extent, positions: positions)
         }
         return (session, streams.mapValues(\.file))
     }
