@@ -16,8 +16,6 @@ package struct FormattedRows: Hashable, Sendable {
     package internal(set) var places: [Place] = []
     package internal(set) var endsPaused = false
 
-    init() {}
-
     package var written: Int { uptimes.count }
     package var firstUptime: Double? { uptimes.first }
     package var lastUptime: Double? { uptimes.last }

@@ -136,10 +136,14 @@ struct IntervalStatisticsTests {
         for cut in 0...12 {
             var formatter = RecordFormatter(format: .csv, sensorType: "s", fields: ["uptime"])
             var statistics = IntervalStatistics(nominalRate: 1)
-            for range in [0..<cut, cut..<12] {
+            /// As a log does: rows that do not follow on one another are formatted apart.
+            func add(_ range: Range<Int>) {
                 let result = formatter.text(packed: Rows(values: rows), in: range, timeline: timeline).result
-                statistics.add(result)
+                guard let place = result.places.first else { return statistics.add(result) }
+                add(range.lowerBound..<place.row)
+                add(place.row..<range.upperBound)
             }
+            for range in [0..<cut, cut..<12] { add(range) }
             // 0 1, 5 6, 10 11.
             #expect(statistics.count == 3, "\(cut)")
             #expect(statistics.longest == 1)
