@@ -60,12 +60,8 @@ package struct SessionTimeline: Hashable, Sendable {
         return true
     }
 
-    package func state(at time: Int64) -> State {
-        changes[index(at: time)].state
-    }
-
     /// The state at `time`, and the times, both included, over which it is the same.
-    func span(at time: Int64) -> (times: ClosedRange<Int64>, state: State) {
+    package func span(at time: Int64) -> (times: ClosedRange<Int64>, state: State) {
         let index = index(at: time)
         let end = index + 1 < changes.count ? changes[index + 1].time - 1 : .max
         return (changes[index].time...end, changes[index].state)

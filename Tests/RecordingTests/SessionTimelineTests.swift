@@ -64,3 +64,7 @@ struct SessionTimelineTests {
         #expect(timeline.state(at: 10).stepPath == "d")
     }
 }
+
+extension SessionTimeline {
+    func state(at time: Int64) -> State { span(at: time).state }
+}
