@@ -1,6 +1,6 @@
 /// Decides when a session's files are made durable, so that the write-ahead log of before can go. Pure.
 package enum CheckpointPace {
-    /// Nanoseconds between two checkpoints of a session, at most.
+    /// Nanoseconds between two checkpoints of a session.
     private static let interval: Int64 = 10_000_000_000
     /// Bytes of the write-ahead log between two, at most: so much must be recovered after a crash, and the system's memory
     /// need not hold more. New memory costs ten times as much to write to as memory that is used again.
@@ -13,10 +13,11 @@ package enum CheckpointPace {
     /// Whether the next one is due.
     /// - Parameters:
     ///   - age: nanoseconds since the last one.
+    ///   - pause: nanoseconds that what the last one stored is to be paused for.
     ///   - bytes: what the write-ahead log took since then.
     ///   - streams: how many files are to be synced.
     ///   - held: bytes of the batches that wait for samples before them.
-    package static func isDue(age: Int64, bytes: Int, streams: Int, held: Int) -> Bool {
-        age >= interval || bytes - held >= max(self.bytes, streams * bytesPerStream, heldTimes * held)
+    package static func isDue(age: Int64, pause: Int64, bytes: Int, streams: Int, held: Int) -> Bool {
+        age >= max(interval, pause) || bytes - held >= max(self.bytes, streams * bytesPerStream, heldTimes * held)
     }
 }

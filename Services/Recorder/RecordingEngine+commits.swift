@@ -178,8 +178,8 @@ extension RecordingEngine {
 
     private func isCheckpointDue(for session: Session) -> Bool {
         CheckpointPace.isDue(
-            age: MonotonicClock.now - session.checkpointedAt, bytes: appender.position - session.written,
-            streams: session.ordered.count, held: held.bytes)
+            age: MonotonicClock.now - session.checkpointedAt, pause: session.storePause,
+            bytes: appender.position - session.written, streams: session.ordered.count, held: held.bytes)
     }
 
     /// Stores what a session knows, if there is something new and it is time.

@@ -10,7 +10,7 @@ import ZeroMQ
 final class Session {
     /// How many times as long as storing a session takes it waits until it is stored again: what is stored is in the
     /// write-ahead log too, and a session of a thousand streams is large.
-    private static let storePause: Int64 = 20
+    private static let storeFactor: Int64 = 20
 
     let identifier: SessionIdentifier
     let directory: SessionDirectory
@@ -35,6 +35,8 @@ final class Session {
     private(set) var written: Int
     /// The same, as far as `session.json` says so: what the log has before it is not needed any more.
     private(set) var stored: Int
+    /// Nanoseconds for which it is not to be stored again, after what storing it took last.
+    private(set) var storePause: Int64 = 0
     /// When it may be stored again, on `MonotonicClock`.
     private var storableAt: Int64 = 0
     private var isStoring = false
@@ -230,7 +232,8 @@ final class Session {
     func finishStoring(_ record: SessionRecord?, began: Int64) {
         let now = MonotonicClock.now
         isStoring = false
-        storableAt = now + Self.storePause * (now - began)
+        storePause = Self.storeFactor * (now - began)
+        storableAt = now + storePause
         stored = record?.logPosition?.written ?? stored
     }
 

@@ -28,21 +28,26 @@ struct PaceTests {
     }
 
     @Test func filesAreDurableAfterTenSeconds() {
-        #expect(!CheckpointPace.isDue(age: 10 * Self.second - 1, bytes: 0, streams: 1, held: 0))
-        #expect(CheckpointPace.isDue(age: 10 * Self.second, bytes: 0, streams: 1, held: 0))
+        #expect(!CheckpointPace.isDue(age: 10 * Self.second - 1, pause: 0, bytes: 0, streams: 1, held: 0))
+        #expect(CheckpointPace.isDue(age: 10 * Self.second, pause: 0, bytes: 0, streams: 1, held: 0))
+    }
+
+    @Test func aSessionThatTakesLongToStoreIsStoredLessOften() {
+        #expect(!CheckpointPace.isDue(age: 40 * Self.second - 1, pause: 40 * Self.second, bytes: 0, streams: 1, held: 0))
+        #expect(CheckpointPace.isDue(age: 40 * Self.second, pause: 40 * Self.second, bytes: 0, streams: 1, held: 0))
     }
 
     /// What one fast stream leaves to be recovered is bounded; a thousand slow ones are not synced all the time.
     @Test func manyBytesMakeFilesDurableSooner() {
-        #expect(!CheckpointPace.isDue(age: 0, bytes: 64 << 20 - 1, streams: 10, held: 0))
-        #expect(CheckpointPace.isDue(age: 0, bytes: 64 << 20, streams: 10, held: 0))
-        #expect(!CheckpointPace.isDue(age: 0, bytes: 999 << 20, streams: 1_000, held: 0))
-        #expect(CheckpointPace.isDue(age: 0, bytes: 1_000 << 20, streams: 1_000, held: 0))
+        #expect(!CheckpointPace.isDue(age: 0, pause: 0, bytes: 64 << 20 - 1, streams: 10, held: 0))
+        #expect(CheckpointPace.isDue(age: 0, pause: 0, bytes: 64 << 20, streams: 10, held: 0))
+        #expect(!CheckpointPace.isDue(age: 0, pause: 0, bytes: 999 << 20, streams: 1_000, held: 0))
+        #expect(CheckpointPace.isDue(age: 0, pause: 0, bytes: 1_000 << 20, streams: 1_000, held: 0))
     }
 
     /// What waits is written again at each checkpoint, which must not lead to the next one.
     @Test func whatWaitsMakesCheckpointsRarer() {
-        #expect(!CheckpointPace.isDue(age: 0, bytes: 319 << 20, streams: 1, held: 64 << 20))
-        #expect(CheckpointPace.isDue(age: 0, bytes: 320 << 20, streams: 1, held: 64 << 20))
+        #expect(!CheckpointPace.isDue(age: 0, pause: 0, bytes: 319 << 20, streams: 1, held: 64 << 20))
+        #expect(CheckpointPace.isDue(age: 0, pause: 0, bytes: 320 << 20, streams: 1, held: 64 << 20))
     }
 }
