@@ -1,7 +1,7 @@
 /// Decides when a session's files are made durable, so that the write-ahead log of before can go. Pure.
 package enum CheckpointPace {
     /// Nanoseconds between two checkpoints of a session.
-    private static let interval: Int64 = 10_000_000_000
+    static let interval: Int64 = 10_000_000_000
     /// Bytes of the write-ahead log between two, at most: so much must be recovered after a crash, and the system's memory
     /// need not hold more. New memory costs ten times as much to write to as memory that is used again.
     private static let bytes = 64 << 20

@@ -16,6 +16,8 @@ extension RecordingEngine {
     private static let storeInterval = TimeSpan.seconds(5)
     /// Bytes that may be on their way into files. Beyond, nothing more is taken from the network.
     static let maximumBacklog = 64 << 20
+    /// Bytes of a segment of the write-ahead log that are read in vain rather than that it ends.
+    private static let shortSegment = 4 << 20
 
     /// Commits what arrives, until the task is cancelled.
     func commitRegularly() async throws {
@@ -208,6 +210,8 @@ extension RecordingEngine {
         var position = 0
         await commit {
             places = session.places
+            // What is needed after a crash begins with a segment, unless that would be a short one.
+            if appender.position - appender.segment >= Self.shortSegment { appender.beginSegment() }
             position = appender.position
         }
         for stream in session.ordered { stream.holdOn() }

@@ -43,7 +43,7 @@ final class Session {
     private var isChanged = false
     private var isStopping = false
     /// When everything was last made durable in the stream files, on `MonotonicClock`.
-    var checkpointedAt = MonotonicClock.now
+    var checkpointedAt: Int64
     /// Whether it was continued with what its files alone say, so that the write-ahead log does not know their places.
     var isFromFiles = false
     /// Logs whose last file has its final name and waits to be finished, or could not be opened again.
@@ -69,6 +69,8 @@ final class Session {
         let position = recovered?.isFromLog == true ? record.logPosition : nil
         written = position?.written ?? appender.position
         stored = written
+        // A recorder that is killed again and again must not have ever more to recover.
+        checkpointedAt = MonotonicClock.now - (recovered == nil ? 0 : CheckpointPace.interval / 2)
         identifier = record.session
         number = appender.number(record.session)
         timeline = SessionTimeline(record)

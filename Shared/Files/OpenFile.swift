@@ -171,9 +171,23 @@ package final class OpenFile: Sendable {
         }
     }
 
+    /// The bytes of the file from an offset to another, as many of them as there are.
     package func bytes(in range: Range<Int>) throws(RecordingError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        try forEachPiece(in: range) { bytes += $0 }
+        let end = min(range.upperBound, Int(try byteCount()))
+        var failure: RecordingError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: max(0, end - range.lowerBound)) { room, count in
+            do throws(RecordingError) {
+                while count < room.count {
+                    let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(room)[count...])
+                    let read = try read(into: rest, at: range.lowerBound + count)
+                    if read == 0 { return }
+                    count += read
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
         return bytes
     }
 }

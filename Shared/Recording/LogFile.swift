@@ -99,25 +99,8 @@ package final class LogFile {
         hasRecords || format != .json ? 0 : format.separator.utf8.count
     }
 
-    /// Takes records for appended that an interrupted program has left in the file, if they are these.
-    ///
-    /// - Parameters:
-    ///   - offset: where they belong; those in front of the file's end are there in any case.
-    ///   - samples: how many samples the file has with them.
-    func skip(_ records: UnsafeRawBufferPointer, at offset: Int, samples: Int) throws(RecordingError) -> Bool {
-        guard isOverlong else { return false }
-        let bytes = UnsafeRawBufferPointer(rebasing: records.dropFirst(skippedByteCount))
-        if offset < stableByteCount, offset + bytes.count <= stableByteCount { return true }
-        guard offset == stableByteCount || bytes.isEmpty,
-            bytes.isSame(as: try handle.bytes(in: stableByteCount..<(stableByteCount + bytes.count)))
-        else { return false }
-        byteCount += bytes.count
-        sampleCount = samples
-        hasRecords = hasRecords || !bytes.isEmpty
-        return true
-    }
-
-    /// Moves records from the buffer to the end of the file; they are not durable before a sync.
+    /// Moves records from the buffer to the end of the file; they are not durable before a sync. What an interrupted program
+    /// has left in the file is not written again.
     ///
     /// - Parameters:
     ///   - records: as the formatter appended them, of this log alone. Empty afterwards; unchanged after an error.
@@ -127,28 +110,37 @@ package final class LogFile {
         if count == 0 { return }
         if !isOverlong { try repair() }
         let length = length(adding: count)
-        records.append(terminator)
-        do throws(RecordingError) {
-            try records.withUnsafeBytes { bytes throws(RecordingError) in
-                let new = UnsafeRawBufferPointer(rebasing: bytes[skippedByteCount...])
-                try handle.write(new, at: Int64(stableByteCount))
+        if try !isLeft(records) {
+            records.append(terminator)
+            do throws(RecordingError) {
+                try records.withUnsafeBytes { bytes throws(RecordingError) in
+                    let new = UnsafeRawBufferPointer(rebasing: bytes[skippedByteCount...])
+                    try handle.write(new, at: Int64(stableByteCount))
+                }
+                if isOverlong { try handle.resize(to: Int64(length)) }
+            } catch {
+                isDamaged = true
+                try? repair()
+                records.truncate(to: count)
+                throw error
             }
-            if isOverlong { try handle.resize(to: Int64(length)) }
-        } catch {
-            isDamaged = true
-            try? repair()
-            records.truncate(to: count)
-            throw error
-        }
-        records.withUnsafeBytes { bytes in
-            hash.add(UnsafeRawBufferPointer(rebasing: bytes[skippedByteCount..<count]), at: stableByteCount)
+            records.withUnsafeBytes { bytes in
+                hash.add(UnsafeRawBufferPointer(rebasing: bytes[skippedByteCount..<count]), at: stableByteCount)
+            }
+            isDamaged = false
+            isOverlong = false
         }
         byteCount = length
-        isDamaged = false
-        isOverlong = false
         records.removeAll()
         hasRecords = true
         sampleCount += samples
+    }
+
+    /// Whether an interrupted program has left these records at the end of the file.
+    private func isLeft(_ records: borrowing ByteBuffer) throws(RecordingError) -> Bool {
+        guard isOverlong else { return false }
+        let left = try handle.bytes(in: stableByteCount..<(stableByteCount + records.count - skippedByteCount))
+        return records.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[skippedByteCount...]).isSame(as: left) }
     }
 
     /// Notes that the file is durable up to an offset at which it stays as it is.

@@ -54,7 +54,7 @@ package struct SessionRecovery {
                 if let (redo, log) = names[frame.number] { redo.apply(frame, of: log) }
             }
         }
-        for redo in redos.values where try redo.isAheadOfLog() { try reader?.noteMissingEnd() }
+        for redo in redos.values where redo.isAheadOfLog() { try reader?.noteMissingEnd() }
         damage = reader?.damage
         logEnd = reader?.end ?? 0
         for (directory, record) in records where outcomes[directory.session] == nil {

@@ -29,6 +29,8 @@ package final class SessionRedo {
 
     /// The most that waiting batches may take; those behind are asked for again.
     private static let maximumHeldBytes = 64 << 20
+    /// The most of a file that waits to be written at once. There may be thousands of files.
+    private static let maximumPendingBytes = 32 << 10
 
     let position: LogPosition
     private let directory: SessionDirectory
@@ -92,7 +94,7 @@ package final class SessionRedo {
             stream.log.files.append(try sealed.certify(in: directory.directory))
             stream.log.file = nil
         }
-        if stream.file.pendingBytes > 1 << 20 { try stream.file.write() }
+        if stream.file.pendingBytes > Self.maximumPendingBytes { try stream.file.write() }
         switch frame.kind {
         case .begin:
             guard let beginning = frame.decode(FileBeginning.self) else { return }
@@ -155,9 +157,13 @@ package final class SessionRedo {
     }
 
     /// Whether its files have more than the log's frames so far.
-    func isAheadOfLog() throws(RecordingError) -> Bool {
+    func isAheadOfLog() -> Bool {
         if failure != nil { return false }
-        for stream in streams.values where try stream.file.isAheadOfLog() { return true }
+        do throws(RecordingError) {
+            for stream in streams.values where try stream.file.isAheadOfLog() { return true }
+        } catch {
+            failure = error
+        }
         return false
     }
 

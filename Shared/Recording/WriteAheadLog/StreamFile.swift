@@ -162,10 +162,8 @@ package final class StreamFile {
         // It has them, or they have no place.
         case .sealed, .missing: return
         }
-        if pending.count == 0, try file.skip(records, at: head.offset, samples: head.samples) {
-            samples = file.sampleCount
-            return
-        }
+        // What was durable was so before what the log is read from.
+        if isResuming, head.offset < file.stableByteCount, head.offset + records.count <= file.stableByteCount { return }
         guard head.offset == file.stableByteCount - file.byteCount + file.length(adding: pending.count) else {
             throw misplaced(file.path)
         }
@@ -189,16 +187,16 @@ package final class StreamFile {
     /// Whether a program that ended left more than the log says. Files are written behind the log, so it has lost something
     /// then.
     func isAheadOfLog() throws(RecordingError) -> Bool {
-        // What waits is to be written in the place of what was left.
-        guard case .open(let file) = state, pending.count == 0 else { return false }
+        guard case .open(let file) = state else { return false }
+        try write()
         return try file.handle.byteCount() > Int64(file.byteCount)
     }
 
     /// Says that no more of what the log had comes again: what was left behind it is cut off.
     func finishResuming() throws(RecordingError) {
         isResuming = false
-        if pending.count == 0, case .open(let file) = state { try file.repair() }
         try write()
+        if case .open(let file) = state { try file.repair() }
     }
 
     /// Writes what waits. The file is valid before and after.
