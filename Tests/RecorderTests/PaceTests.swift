@@ -33,8 +33,9 @@ struct PaceTests {
     }
 
     @Test func aSessionThatTakesLongToStoreIsStoredLessOften() {
-        #expect(!CheckpointPace.isDue(age: 40 * Self.second - 1, pause: 40 * Self.second, bytes: 0, streams: 1, held: 0))
-        #expect(CheckpointPace.isDue(age: 40 * Self.second, pause: 40 * Self.second, bytes: 0, streams: 1, held: 0))
+        let pause = 40 * Self.second
+        #expect(!CheckpointPace.isDue(age: pause - 1, pause: pause, bytes: 0, streams: 1, held: 0))
+        #expect(CheckpointPace.isDue(age: pause, pause: pause, bytes: 0, streams: 1, held: 0))
     }
 
     /// What one fast stream leaves to be recovered is bounded; a thousand slow ones are not synced all the time.

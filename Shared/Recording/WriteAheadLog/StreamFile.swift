@@ -163,7 +163,8 @@ package final class StreamFile {
         case .sealed, .missing: return
         }
         // What was durable was so before what the log is read from.
-        if isResuming, head.offset < file.stableByteCount, head.offset + records.count <= file.stableByteCount { return }
+        let durable = file.stableByteCount
+        if isResuming, head.offset < durable, head.offset + records.count <= durable { return }
         guard head.offset == file.stableByteCount - file.byteCount + file.length(adding: pending.count) else {
             throw misplaced(file.path)
         }
