@@ -69,8 +69,7 @@ final class Session {
         let position = recovered?.isFromLog == true ? record.logPosition : nil
         written = position?.written ?? appender.position
         stored = written
-        // A recorder that is killed again and again must not have ever more to recover.
-        checkpointedAt = MonotonicClock.now - (recovered == nil ? 0 : CheckpointPace.interval / 2)
+        checkpointedAt = CheckpointPace.start(at: MonotonicClock.now, isResumed: recovered != nil)
         identifier = record.session
         number = appender.number(record.session)
         timeline = SessionTimeline(record)

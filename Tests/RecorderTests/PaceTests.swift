@@ -32,6 +32,14 @@ struct PaceTests {
         #expect(CheckpointPace.isDue(age: 10 * Self.second, pause: 0, bytes: 0, streams: 1, held: 0))
     }
 
+    @Test func filesOfAResumedSessionAreDurableAfterFiveSeconds() {
+        for (isResumed, seconds) in [(true, 5), (false, 10)] {
+            let age = Int64(seconds) * Self.second - CheckpointPace.start(at: 0, isResumed: isResumed)
+            #expect(CheckpointPace.isDue(age: age, pause: 0, bytes: 0, streams: 1, held: 0))
+            #expect(!CheckpointPace.isDue(age: age - 1, pause: 0, bytes: 0, streams: 1, held: 0))
+        }
+    }
+
     @Test func aSessionThatTakesLongToStoreIsStoredLessOften() {
         let pause = 40 * Self.second
         #expect(!CheckpointPace.isDue(age: pause - 1, pause: pause, bytes: 0, streams: 1, held: 0))
