@@ -17,7 +17,7 @@ package enum CheckpointPace {
     /// Whether the next one is due.
     /// - Parameters:
     ///   - age: nanoseconds since the last one.
-    ///   - pause: nanoseconds that what the last one stored is to be paused for.
+    ///   - pause: nanoseconds for which the session is not to be stored again, after what storing it took last.
     ///   - bytes: what the write-ahead log took since then.
     ///   - streams: how many files are to be synced.
     ///   - held: bytes of the batches that wait for samples before them.
