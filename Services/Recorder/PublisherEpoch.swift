@@ -4,7 +4,11 @@ import Recording
 /// One run of a publisher, as a session sees it.
 struct PublisherEpoch {
     /// What the session stores of it; how far it came is noted when that happens.
-    var record: SessionRecord.Epoch
+    var record: SessionRecord.Epoch {
+        didSet { isNoted = false }
+    }
+    /// Whether the write-ahead log or `session.json` has it as it is, but for how far it came.
+    var isNoted = false
     /// The epoch as it stands in a body: compared before anything is decoded.
     let token: [UInt8]
     /// The publisher's uptime at the session's start, in nanoseconds, sleep not counted.

@@ -68,7 +68,11 @@ final class StreamRecording {
 
     /// Continues a stream of an interrupted session.
     convenience init(_ record: SessionRecord.Log, _ recovered: RecoveredLog, of session: Session) throws {
-        var epochs = try record.epochs.map { try PublisherEpoch($0, startDate: session.record.startDate) }
+        var epochs = try record.epochs.map { stored in
+            var epoch = try PublisherEpoch(stored, startDate: session.record.startDate)
+            epoch.isNoted = true
+            return epoch
+        }
         var intake = StreamIntake()
         for position in recovered.positions {
             intake.start(epoch: position.epoch, at: position.next)
@@ -95,7 +99,6 @@ final class StreamRecording {
         announcedGaps = gaps.count
         let isBegun = record.counts.written > 0
         earliest = isBegun ? nil : record.earliestUptime.map { Int64(($0 * 1e9).rounded()) }
-        noteChange()
         // The file is missing, or the session was interrupted between two files.
         if log.isClosed { log.openAgain() }
     }
@@ -113,10 +116,12 @@ final class StreamRecording {
     }
 
     /// What the session stores of it.
-    var record: SessionRecord.Log {
+    var record: SessionRecord.Log { record(log.epochs) }
+
+    private func record(_ epochs: [PublisherEpoch]) -> SessionRecord.Log {
         var record = log.record
         record.file = log.openFile
-        record.epochs = log.epochs.map { epoch in
+        record.epochs = epochs.map { epoch in
             var stored = epoch.record
             stored.next = max(stored.from, intake.next(of: epoch.name) ?? stored.from)
             return stored
@@ -124,10 +129,12 @@ final class StreamRecording {
         return record
     }
 
-    /// Writes what the session knows of it into the write-ahead log, ahead of what depends on that.
+    /// Writes what the session knows of it into the write-ahead log, ahead of what depends on that. Of its epochs only those
+    /// that changed: a stream may have thousands, and a publisher may have thousands of streams.
     private func noteChange() {
         isChanged = true
-        log.appender.append(record, of: log.number)
+        log.appender.append(record(log.epochs.filter { !$0.isNoted }), of: log.number)
+        for index in log.epochs.indices { log.epochs[index].isNoted = true }
     }
 
     var gaps: [Gap] { log.record.gaps }

@@ -94,7 +94,7 @@ final class ScriptedRecorder {
         case 3: stream.mark(.pause)
         case 4: stream.add(number(1...5), isPaused: true)
         case 5: stream.hold("a batch \(number(0...1_000_000))")
-        case 6: stream.describe()
+        case 6: stream.end(number(0...(stream.state.epochs.count - 1)))
         case 7: stream.mark(.step)
         case 8 where chance(20):
             stream.mark(.stop)
@@ -324,7 +324,9 @@ final class ScriptedRecorder {
                 let log = try #require(recovered.record.logs.first { $0.name == stream.name }, comment)
                 let found = try #require(recovered.logs[stream.name], comment)
                 #expect(found.positions == state.positions, comment)
+                #expect(log.epochs.map(\.epoch) == state.epochs, comment)
                 #expect(log.epochs.map(\.next) == state.nexts, comment)
+                #expect(log.epochs.map(\.end) == state.ends, comment)
                 #expect(log.counts == state.counts, comment)
                 #expect(log.gaps == state.gaps, comment)
                 #expect(log.firstUptime == state.firstUptime, comment)

@@ -20,6 +20,9 @@ final class ScriptedStream {
         var samples = 0
         var epochs = ["E1"]
         var nexts = [0]
+        var ends: [Int?] = [nil]
+        /// Epochs of which the log does not know everything.
+        var changed: Set<Int> = [0]
         /// Of the epochs in the order in which they were met last.
         var current = 0
         var counts = StreamCounts()
@@ -92,10 +95,10 @@ final class ScriptedStream {
     var description: SessionRecord.Log {
         var log = SessionRecord.Log(
             name: name, device: "phone", stream: "gyro", fields: ["uptime", "x", "y"], unit: "rad/s", rate: 100,
-            epochs: zip(state.epochs, state.nexts).map { epoch, next in
+            epochs: state.epochs.indices.map { index in
                 SessionRecord.Epoch(
-                    epoch: epoch, clock: ClockReading(uptime: 1000, date: start), replay: "tcp://127.0.0.1:5551",
-                    next: next)
+                    epoch: state.epochs[index], clock: ClockReading(uptime: 1000, date: start),
+                    replay: "tcp://127.0.0.1:5551", next: state.nexts[index], end: state.ends[index])
             },
             file: state.open == nil && listed.count == state.finished.count ? nil : fileName, fileDate: start,
             files: listed)
@@ -121,8 +124,18 @@ final class ScriptedStream {
     // MARK: Steps
 
     func describe() {
+        var description = description
+        description.epochs = state.changed.sorted().map { description.epochs[$0] }
         appender.append(description, of: number)
+        state.changed = []
         state.isDescribed = true
+    }
+
+    /// Notes where an epoch ended.
+    func end(_ epoch: Int) {
+        state.ends[epoch] = state.nexts[epoch]
+        state.changed.insert(epoch)
+        describe()
     }
 
     func begin() {
@@ -207,6 +220,8 @@ final class ScriptedStream {
     func beginEpoch() {
         state.epochs.append("E\(state.epochs.count + 1)")
         state.nexts.append(0)
+        state.ends.append(nil)
+        state.changed.insert(state.epochs.count - 1)
         describe()
         state.current = state.epochs.count - 1
         mark(.position)

@@ -7,7 +7,8 @@ enum FrameKind: UInt8 {
     case name = 2
     /// What the session knows of itself: `SessionRecord` without its logs, as JSON. The number is the session's own.
     case session = 3
-    /// What the session knows of a stream: `SessionRecord.Log` without gaps and intervals, as JSON.
+    /// What the session knows of a stream: `SessionRecord.Log` without gaps, files and intervals, as JSON. Its epochs are those
+    /// that changed since the frame before it about the stream; new ones are in the order in which they were met.
     case stream = 4
     /// A file begins: `FileBeginning` as JSON.
     case begin = 5

@@ -62,6 +62,7 @@ package final class LogAppender {
 
     /// Adds what a session knows of a stream, but for what frames of their own say: a session may have thousands of gaps and
     /// files of each of thousands of streams.
+    /// - Parameter log: with those of its epochs that this changes or adds.
     package func append(_ log: SessionRecord.Log, of number: UInt32) {
         var description = log
         description.files = []

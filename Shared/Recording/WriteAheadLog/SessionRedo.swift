@@ -127,6 +127,14 @@ package final class SessionRedo {
             return try add(description)
         }
         var log = description
+        log.epochs = stream.log.epochs
+        for epoch in description.epochs {
+            if let known = log.epochs.lastIndex(where: { $0.epoch == epoch.epoch }) {
+                log.epochs[known] = epoch
+            } else {
+                log.epochs.append(epoch)
+            }
+        }
         log.gaps = stream.log.gaps
         log.intervals = stream.log.intervals
         log.files = stream.log.files
