@@ -41,7 +41,7 @@ package struct RecorderCommand: ServiceCommand {
     @Option(help: "Let a recording's start wait for log-manager this long (default: 300ms).")
     var logManagerLimit: TimeSpan?
 
-    @Option(help: "Let this many messages wait in the socket per publisher (default: 1000).")
+    @Option(help: "Let this many messages wait in the socket per publisher (default: 10000).")
     var receiveHighWaterMark: Int?
 
     package init() {}

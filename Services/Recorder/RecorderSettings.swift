@@ -8,12 +8,12 @@ package import ServiceKit
 /// | `subscribe` | the publishers to listen to | endpoints | `tcp://127.0.0.1:5550` |
 /// | `sync-interval` | how often what was written is made durable | duration, 10 ms to 200 ms | 100 ms |
 /// | `recovery-limit` | how long a publisher that does not answer is asked for missing samples | duration | 10 s |
-/// | `hold-limit` | how much may wait in memory, per stream, while missing samples are asked for | size | 64 MB |
+/// | `hold-limit` | how much may wait in memory, of all streams together, while missing samples are replayed | size | 64 MB |
 /// | `minimum-free` | what must stay free on the disk: sessions stop before it is used | size, 0 for none | 0 |
 /// | `shard` | which part of the devices it takes, of how many | `2/3` for the second of three | all of them |
 /// | `log-manager` | who says how logs are to be written | endpoint | `tcp://127.0.0.1:5581` |
 /// | `log-manager-limit` | how long a recording's start may wait for it | duration | 300 ms |
-/// | `receive-high-water-mark` | messages that wait in the socket per publisher before the network is no longer read | messages | 1000 |
+/// | `receive-high-water-mark` | messages that wait in the socket per publisher before the network is no longer read | messages | 10000 |
 package struct RecorderSettings: Sendable {
     package let subscribe: [Endpoint]
     package let syncInterval: TimeSpan
@@ -39,7 +39,7 @@ package struct RecorderSettings: Sendable {
         shard = try reader.value("shard", as: Shard.self)
         logManager = try reader.reply(of: .logManager)
         logManagerLimit = try reader.value("log-manager-limit", default: TimeSpan.milliseconds(300))
-        receiveHighWaterMark = try reader.value("receive-high-water-mark", default: 1_000)
+        receiveHighWaterMark = try reader.value("receive-high-water-mark", default: 10_000)
         guard receiveHighWaterMark > 0 else {
             throw ServiceError(.badConfiguration, "receive-high-water-mark is \(receiveHighWaterMark): write 1 or more")
         }

@@ -26,6 +26,8 @@ final class Forwarder: Sendable {
             publishing.security = try keys.standing(in: "sensor-publisher")
         }
         options.receiveHighWaterMark = 100_000
+        // As a publisher of so many streams has.
+        publishing.sendHighWaterMark = max(publishing.sendHighWaterMark, 10 * lab.streams)
         options.reconnectInterval = .milliseconds(10)
         subscriber = try Subscriber(context: lab.context, thread: lab.thread, options: options)
         try await subscriber.subscribe(to: "")
