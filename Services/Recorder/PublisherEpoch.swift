@@ -49,9 +49,9 @@ struct PublisherEpoch {
     }
 
     /// - Returns: whether its machine slept.
-    mutating func describe(_ description: StreamDescription) -> Bool {
+    mutating func describe(_ description: StreamDescription, at date: WallTime) -> Bool {
         record.replay = description.replay
-        record.heard = .now
+        record.heard = date
         isUnseen = false
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false

@@ -35,22 +35,23 @@ extension RecordingEngine {
         while true {
             tick = max(tick + interval, MonotonicClock.now)
             try await thread.sleep(until: tick)
+            let now = Moment.now
             for session in sessions.values {
                 if let deadline = session.deadline, tick >= deadline, session.status == .running {
                     ordering.yield(.stop(session: session.identifier))
                 }
                 guard session.isRecording else { continue }
-                for stream in session.ordered { stream.log.rotateIfExpired() }
+                for stream in session.ordered { stream.log.rotateIfExpired(at: now) }
             }
             if areFilesBehind { unwrittenSignal.raise() }
             if appender.count > 0 { uncommitted.raise() }
             storing.raise()
             lag.pass(
-                isBlocked: isBlocked, date: WallTime.now.nanosecondsSince1970, allowance: clockAllowance,
-                at: MonotonicClock.now)
+                isBlocked: isBlocked, date: now.date.nanosecondsSince1970, allowance: clockAllowance,
+                at: now.monotonic)
             resumeWaits()
             if tick >= watchedAt + Self.watchInterval.nanoseconds {
-                watchStreams()
+                watchStreams(at: now)
                 reportLag()
             }
             if tick >= lookedAtDisk + Self.diskInterval.nanoseconds {
@@ -189,7 +190,7 @@ extension RecordingEngine {
         let began = MonotonicClock.now
         guard let record = session.takeStorable(at: began) else { return }
         var stored: SessionRecord?
-        defer { session.finishStoring(stored, began: began) }
+        defer { session.finishStoring(stored, began: began, at: MonotonicClock.now) }
         // It must not be ahead of the write-ahead log.
         await commit()
         guard session.isRecording else { return }

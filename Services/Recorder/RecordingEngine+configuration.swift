@@ -1,6 +1,7 @@
 import Logging
 import Messages
 import Recording
+import ServiceKit
 import ZeroMQ
 
 /// How logs are to be written: asked of log-manager, for as long as it takes to say that it is away.
@@ -41,7 +42,10 @@ extension RecordingEngine {
             await ask(for: Array(names))
             let heard = waiting
             waiting = [:]
-            for (description, time) in heard.values { take(description.later(by: MonotonicClock.now - time)) }
+            let later = Moment.now
+            for (description, time) in heard.values {
+                take(description.later(by: later.monotonic - time), at: later)
+            }
         }
         throw CancellationError()
     }

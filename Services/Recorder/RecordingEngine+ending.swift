@@ -79,11 +79,12 @@ extension RecordingEngine {
         // Of a program that ends nobody waits long.
         let timeout = lastCall == nil ? Self.listTimeout : .seconds(1)
         let descriptions = await publishers.streams(at: session.publishers, timeout: timeout)
-        finishWatch(descriptions, of: session)
+        let now = Moment.now
+        finishWatch(descriptions, of: session, at: now)
         for description in descriptions
         where session.status == .waitingToStop && session.wants(description.name) {
             if session.streams[description.name]?.isLater(description) == true { continue }
-            stream(for: description, from: nil, in: session)?.end(description)
+            stream(for: description, from: nil, in: session, at: now)?.end(description)
         }
         let streams = session.ordered
         // What is under way first; what has not come by then is asked for.
@@ -97,7 +98,7 @@ extension RecordingEngine {
             let count = streams.reduce(0) { $0.addingClamped($1.settled) }
             if count <= settled { break }
             settled = count
-            for stream in streams where stream.intake.expectEnd() { recover(stream, of: session) }
+            for stream in streams where stream.intake.expectEnd() { recover(stream, of: session, at: .now) }
             await wait(for: session, atMost: settings.recoveryLimit, until: streams, are: \.intake.isComplete)
         }
         if lastCall == nil, session.status == .waitingToStop, streams.contains(where: \.log.record.isEndKnown) {
@@ -126,15 +127,15 @@ extension RecordingEngine {
     func close(_ session: Session) async {
         rise(session, to: .processingResults)
         routes = TopicTable()
-        let end = WallTime.now
-        session.end(at: end)
+        let now = Moment.now
+        session.end(at: now.date)
         for stream in session.ordered {
-            release(stream)
-            stream.noteUnknownEnds()
+            release(stream, at: now)
+            stream.noteUnknownEnds(at: now.date)
         }
         if session.status == .failed { try? endReserve.release() }
         for stream in session.ordered {
-            stream.close(at: end)
+            stream.close(at: now.date)
             announceGaps(of: stream, in: session)
         }
         await written()
@@ -197,13 +198,13 @@ extension RecordingEngine {
     }
 
     /// Gives up what a stream waits for, and writes what waits behind that.
-    private func release(_ stream: StreamRecording) {
+    private func release(_ stream: StreamRecording, at now: Moment) {
         var isMore = true
         while isMore {
             // What can't be read is passed over: each turn takes some of what waits.
-            try? stream.resume()
+            try? stream.resume(at: now)
             isMore = stream.intake.recovery != nil || stream.intake.expectEnd()
-            if isMore { try? stream.giveUp(.publisherUnreachable) }
+            if isMore { try? stream.giveUp(.publisherUnreachable, at: now) }
         }
     }
 

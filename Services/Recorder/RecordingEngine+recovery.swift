@@ -10,9 +10,9 @@ import ZeroMQ
 /// session ends. So an answer counts only if what it answers is still what is missing next.
 extension RecordingEngine {
     /// Has a stream's missing samples asked for, unless that is under way.
-    func recover(_ stream: StreamRecording, of session: Session) {
+    func recover(_ stream: StreamRecording, of session: Session, at now: Moment) {
         guard stream.recoveringSince == nil else { return }
-        stream.recoveringSince = MonotonicClock.now
+        stream.recoveringSince = now.monotonic
         ordering.yield(.recover(session: session.identifier, stream: stream.name))
     }
 
@@ -41,16 +41,16 @@ extension RecordingEngine {
     ) -> Bool {
         guard let (session, stream) = asker(of: request, in: identifier) else { return true }
         return resume(stream, of: session) {
-            if reply.count > 0 { try stream.takeReplayed(frames) }
+            if reply.count > 0 { try stream.takeReplayed(frames, at: $0) }
             guard let missing = stream.intake.recovery?.missing, missing.lowerBound == request.from else { return }
             // An answer that brings nothing would be asked for without end.
-            try stream.giveUp(reply.count > 0 ? .malformed : .notRetained)
+            try stream.giveUp(reply.count > 0 ? .malformed : .notRetained, at: $0)
         }
     }
 
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason, in identifier: SessionIdentifier) -> Bool {
         guard let (session, stream) = asker(of: request, in: identifier) else { return true }
-        return resume(stream, of: session) { try stream.giveUp(reason) }
+        return resume(stream, of: session) { try stream.giveUp(reason, at: $0) }
     }
 
     /// Whose missing samples a request asks for, if it is what must be had next.
@@ -68,10 +68,13 @@ extension RecordingEngine {
     /// Continues with what waited for a recovery. If it meets another gap, that is missing next.
     /// - Returns: false if nothing is missing any more, which ends the recovery.
     @discardableResult
-    private func resume(_ stream: StreamRecording, of session: Session, after body: () throws -> Void = {}) -> Bool {
+    private func resume(
+        _ stream: StreamRecording, of session: Session, after body: (Moment) throws -> Void = { _ in }
+    ) -> Bool {
+        let now = Moment.now
         do {
-            try body()
-            try stream.resume()
+            try body(now)
+            try stream.resume(at: now)
             // What is missing at the end of a session that is stopped comes after what was missing before.
             if session.status == .waitingToStop { _ = stream.intake.expectEnd() }
         } catch {

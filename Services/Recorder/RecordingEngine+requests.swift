@@ -51,7 +51,7 @@ extension RecordingEngine {
                 restoreReserves()
                 return try SessionDirectory.create(record, in: data)
             }
-            session = try Session(record, in: directory, appender: appender, held: held)
+            session = try Session(record, in: directory, appender: appender, held: held, at: .now)
         } catch {
             await unsubscribe(from: patterns)
             if (error as? RecordingError)?.code == .alreadyExists { try requireUntaken(identifier) }
@@ -94,8 +94,9 @@ extension RecordingEngine {
             session.wants(description.name)
                 && (try? StreamRecording.check(description, startDate: session.record.startDate)) != nil
         }
+        let now = Moment.now
         for description in wanted.sorted(by: { $0.topic < $1.topic }) where session.status == .starting {
-            _ = stream(for: description, from: description.nextSequence, in: session)
+            _ = stream(for: description, from: description.nextSequence, in: session, at: now)
         }
         let isRunning = session.rise(to: .running)
         await commit()

@@ -95,7 +95,9 @@ extension RecordingEngine {
     }
 
     private func resume(_ directory: SessionDirectory, _ recovered: RecoveredSession) async throws {
-        let session = try Session(recovered.record, recovered: recovered, in: directory, appender: appender, held: held)
+        let now = Moment.now
+        let session = try Session(
+            recovered.record, recovered: recovered, in: directory, appender: appender, held: held, at: now)
         // Files that were renamed just before the interruption were not announced.
         session.announced = recovered.listedFiles
         sessions[session.identifier] = session
@@ -109,9 +111,9 @@ extension RecordingEngine {
             _ = session.fail("interrupted: the recorder ended while the session was being started")
             publish(.failure, of: session, reason: session.record.failures.last)
         } else if session.isRecording {
-            session.markRestart(at: .now)
+            session.markRestart(at: now.date)
             publish(.restart, of: session)
-            for stream in session.ordered where stream.intake.recovery != nil { recover(stream, of: session) }
+            for stream in session.ordered where stream.intake.recovery != nil { recover(stream, of: session, at: now) }
         }
         if session.status != .running { ordering.yield(.stop(session: session.identifier)) }
     }

@@ -17,18 +17,19 @@ extension RecordingEngine {
         guard !batch.isEmpty else { return }
         await waitForRoom()
         var newest: Int64 = 0
+        let now = Moment.now
         batch.withUnsafeMessages { messages in
             for message in 0..<messages.count {
                 do {
                     let frames = try EventFrames(message, of: messages)
                     if let route = route(of: frames) {
-                        newest = max(newest, try takeSamples(frames, route))
+                        newest = max(newest, try takeSamples(frames, route, at: now))
                     } else if frames.isIn(TopicArea.stream) {
                         let description = try descriptions.read(frames)
                         if let origin = messages.origin(of: message) {
                             publishers.note(description.replay, heardFrom: origin)
                         }
-                        take(description)
+                        take(description, at: now)
                     }
                 } catch {
                     malformed.note(error)
@@ -37,24 +38,23 @@ extension RecordingEngine {
         }
         if newest > 0 {
             lag.take(
-                published: newest, date: WallTime.now.nanosecondsSince1970, allowance: clockAllowance,
-                at: MonotonicClock.now)
+                published: newest, date: now.date.nanosecondsSince1970, allowance: clockAllowance, at: now.monotonic)
         }
         resumeWaits()
         if appender.count > 0 { uncommitted.raise() }
     }
 
     /// - Returns: when they were published, in nanoseconds since 1970; 0 if that is not known, or no session records them.
-    private func takeSamples(_ frames: EventFrames, _ route: Route) throws -> Int64 {
+    private func takeSamples(_ frames: EventFrames, _ route: Route, at now: Moment) throws -> Int64 {
         if route.recordings.isEmpty { return 0 }
         let batch = ReceivedBatch(try route.reader.read(frames.body), frames.body, packed: frames.packed)
         let published = EventTime.time(in: frames.time)?.nanosecondsSince1970
         for (session, stream) in route.recordings where session.isRecording {
             do {
-                let outcome = try stream.take(batch)
+                let outcome = try stream.take(batch, at: now)
                 switch outcome {
                 case .written: if let published, published > 0 { session.published.append(published) }
-                case .recover: recover(stream, of: session)
+                case .recover: recover(stream, of: session, at: now)
                 case .nothing: break
                 }
                 if stream.hasNewGaps { announceGaps(of: stream, in: session) }
@@ -81,21 +81,21 @@ extension RecordingEngine {
         return route
     }
 
-    func take(_ description: StreamDescription) {
+    func take(_ description: StreamDescription, at now: Moment) {
         // Those that are still there describe themselves again within a second.
         let (name, place) = (description.name, description.replay)
         if described.count >= Self.maximumNames || described[name]?.count ?? 0 >= Self.maximumPlaces { described = [:] }
-        described[name, default: [:]][place] = MonotonicClock.now
+        described[name, default: [:]][place] = now.monotonic
         for session in sessions.values where session.status == .running && session.wants(description.name) {
             if session.streams[description.name] == nil, !isConfigured(description.name) {
-                if waiting.count < Self.maximumNames { waiting[description.name] = (description, MonotonicClock.now) }
+                if waiting.count < Self.maximumNames { waiting[description.name] = (description, now.monotonic) }
                 continue
             }
-            guard let stream = stream(for: description, from: nil, in: session) else { continue }
-            session.watch.take(description, at: MonotonicClock.now, time: session.seconds(of: .now))
+            guard let stream = stream(for: description, from: nil, in: session, at: now) else { continue }
+            session.watch.take(description, at: now.monotonic, time: session.seconds(of: now.date))
             if stream.hasNewGaps { announceGaps(of: stream, in: session) }
             if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
-                recover(stream, of: session)
+                recover(stream, of: session, at: now)
             }
         }
     }
@@ -106,11 +106,11 @@ extension RecordingEngine {
     /// except what was sampled before the start.
     /// - Parameter first: the first sample that belongs to the session, where it starts with this.
     func stream(
-        for description: StreamDescription, from first: Int?, in session: Session
+        for description: StreamDescription, from first: Int?, in session: Session, at now: Moment
     ) -> StreamRecording? {
         do {
             if let stream = session.streams[description.name] {
-                try stream.meet(description, from: first)
+                try stream.meet(description, from: first, at: now.date)
                 return stream
             }
             if session.hasClosed(description.name) { return nil }
@@ -118,7 +118,7 @@ extension RecordingEngine {
             if session.status > .starting {
                 try StreamRecording.check(description, startDate: session.record.startDate)
             }
-            let stream = try session.open(description, from: first) { configurations[$0] }
+            let stream = try session.open(description, from: first, at: now) { configurations[$0] }
             routes = TopicTable()
             return stream
         } catch let error as MessageError {

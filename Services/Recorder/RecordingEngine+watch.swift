@@ -13,27 +13,27 @@ extension RecordingEngine {
     /// Seconds; less is for the report alone.
     private static let largestOffset = 1.0
 
-    func watchStreams() {
-        watchedAt = MonotonicClock.now
+    func watchStreams(at now: Moment) {
+        watchedAt = now.monotonic
         for session in sessions.values where session.status == .running {
             for stream in session.ordered {
                 session.watch.note(samples: stream.log.record.counts.received, of: stream.name)
             }
-            let time = session.seconds(of: .now)
+            let time = session.seconds(of: now.date)
             tell(session.watch.check(at: watchedAt, time: time, isListening: !isBehind), of: session)
         }
     }
 
     /// Takes what publishers say of a session's streams when it stops: what failed by then belongs to it.
-    func finishWatch(_ descriptions: [StreamDescription], of session: Session) {
-        let (now, time) = (MonotonicClock.now, session.seconds(of: .now))
+    func finishWatch(_ descriptions: [StreamDescription], of session: Session, at now: Moment) {
+        let time = session.seconds(of: now.date)
         // One that is only stopped may have been stopped together with the session, and one that was not heard of may
         // have sampled on.
         for description in descriptions where session.streams[description.name] != nil {
             guard description.state == .failed || session.watch.isUnheard(description.name) else { continue }
-            session.watch.take(description, at: now, time: time)
+            session.watch.take(description, at: now.monotonic, time: time)
         }
-        tell(session.watch.finish(at: now, time: time), of: session)
+        tell(session.watch.finish(at: now.monotonic, time: time), of: session)
     }
 
     /// Notes failures, and publishes and logs them. All at once: each note is a copy of the session's record.

@@ -1,7 +1,6 @@
 import Messages
 import Recording
 import ServiceKit
-import ZeroMQ
 
 /// One recording while it goes on: what was asked, its streams, its files.
 ///
@@ -25,7 +24,7 @@ final class Session {
     /// From publication to commit, since the recorder started.
     var latencies = LatencyHistogram()
     var eventSequence = 0
-    /// When it stops by itself, on `MonotonicClock`.
+    /// When it stops by itself, on the monotonic clock.
     let deadline: Int64?
     let held: HeldBytes
     let appender: LogAppender
@@ -37,12 +36,12 @@ final class Session {
     private(set) var stored: Int
     /// Nanoseconds for which it is not to be stored again, after what storing it took last.
     private(set) var storePause: Int64 = 0
-    /// When it may be stored again, on `MonotonicClock`.
+    /// When it may be stored again, on the monotonic clock.
     private var storableAt: Int64 = 0
     private var isStoring = false
     private var isChanged = false
     private var isStopping = false
-    /// When everything was last made durable in the stream files, on `MonotonicClock`.
+    /// When everything was last made durable in the stream files, on the monotonic clock.
     var checkpointedAt: Int64
     /// Whether it was continued with what its files alone say, so that the write-ahead log does not know their places.
     var isFromFiles = false
@@ -51,14 +50,14 @@ final class Session {
     private var logNames: Set<String>
     /// How many finished files of each log were announced.
     var announced: [LogName: Int] = [:]
-    /// When each publisher's clock was last asked for, on `MonotonicClock`.
+    /// When each publisher's clock was last asked for, on the monotonic clock.
     var comparedAt: [String: Int64] = [:]
     var watch: StreamWatch
 
     /// - Parameter recovered: what is left of an interrupted session; nil to begin one.
     init(
         _ record: SessionRecord, recovered: RecoveredSession? = nil, in directory: SessionDirectory,
-        appender: LogAppender, held: HeldBytes
+        appender: LogAppender, held: HeldBytes, at now: Moment
     ) throws {
         self.record = record
         self.directory = directory
@@ -69,22 +68,22 @@ final class Session {
         let position = recovered?.isFromLog == true ? record.logPosition : nil
         written = position?.written ?? appender.position
         stored = written
-        checkpointedAt = CheckpointPace.start(at: MonotonicClock.now, isResumed: recovered != nil)
+        checkpointedAt = CheckpointPace.start(at: now.monotonic, isResumed: recovered != nil)
         identifier = record.session
         number = appender.number(record.session)
         timeline = SessionTimeline(record)
-        let age = recovered == nil ? 0 : WallTime.now.nanosecondsSince1970 - record.startDate.nanosecondsSince1970
-        deadline = record.limits.duration.map { MonotonicClock.now + Int64($0 * 1e9) - age }
+        let age = recovered == nil ? 0 : now.date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970
+        deadline = record.limits.duration.map { now.monotonic + Int64($0 * 1e9) - age }
         logNames = Set(record.logs.map(\.name.folded))
         guard let recovered else { return }
         for log in record.logs {
             if let part = recovered.logs[log.name], log.file != nil {
-                add(try StreamRecording(log, part, of: self))
+                add(try StreamRecording(log, part, of: self, at: now))
             } else {
                 closed.append(log)
             }
         }
-        for batch in recovered.held { streamsByLog[batch.log]?.takeAgain(batch) }
+        for batch in recovered.held { streamsByLog[batch.log]?.takeAgain(batch, at: now) }
         isFromFiles = !recovered.isFromLog || ordered.contains { $0.log.isBegunAgain }
     }
 
@@ -127,11 +126,12 @@ final class Session {
     ///   - first: the first sample that belongs to the session; nil for a stream that is met during it.
     ///   - configuration: what log-manager says of a log.
     func open(
-        _ description: StreamDescription, from first: Int?, configuration: (LogName) -> LogConfiguration?
+        _ description: StreamDescription, from first: Int?, at now: Moment,
+        configuration: (LogName) -> LogConfiguration?
     ) throws -> StreamRecording {
         let name = LogName(device: description.device, stream: description.stream, avoiding: logNames)
         let stream = try StreamRecording(
-            description, from: first, log: name, configuration: configuration(name), of: self)
+            description, from: first, log: name, configuration: configuration(name), of: self, at: now)
         logNames.insert(name.folded)
         add(stream)
         for change in history { stream.log.mark(change.event, at: change.date, stepPath: change.stepPath) }
@@ -228,10 +228,9 @@ final class Session {
     }
 
     /// - Parameters:
-    ///   - began: when it began, on `MonotonicClock`.
     ///   - record: what `session.json` has now; nil if it could not be stored.
-    func finishStoring(_ record: SessionRecord?, began: Int64) {
-        let now = MonotonicClock.now
+    ///   - began: when it began, and `now` when it ended, on the monotonic clock.
+    func finishStoring(_ record: SessionRecord?, began: Int64, at now: Int64) {
         isStoring = false
         storePause = Self.storeFactor * (now - began)
         storableAt = now + storePause

@@ -2,7 +2,6 @@ import Files
 import MessageBus
 import Messages
 import Recording
-import ZeroMQ
 
 /// The log of one stream: formats records into the write-ahead log, and decides where a file of the stream ends and the next
 /// one begins.
@@ -47,8 +46,8 @@ final class StreamLog {
     /// Nanoseconds after which it is.
     private let maximumFileAge: Int64?
     private let terminatorLength: Int
-    /// When the file being written was begun, on `MonotonicClock`: a wall clock that is set back must not make a file young.
-    private var fileBegan = MonotonicClock.now
+    /// When the file being written was begun, on the monotonic clock: a wall clock that is set back must not make a file young.
+    private var fileBegan: Int64
     private var file: CurrentFile?
     /// Files that have their final name and wait to be finished.
     private var sealed: [FileEnd] = []
@@ -62,9 +61,9 @@ final class StreamLog {
     ///   - epoch: the present one of the epochs, and `next` its sample that comes next.
     init(
         _ record: SessionRecord.Log, _ epochs: [PublisherEpoch], epoch: Int, next: Int, of session: SessionRecord,
-        timeline: SessionTimeline,
-        in directory: Directory, appender: LogAppender
+        timeline: SessionTimeline, in directory: Directory, appender: LogAppender, at now: Moment
     ) {
+        fileBegan = now.monotonic
         self.timeline = timeline
         self.record = record
         self.epochs = epochs
@@ -86,9 +85,9 @@ final class StreamLog {
     }
 
     /// Takes what is left of an interrupted log.
-    func take(_ recovered: RecoveredLog) {
+    func take(_ recovered: RecoveredLog, at now: Moment) {
         record.intervals?.breakOff()
-        fileBegan -= max(0, WallTime.now.nanosecondsSince1970 - fileDate.nanosecondsSince1970)
+        fileBegan = now.monotonic - max(0, now.date.nanosecondsSince1970 - fileDate.nanosecondsSince1970)
         file = recovered.file.map {
             CurrentFile(bytes: $0.bytes - terminatorLength, samples: $0.samples, hasRecords: true)
         }
@@ -137,7 +136,7 @@ final class StreamLog {
     ///   - isRecovered: whether the samples had to be asked for again.
     /// - Throws: `MessageError` with nothing changed, where rows can't be read.
     func append(
-        _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool
+        _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool, at now: Moment
     ) throws(MessageError) {
         let origin = try origin(of: batch, epoch: epoch)
         let begun = appender.beginRecords(of: number, file: index, epoch: epoch)
@@ -163,14 +162,13 @@ final class StreamLog {
             appender.cancelRecords(begun)
             var rest = rows
             if followsOnNothing {
-                markPosition(epoch, next: batch.body.sequence + rows.lowerBound)
+                markPosition(epoch, next: batch.body.sequence + rows.lowerBound, at: now.date)
             } else {
                 let middle = result.places.first?.row ?? rows.upperBound
-                try append(
-                    rows.lowerBound..<middle, of: batch, epoch: epoch, isRecovered: isRecovered)
+                try append(rows.lowerBound..<middle, of: batch, epoch: epoch, isRecovered: isRecovered, at: now)
                 rest = middle..<rows.upperBound
             }
-            return try append(rest, of: batch, epoch: epoch, isRecovered: isRecovered)
+            return try append(rest, of: batch, epoch: epoch, isRecovered: isRecovered, at: now)
         }
         hasSkipped = result.endsPaused || hasSkipped && result.written == 0
         record.intervals?.add(result)
@@ -182,7 +180,7 @@ final class StreamLog {
         next = batch.body.sequence + rows.upperBound
         if result.written > 0 { record.isMarkedStopped = nil }
         endRecords(bytes: appender.buffer.count - start, samples: result.written)
-        if let maximumFileSize, openBytes >= maximumFileSize { rotate() }
+        if let maximumFileSize, openBytes >= maximumFileSize { rotate(at: now) }
     }
 
     /// What makes a batch's uptimes times since the session's start.
@@ -218,10 +216,10 @@ final class StreamLog {
     }
 
     /// Says in the file which sample follows: a reader counts on from the one before.
-    private func markPosition(_ epoch: Int, next: Int) {
+    private func markPosition(_ epoch: Int, next: Int, at date: WallTime) {
         move(to: epoch, next: next)
         hasSkipped = false
-        appendMarker(.position, at: .now, isPlaced: true)
+        appendMarker(.position, at: date, isPlaced: true)
     }
 
     private func move(to epoch: Int, next: Int) {
@@ -256,15 +254,15 @@ final class StreamLog {
     }
 
     /// Begins a file where an interrupted log has none.
-    func openAgain() {
+    func openAgain(at now: Moment) {
         isBegunAgain = true
-        openNext()
+        openNext(at: now)
     }
 
     /// Begins a file that is not the log's first, with what is needed to read it.
-    private func openNext() {
-        record.fileDate = .now
-        fileBegan = MonotonicClock.now
+    private func openNext(at now: Moment) {
+        record.fileDate = now.date
+        fileBegan = now.monotonic
         open()
         hasSkipped = false
         appendMarker(.step, at: fileDate, describes: true)
@@ -272,29 +270,29 @@ final class StreamLog {
     }
 
     /// Rotates the file if it is old enough and holds something.
-    func rotateIfExpired() {
-        if let maximumFileAge, MonotonicClock.now - fileBegan >= maximumFileAge { rotate() }
+    func rotateIfExpired(at now: Moment) {
+        if let maximumFileAge, now.monotonic - fileBegan >= maximumFileAge { rotate(at: now) }
     }
 
-    private func rotate() {
+    private func rotate(at now: Moment) {
         guard let file, file.samples > 0, sealed.count < Self.maximumSealed else { return }
-        close()
-        openNext()
+        close(at: now.date)
+        openNext(at: now)
     }
 
     /// Continues in a new file with other columns, at the sample that comes next.
-    func change(to fields: [String], epoch: Int, next: Int) {
+    func change(to fields: [String], epoch: Int, next: Int, at now: Moment) {
         move(to: epoch, next: next)
-        close()
+        close(at: now.date)
         record.fields = fields
         formatter = RecordFormatter(format: format, sensorType: record.stream, fields: fields)
-        openNext()
+        openNext(at: now)
     }
 
     /// Gives the file its final name. Nothing can be written into it any more.
-    func close() {
+    func close(at date: WallTime) {
         guard let file else { return }
-        let name = FinishedName(log: name, finishedAt: .now, after: lastName, format: format).free(in: directory)
+        let name = FinishedName(log: name, finishedAt: date, after: lastName, format: format).free(in: directory)
         let end = FileEnd(
             index: index, name: name.description, bytes: file.bytes + terminatorLength, samples: file.samples)
         appender.append(end, of: number)

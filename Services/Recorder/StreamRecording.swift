@@ -54,20 +54,22 @@ final class StreamRecording {
     ///   the session: what was sampled before the session's start is left out then.
     convenience init(
         _ description: StreamDescription, from first: Int?, log name: LogName, configuration: LogConfiguration?,
-        of session: Session
+        of session: Session, at now: Moment
     ) throws {
         var record = SessionRecord.Log(
             name: name, device: description.device, stream: description.stream, fields: description.fields,
             unit: description.unit, rate: description.rate)
         record.configure(by: configuration, in: session.record)
-        self.init(record, [], current: 0, next: first ?? 0, StreamIntake(), of: session)
-        if first == nil { earliest = uptimeAtStart(by: description) }
-        try meet(description, from: first)
+        self.init(record, [], current: 0, next: first ?? 0, StreamIntake(), of: session, at: now)
+        if first == nil { earliest = uptimeAtStart(by: description, at: now.date) }
+        try meet(description, from: first, at: now.date)
         log.open()
     }
 
     /// Continues a stream of an interrupted session.
-    convenience init(_ record: SessionRecord.Log, _ recovered: RecoveredLog, of session: Session) throws {
+    convenience init(
+        _ record: SessionRecord.Log, _ recovered: RecoveredLog, of session: Session, at now: Moment
+    ) throws {
         var epochs = try record.epochs.map { stored in
             var epoch = try PublisherEpoch(stored, startDate: session.record.startDate)
             epoch.isNoted = true
@@ -94,25 +96,25 @@ final class StreamRecording {
             epochs[index].isUnseen = isLast && silence < Self.longestSilence.nanoseconds
         }
         let current = epochs.lastIndex { $0.name == last.epoch } ?? 0
-        self.init(record, epochs, current: current, next: last.next, intake, of: session)
-        log.take(recovered)
+        self.init(record, epochs, current: current, next: last.next, intake, of: session, at: now)
+        log.take(recovered, at: now)
         announcedGaps = gaps.count
         let isBegun = record.counts.written > 0
         earliest = isBegun ? nil : record.earliestUptime.map { Int64(($0 * 1e9).rounded()) }
         // The file is missing, or the session was interrupted between two files.
-        if log.isClosed { log.openAgain() }
+        if log.isClosed { log.openAgain(at: now) }
     }
 
     private init(
         _ record: SessionRecord.Log, _ epochs: [PublisherEpoch], current: Int, next: Int, _ intake: StreamIntake,
-        of session: Session
+        of session: Session, at now: Moment
     ) {
         name = StreamName(device: record.device, stream: record.stream)
         self.intake = intake
         held = session.held
         log = StreamLog(
             record, epochs, epoch: current, next: next, of: session.record, timeline: session.timeline,
-            in: session.directory.directory, appender: session.appender)
+            in: session.directory.directory, appender: session.appender, at: now)
     }
 
     /// What the session stores of it.
@@ -145,13 +147,13 @@ final class StreamRecording {
     /// Notes that nobody told how far runs came that may have ended while the recorder was away.
     /// - Parameter next: what a publisher says of its present run, which means that those before it have ended; nil once
     ///   the session is over.
-    func noteUnknownEnds(before next: StreamDescription? = nil) {
+    func noteUnknownEnds(before next: StreamDescription? = nil, at date: WallTime) {
         for index in log.epochs.indices where log.epochs[index].isUnseen {
             let epoch = log.epochs[index].name
             if let next, log.epochs[index].record.replay != next.replay || epoch == next.epoch { continue }
             log.epochs[index].isUnseen = false
             let reason = next == nil ? Gap.Reason.publisherUnreachable : .epochEnded
-            note(Gap(epoch: epoch, from: intake.next(of: epoch) ?? 0, count: 0, reason: reason))
+            note(Gap(epoch: epoch, from: intake.next(of: epoch) ?? 0, count: 0, reason: reason), at: date)
         }
     }
 
@@ -162,9 +164,9 @@ final class StreamRecording {
     private func index(of epoch: String) -> Int? { log.epochs.lastIndex { $0.name == epoch } }
 
     /// The uptime, in nanoseconds, at the session's start.
-    private func uptimeAtStart(by description: StreamDescription) -> Int64? {
+    private func uptimeAtStart(by description: StreamDescription, at date: WallTime) -> Int64? {
         // Both clocks were read within the time that a message travels, so their difference is how far they are apart.
-        let (behind, overflow) = WallTime.now.nanosecondsSince1970.subtractingReportingOverflow(
+        let (behind, overflow) = date.nanosecondsSince1970.subtractingReportingOverflow(
             description.clock.date.nanosecondsSince1970)
         guard !overflow, let start = try? PublisherEpoch.origin(description.clock, startDate: log.startDate) else {
             return nil
@@ -174,15 +176,15 @@ final class StreamRecording {
 
     // MARK: Samples
 
-    func take(_ batch: ReceivedBatch) throws -> Outcome {
-        let epoch = try epoch(of: batch)
+    func take(_ batch: ReceivedBatch, at now: Moment) throws -> Outcome {
+        let epoch = try epoch(of: batch, at: now.date)
         let body = batch.body
         if log.epochs[epoch].isUnseen { log.epochs[epoch].isUnseen = false }
         let admission = intake.admit(epoch: log.epochs[epoch].name, sequence: body.sequence, count: body.count)
         switch admission {
         case .take(let rows):
             log.record.counts.duplicates += rows.lowerBound
-            try write(rows, of: batch, epoch: epoch)
+            try write(rows, of: batch, epoch: epoch, at: now)
             return .written
         case .duplicate:
             log.record.counts.duplicates += body.count
@@ -196,11 +198,11 @@ final class StreamRecording {
     }
 
     /// Takes a batch again that waited when the session was interrupted: that says nothing of what its publisher did since.
-    func takeAgain(_ batch: SessionRedo.HeldBatch) {
+    func takeAgain(_ batch: SessionRedo.HeldBatch, at now: Moment) {
         let unseen = log.epochs.indices.filter { log.epochs[$0].isUnseen }
         let frames = [batch.body] + (batch.packed.map { [$0] } ?? [])
         // What can't be read was refused before.
-        try? ReceivedBatch.forEach(inReplay: frames[...], { _ = try take($0) }, unreadable: { _ in })
+        try? ReceivedBatch.forEach(inReplay: frames[...], { _ = try take($0, at: now) }, unreadable: { _ in })
         for index in unseen { log.epochs[index].isUnseen = true }
     }
 
@@ -226,10 +228,10 @@ final class StreamRecording {
 
     /// Takes what a replay brought: bodies, each followed by its matrix where it is packed. What is missing before the first
     /// is not retained; what can't be read is a gap where a batch after it can be.
-    func takeReplayed(_ frames: ArraySlice<[UInt8]>) throws {
+    func takeReplayed(_ frames: ArraySlice<[UInt8]>, at now: Moment) throws {
         var reason: Gap.Reason? = .notRetained
         try ReceivedBatch.forEach(inReplay: frames) { batch in
-            try takeReplayed(batch, missingBefore: reason)
+            try takeReplayed(batch, missingBefore: reason, at: now)
             reason = nil
         } unreadable: { error in
             lastFault = error
@@ -237,8 +239,8 @@ final class StreamRecording {
         }
     }
 
-    private func takeReplayed(_ batch: ReceivedBatch, missingBefore reason: Gap.Reason?) throws {
-        let epoch = try epoch(of: batch)
+    private func takeReplayed(_ batch: ReceivedBatch, missingBefore reason: Gap.Reason?, at now: Moment) throws {
+        let epoch = try epoch(of: batch, at: now.date)
         let body = batch.body
         guard SampleBody.string(at: body.device, in: batch.frame) == name.device,
             SampleBody.string(at: body.stream, in: batch.frame) == name.stream,
@@ -248,21 +250,21 @@ final class StreamRecording {
             // What is still kept may reach back to before the session; then what is not kept is not the session's.
             let isOutside = try reason == .notRetained && isBeforeSession(batch)
             let lost = intake.giveUp(before: body.sequence, reason: reason)
-            if isOutside { begin(epoch, at: body.sequence) } else { note(lost) }
+            if isOutside { begin(epoch, at: body.sequence) } else { note(lost, at: now.date) }
         }
         let name = log.epochs[epoch].name
         guard let rows = intake.admitRecovered(epoch: name, sequence: body.sequence, count: body.count) else { return }
-        try write(rows, of: batch, epoch: epoch, isRecovered: true)
+        try write(rows, of: batch, epoch: epoch, isRecovered: true, at: now)
     }
 
     /// Deals with the batches that waited for a recovery, once nothing of it is missing any more.
-    func resume() throws {
+    func resume(at now: Moment) throws {
         defer { account() }
         while let batch = intake.nextHeld() {
             switch intake.admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
             case .take(let rows):
                 log.record.counts.duplicates += rows.lowerBound
-                try batch.withBatch { try write(rows, of: $0, epoch: epoch(of: $0)) }
+                try batch.withBatch { try write(rows, of: $0, epoch: epoch(of: $0, at: now.date), at: now) }
             case .duplicate: log.record.counts.duplicates += batch.count
             case .late: break
             case .wait, .gap: return intake.putBack(batch)
@@ -270,14 +272,14 @@ final class StreamRecording {
         }
     }
 
-    func giveUp(_ reason: Gap.Reason) throws {
-        note(intake.giveUp(reason: reason))
-        try resume()
+    func giveUp(_ reason: Gap.Reason, at now: Moment) throws {
+        note(intake.giveUp(reason: reason), at: now.date)
+        try resume(at: now)
     }
 
     /// Which of `epochs` a batch is of. One that is met for the first time is added. A batch that is not as long as it says is
     /// refused, before anything is counted by what it says.
-    private func epoch(of batch: ReceivedBatch) throws(MessageError) -> Int {
+    private func epoch(of batch: ReceivedBatch, at date: WallTime) throws(MessageError) -> Int {
         try batch.check { () throws(MessageError) in
             batch.hasFields(fieldsToken) ? log.record.fields.count : try batch.fields.count
         }
@@ -293,7 +295,7 @@ final class StreamRecording {
         let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
         let replay = log.epochs[log.epochs.count - 1].record.replay
         let index = try add(
-            SessionRecord.Epoch(epoch: name, clock: clock, replay: replay, heard: .now), token: Array(token))
+            SessionRecord.Epoch(epoch: name, clock: clock, replay: replay, heard: date), token: Array(token))
         noteChange()
         return index
     }
@@ -309,34 +311,36 @@ final class StreamRecording {
 
     /// Takes what a publisher says of the stream, with the epoch that it is in.
     /// - Parameter first: its first sample that belongs to the session, where that begins with this.
-    func meet(_ description: StreamDescription, from first: Int?) throws(MessageError) {
-        noteUnknownEnds(before: description)
+    func meet(_ description: StreamDescription, from first: Int?, at date: WallTime) throws(MessageError) {
+        noteUnknownEnds(before: description, at: date)
         let known = index(of: description.epoch)
         let index =
             if let known { known } else {
                 try add(
                     SessionRecord.Epoch(
                         epoch: description.epoch, clock: description.clock, replay: description.replay,
-                        from: first ?? 0, heard: .now))
+                        from: first ?? 0, heard: date))
             }
         try log.epochs[index].take(description.clock, startDate: log.startDate)
         if known == nil, let first { intake.start(epoch: description.epoch, at: first) }
         // A log must not meet a session that does not know of it.
-        if log.epochs[index].describe(description) || known == nil { noteChange() }
+        if log.epochs[index].describe(description, at: date) || known == nil { noteChange() }
     }
 
     /// Makes the log's columns those of a batch that is to be written.
-    private func turn(to batch: ReceivedBatch, epoch: Int, at sequence: Int) throws {
+    private func turn(to batch: ReceivedBatch, epoch: Int, next sequence: Int, at now: Moment) throws {
         if batch.hasFields(fieldsToken) { return }
         let fields = try batch.fields
         if fields != log.record.fields {
-            log.change(to: fields, epoch: epoch, next: sequence)
+            log.change(to: fields, epoch: epoch, next: sequence, at: now)
             noteChange()
         }
         fieldsToken = Array(batch.frame[batch.body.fields])
     }
 
-    private func write(_ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool = false) throws {
+    private func write(
+        _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool = false, at now: Moment
+    ) throws {
         var rows = rows
         let end = rows.upperBound
         func gap(_ reason: Gap.Reason) -> Gap {
@@ -344,20 +348,20 @@ final class StreamRecording {
                 epoch: log.epochs[epoch].name, from: batch.body.sequence + rows.lowerBound, count: rows.count,
                 reason: reason)
         }
-        guard !log.isClosed else { return note(gap(.notWritten)) }
+        guard !log.isClosed else { return note(gap(.notWritten), at: now.date) }
         do {
-            try turn(to: batch, epoch: epoch, at: batch.body.sequence + rows.lowerBound)
+            try turn(to: batch, epoch: epoch, next: batch.body.sequence + rows.lowerBound, at: now)
             if let earliest {
                 let skipped = try batch.uptimes.dropFirst(rows.lowerBound).prefix { $0 < earliest }.count
                 rows = min(rows.lowerBound + skipped, end)..<end
                 begin(epoch, at: batch.body.sequence + rows.lowerBound)
                 if !rows.isEmpty { self.earliest = nil }
             }
-            try log.append(rows, of: batch, epoch: epoch, isRecovered: isRecovered)
+            try log.append(rows, of: batch, epoch: epoch, isRecovered: isRecovered, at: now)
         } catch let error as MessageError {
             // The publisher would send the same again, so asking for it would not help.
             lastFault = error
-            note(gap(.malformed))
+            note(gap(.malformed), at: now.date)
         }
     }
 
@@ -392,20 +396,20 @@ final class StreamRecording {
 
     // MARK: Markers
 
-    func note(_ gap: Gap?) {
+    func note(_ gap: Gap?, at date: WallTime) {
         guard var gap else { return }
-        gap.date = .now
+        gap.date = date
         gap.afterUptime = log.record.lastUptime
         log.record.gaps.append(gap)
         isChanged = true
         log.next = intake.next(of: log.epochs[log.epoch].name) ?? log.epochs[log.epoch].record.from
-        log.mark(.gap(gap), at: .now)
+        log.mark(.gap(gap), at: date)
     }
 
     /// Gives the last file its final name, with the marker of the session's end.
     func close(at date: WallTime) {
         if log.record.isMarkedStopped != true { log.mark(.stop, at: date) }
-        log.close()
+        log.close(at: date)
     }
 
     var hasNewGaps: Bool { announcedGaps < log.record.gaps.count }
