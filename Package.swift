@@ -94,6 +94,9 @@ let package = Package(
             ],
             path: "Shared/ServiceKit", swiftSettings: strict),
         .target(
+            name: "RecorderCore", dependencies: ["Files", "MessageBus", "Messages", "Recording", "ServiceKit"],
+            path: "Shared/RecorderCore", swiftSettings: strict),
+        .target(
             name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",
             swiftSettings: strict),
         .target(
@@ -110,11 +113,8 @@ let package = Package(
         .executableTarget(
             name: "Recorder",
             dependencies: [
-                "Files", "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "ZeroMQ", argumentParser,
-                deque,
-                lifecycle,
-                logging,
-                signals, system,
+                "Files", "Messages", "MessageBus", "Metrics", "RecorderCore", "Recording", "ServiceKit", "ZeroMQ",
+                argumentParser, deque, lifecycle, logging, signals, system,
             ],
             path: "Services/Recorder", swiftSettings: strict),
         .executableTarget(
@@ -184,9 +184,8 @@ let package = Package(
         .testTarget(
             name: "RecorderTests",
             dependencies: [
-                "Files", "MessageBus", "Messages", "Metrics", "Recorder", "Recording", "ServiceKit", "TestSupport",
-                "ZeroMQ",
-                lifecycle, logging, system,
+                "Files", "MessageBus", "Messages", "Metrics", "Recorder", "RecorderCore", "Recording", "ServiceKit",
+                "TestSupport", "ZeroMQ", lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "LogManagerTests",

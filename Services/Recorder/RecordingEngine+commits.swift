@@ -2,6 +2,7 @@ import Files
 import Logging
 import MessageBus
 import Messages
+import RecorderCore
 import Recording
 import ServiceKit
 import ZeroMQ

@@ -1,5 +1,6 @@
 import Logging
 import Messages
+import RecorderCore
 import Recording
 import ServiceKit
 import ZeroMQ

@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import Metrics
+import RecorderCore
 import Recording
 import ServiceKit
 

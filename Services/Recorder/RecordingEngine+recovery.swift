@@ -1,5 +1,6 @@
 import MessageBus
 import Messages
+import RecorderCore
 import Recording
 import ServiceKit
 import ZeroMQ

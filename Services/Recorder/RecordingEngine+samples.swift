@@ -1,6 +1,7 @@
 import Logging
 import MessageBus
 import Messages
+import RecorderCore
 import Recording
 import ServiceKit
 import ZeroMQ
@@ -110,7 +111,7 @@ extension RecordingEngine {
     ) -> StreamRecording? {
         do {
             if let stream = session.streams[description.name] {
-                try stream.meet(description, from: first, at: now.date)
+                try stream.meet(description, from: first, at: now)
                 return stream
             }
             if session.hasClosed(description.name) { return nil }

@@ -1,6 +1,7 @@
 import Logging
 import MessageBus
 import Messages
+import RecorderCore
 import Recording
 import ServiceKit
 import ZeroMQ

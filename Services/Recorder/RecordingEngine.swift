@@ -4,6 +4,7 @@ import FoundationEssentials
 import Logging
 import MessageBus
 import Messages
+import RecorderCore
 import Recording
 import ServiceKit
 import SystemPackage

@@ -181,6 +181,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var heard: WallTime
         /// When the publisher's machine slept, where the publisher says so.
         package var sleeps: UptimeClock?
+        /// Whether it may have ended unheard, and no gap says so yet.
+        package var isUnseen: Bool?
 
         package init(
             epoch: String, clock: ClockReading, replay: String, from: Int = 0, next: Int = 0, end: Int? = nil,

@@ -1,4 +1,5 @@
 import Recorder
+import RecorderCore
 import Testing
 
 /// When the recorder commits, and when it makes files durable. Pure: time is given.

@@ -1,4 +1,5 @@
 import Recorder
+import RecorderCore
 import Testing
 
 /// How far behind a recorder is. Pure: time is given.

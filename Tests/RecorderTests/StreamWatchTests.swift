@@ -1,5 +1,6 @@
 import Messages
 import Recorder
+import RecorderCore
 import Testing
 
 /// Which streams fail, by what is said of them and when. Pure: time is given.

@@ -1,13 +1,13 @@
-import Files
-import MessageBus
-import Messages
-import Recording
+package import Files
+package import MessageBus
+package import Messages
+package import Recording
 
 /// The log of one stream: formats records into the write-ahead log, and decides where a file of the stream ends and the next
 /// one begins.
 ///
 /// Confined to the recording engine's thread. No file is touched here: a `FileWriter` does what the frames say.
-final class StreamLog {
+package final class StreamLog {
     /// The file that records go into.
     private struct CurrentFile {
         /// Its length without the terminator.
@@ -20,23 +20,23 @@ final class StreamLog {
     private static let maximumSealed = 4
 
     /// What the session stores of it.
-    var record: SessionRecord.Log
+    package var record: SessionRecord.Log
     /// The stream's epochs, in the order in which they were met.
-    var epochs: [PublisherEpoch]
+    package var epochs: [PublisherEpoch]
     /// How far the stream has come with what was written, left out or given up: which of its epochs the last sample is of,
     /// and the sample of that which comes next.
-    private(set) var epoch: Int
-    var next: Int
+    package private(set) var epoch: Int
+    package var next: Int
     /// When the session started, on the recorder's clock.
-    let startDate: WallTime
-    let appender: LogAppender
+    package let startDate: WallTime
+    package let appender: LogAppender
     /// Its frames' number in the write-ahead log.
-    let number: UInt32
+    package let number: UInt32
     /// Whether a file was begun in the place of one that is missing.
     private(set) var isBegunAgain = false
 
     /// Which step the session is in, and whether it is paused, at any time.
-    var timeline: SessionTimeline
+    package var timeline: SessionTimeline
 
     private let directory: Directory
     private let format: LogFormat
@@ -59,7 +59,7 @@ final class StreamLog {
     /// - Parameters:
     ///   - record: what is known of the log so far.
     ///   - epoch: the present one of the epochs, and `next` its sample that comes next.
-    init(
+    package init(
         _ record: SessionRecord.Log, _ epochs: [PublisherEpoch], epoch: Int, next: Int, of session: SessionRecord,
         timeline: SessionTimeline, in directory: Directory, appender: LogAppender, at now: Moment
     ) {
@@ -85,7 +85,7 @@ final class StreamLog {
     }
 
     /// Takes what is left of an interrupted log.
-    func take(_ recovered: RecoveredLog, at now: Moment) {
+    package func take(_ recovered: RecoveredLog, at now: Moment) {
         record.intervals?.breakOff()
         fileBegan = now.monotonic - max(0, now.date.nanosecondsSince1970 - fileDate.nanosecondsSince1970)
         file = recovered.file.map {
@@ -95,7 +95,7 @@ final class StreamLog {
 
     // MARK: What it is
 
-    var name: LogName { record.name }
+    package var name: LogName { record.name }
 
     /// Whether nothing can be written any more.
     var isClosed: Bool { file == nil }
@@ -112,10 +112,10 @@ final class StreamLog {
     }
 
     /// Whether files wait to be finished.
-    var isWaitingForFiles: Bool { !sealed.isEmpty }
+    package var isWaitingForFiles: Bool { !sealed.isEmpty }
 
     /// Where the stream's files stand once everything before is written; nil if there is none.
-    var place: DurablePlace? {
+    package var place: DurablePlace? {
         file.map { file in
             DurablePlace(
                 file: index, bytes: file.bytes + terminatorLength, samples: file.samples,
@@ -135,7 +135,7 @@ final class StreamLog {
     ///   - epoch: the batch's, by its number.
     ///   - isRecovered: whether the samples had to be asked for again.
     /// - Throws: `MessageError` with nothing changed, where rows can't be read.
-    func append(
+    package func append(
         _ rows: Range<Int>, of batch: ReceivedBatch, epoch: Int, isRecovered: Bool, at now: Moment
     ) throws(MessageError) {
         let origin = try origin(of: batch, epoch: epoch)
@@ -206,7 +206,7 @@ final class StreamLog {
     /// - Parameters:
     ///   - date: when it happened, on the recorder's clock.
     ///   - stepPath: the step after it, if that is not the present one.
-    func mark(_ event: Marker.Event, at date: WallTime, stepPath: String? = nil) {
+    package func mark(_ event: Marker.Event, at date: WallTime, stepPath: String? = nil) {
         guard !isClosed else { return }
         record.isMarkedStopped = event == .stop ? true : nil
         if case .gap(let gap) = event { appender.append(gap, of: number) }
@@ -246,7 +246,7 @@ final class StreamLog {
     // MARK: Files
 
     /// Begins the first file.
-    func open() {
+    package func open() {
         let beginning = FileBeginning(
             index: index, format: format, root: root, startDate: fileDate.localText, header: formatter.header)
         appender.append(beginning, of: number)
@@ -270,7 +270,7 @@ final class StreamLog {
     }
 
     /// Rotates the file if it is old enough and holds something.
-    func rotateIfExpired(at now: Moment) {
+    package func rotateIfExpired(at now: Moment) {
         if let maximumFileAge, now.monotonic - fileBegan >= maximumFileAge { rotate(at: now) }
     }
 
@@ -281,7 +281,7 @@ final class StreamLog {
     }
 
     /// Continues in a new file with other columns, at the sample that comes next.
-    func change(to fields: [String], epoch: Int, next: Int, at now: Moment) {
+    package func change(to fields: [String], epoch: Int, next: Int, at now: Moment) {
         move(to: epoch, next: next)
         close(at: now.date)
         record.fields = fields
@@ -290,7 +290,7 @@ final class StreamLog {
     }
 
     /// Gives the file its final name. Nothing can be written into it any more.
-    func close(at date: WallTime) {
+    package func close(at date: WallTime) {
         guard let file else { return }
         let name = FinishedName(log: name, finishedAt: date, after: lastName, format: format).free(in: directory)
         let end = FileEnd(
@@ -303,7 +303,7 @@ final class StreamLog {
 
     /// Notes that the oldest of the sealed files is finished.
     /// - Returns: false where it is another one.
-    func add(_ finished: FinishedFile) -> Bool {
+    package func add(_ finished: FinishedFile) -> Bool {
         guard sealed.first?.name == finished.name else { return false }
         sealed.removeFirst()
         record.files.append(finished)

@@ -1,61 +1,61 @@
-import Messages
-import Recording
-import ServiceKit
+package import Messages
+package import Recording
+package import ServiceKit
 
 /// One recording while it goes on: what was asked, its streams, its files.
 ///
 /// Confined to the recording engine's thread. What it decides itself is how markers, files and the report belong
 /// together; what arrives and when is the engine's.
-final class Session {
+package final class Session {
     /// How many times as long as storing a session takes it waits until it is stored again: what is stored is in the
     /// write-ahead log too, and a session of a thousand streams is large.
     private static let storeFactor: Int64 = 20
 
-    let identifier: SessionIdentifier
-    let directory: SessionDirectory
-    private(set) var record: SessionRecord
-    private(set) var timeline: SessionTimeline
-    private(set) var streams: [StreamName: StreamRecording] = [:]
+    package let identifier: SessionIdentifier
+    package let directory: SessionDirectory
+    package private(set) var record: SessionRecord
+    package private(set) var timeline: SessionTimeline
+    package private(set) var streams: [StreamName: StreamRecording] = [:]
     private var streamsByLog: [LogName: StreamRecording] = [:]
     /// In the order in which they were met.
-    private(set) var ordered: [StreamRecording] = []
+    package private(set) var ordered: [StreamRecording] = []
     /// When batches were published that no commit has made durable yet, in nanoseconds since 1970.
-    var published: [Int64] = []
+    package var published: [Int64] = []
     /// From publication to commit, since the recorder started.
-    var latencies = LatencyHistogram()
-    var eventSequence = 0
+    package var latencies = LatencyHistogram()
+    package var eventSequence = 0
     /// When it stops by itself, on the monotonic clock.
-    let deadline: Int64?
-    let held: HeldBytes
-    let appender: LogAppender
+    package let deadline: Int64?
+    package let held: HeldBytes
+    package let appender: LogAppender
     /// Its own frames' number in the write-ahead log.
     private let number: UInt32
     /// The position in the write-ahead log before which everything is durable in the stream files.
-    private(set) var written: Int
+    package private(set) var written: Int
     /// The same, as far as `session.json` says so: what the log has before it is not needed any more.
-    private(set) var stored: Int
+    package private(set) var stored: Int
     /// Nanoseconds for which it is not to be stored again, after what storing it took last.
-    private(set) var storePause: Int64 = 0
+    package private(set) var storePause: Int64 = 0
     /// When it may be stored again, on the monotonic clock.
     private var storableAt: Int64 = 0
     private var isStoring = false
     private var isChanged = false
     private var isStopping = false
     /// When everything was last made durable in the stream files, on the monotonic clock.
-    var checkpointedAt: Int64
+    package var checkpointedAt: Int64
     /// Whether it was continued with what its files alone say, so that the write-ahead log does not know their places.
-    var isFromFiles = false
+    package var isFromFiles = false
     /// Logs whose last file has its final name and waits to be finished, or could not be opened again.
     private var closed: [SessionRecord.Log] = []
     private var logNames: Set<String>
     /// How many finished files of each log were announced.
-    var announced: [LogName: Int] = [:]
+    package var announced: [LogName: Int] = [:]
     /// When each publisher's clock was last asked for, on the monotonic clock.
-    var comparedAt: [String: Int64] = [:]
-    var watch: StreamWatch
+    package var comparedAt: [String: Int64] = [:]
+    package var watch: StreamWatch
 
     /// - Parameter recovered: what is left of an interrupted session; nil to begin one.
-    init(
+    package init(
         _ record: SessionRecord, recovered: RecoveredSession? = nil, in directory: SessionDirectory,
         appender: LogAppender, held: HeldBytes, at now: Moment
     ) throws {
@@ -87,31 +87,31 @@ final class Session {
         isFromFiles = !recovered.isFromLog || ordered.contains { $0.log.isBegunAgain }
     }
 
-    var status: SessionStatus { record.status }
+    package var status: SessionStatus { record.status }
 
     /// Where the publishers of its streams answer.
-    var publishers: Set<String> { Set(ordered.flatMap { $0.log.epochs.map(\.record.replay) }) }
+    package var publishers: Set<String> { Set(ordered.flatMap { $0.log.epochs.map(\.record.replay) }) }
 
-    var isRecording: Bool { status.isRecording }
+    package var isRecording: Bool { status.isRecording }
 
     /// - Returns: false where somebody else is at it.
-    func beginStopping() -> Bool {
+    package func beginStopping() -> Bool {
         defer { isStopping = true }
         return !isStopping
     }
 
-    func wants(_ stream: StreamName) -> Bool {
+    package func wants(_ stream: StreamName) -> Bool {
         record.shard?.owns(stream.device) ?? true && record.streams.contains { stream.matches($0) }
     }
 
     /// Whether a stream of a pattern was there. A part of all devices may have none.
-    func hasMet(_ pattern: String) -> Bool {
+    package func hasMet(_ pattern: String) -> Bool {
         record.shard != nil && pattern == StreamName.everything || ordered.contains { $0.name.matches(pattern) }
             || closed.contains { StreamName(device: $0.device, stream: $0.stream).matches(pattern) }
     }
 
     /// Whether a stream's log was closed before the session was interrupted, so that nothing more belongs to it.
-    func hasClosed(_ stream: StreamName) -> Bool {
+    package func hasClosed(_ stream: StreamName) -> Bool {
         closed.contains { $0.device == stream.device && $0.stream == stream.stream }
     }
 
@@ -125,7 +125,7 @@ final class Session {
     /// - Parameters:
     ///   - first: the first sample that belongs to the session; nil for a stream that is met during it.
     ///   - configuration: what log-manager says of a log.
-    func open(
+    package func open(
         _ description: StreamDescription, from first: Int?, at now: Moment,
         configuration: (LogName) -> LogConfiguration?
     ) throws -> StreamRecording {
@@ -140,14 +140,14 @@ final class Session {
 
     /// A status that is not higher changes nothing.
     /// - Returns: whether it rose.
-    func rise(to status: SessionStatus) -> Bool {
+    package func rise(to status: SessionStatus) -> Bool {
         guard record.status.rise(to: status) else { return false }
         noteChange()
         return true
     }
 
     /// - Returns: whether that made it a failed session.
-    func fail(_ reason: String) -> Bool {
+    package func fail(_ reason: String) -> Bool {
         note(failures: [reason])
         return rise(to: .failed)
     }
@@ -166,25 +166,25 @@ final class Session {
     }
 
     /// Notes what went wrong, without an end to it. All at once: each note is a copy of the record.
-    func note(failures reasons: [String]) {
+    package func note(failures reasons: [String]) {
         if record.note(failures: reasons) { noteChange() }
     }
 
     /// Keeps what was answered, unless the session's last record is being stored.
-    func note(results: JSONValue) {
+    package func note(results: JSONValue) {
         guard status < .processingResults else { return }
         record.results = results
         noteChange()
     }
 
-    func move(to step: String, at date: WallTime) {
+    package func move(to step: String, at date: WallTime) {
         timeline.move(to: step, at: time(of: date))
         record.steps.append(SessionRecord.Step(date: date, timestamp: seconds(of: date), step: step))
         markAll(.step, at: date)
     }
 
     /// - Returns: false where it is paused already.
-    func pause(at date: WallTime) -> Bool {
+    package func pause(at date: WallTime) -> Bool {
         guard timeline.pause(at: time(of: date)) else { return false }
         record.pauses.append(SessionRecord.Pause(from: seconds(of: date)))
         markAll(.pause, at: date)
@@ -192,14 +192,14 @@ final class Session {
     }
 
     /// - Returns: false where it is not paused.
-    func resume(at date: WallTime) -> Bool {
+    package func resume(at date: WallTime) -> Bool {
         guard timeline.resume(at: time(of: date)) else { return false }
         record.pauses[record.pauses.count - 1].to = seconds(of: date)
         markAll(.resume, at: date)
         return true
     }
 
-    func markRestart(at date: WallTime) {
+    package func markRestart(at date: WallTime) {
         record.restarts.append(date)
         markAll(.resumed, at: date)
         guard timeline.current.isPaused else { return }
@@ -207,7 +207,7 @@ final class Session {
         for stream in ordered { stream.log.mark(.pause, at: date) }
     }
 
-    func note(_ comparison: ClockComparison) {
+    package func note(_ comparison: ClockComparison) {
         record.clocks.append(comparison)
         noteChange()
     }
@@ -216,7 +216,7 @@ final class Session {
 
     /// What is to be stored now, if anything is: with everything that is written into the write-ahead log so far, which must
     /// be durable before it is stored. Then call `finishStoring`.
-    func takeStorable(at now: Int64) -> SessionRecord? {
+    package func takeStorable(at now: Int64) -> SessionRecord? {
         guard !isStoring, now >= storableAt else { return nil }
         guard isChanged || ordered.contains(where: \.isChanged) else { return nil }
         isStoring = true
@@ -230,7 +230,7 @@ final class Session {
     /// - Parameters:
     ///   - record: what `session.json` has now; nil if it could not be stored.
     ///   - began: when it began, and `now` when it ended, on the monotonic clock.
-    func finishStoring(_ record: SessionRecord?, began: Int64, at now: Int64) {
+    package func finishStoring(_ record: SessionRecord?, began: Int64, at now: Int64) {
         isStoring = false
         storePause = Self.storeFactor * (now - began)
         storableAt = now + storePause
@@ -238,10 +238,10 @@ final class Session {
     }
 
     /// Where all of its streams' files stand once everything so far is written.
-    var places: [StreamName: DurablePlace] { streams.compactMapValues { $0.log.place } }
+    package var places: [StreamName: DurablePlace] { streams.compactMapValues { $0.log.place } }
 
     /// Notes that the stream files are durable up to these places.
-    func note(durable places: [StreamName: DurablePlace], before position: Int) {
+    package func note(durable places: [StreamName: DurablePlace], before position: Int) {
         for stream in ordered { stream.log.record.durable = places[stream.name] }
         written = position
         isChanged = true
@@ -249,15 +249,15 @@ final class Session {
         storableAt = 0
     }
 
-    func add(_ file: FinishedFile, to name: LogName) {
+    package func add(_ file: FinishedFile, to name: LogName) {
         guard let stream = streamsByLog[name], stream.log.add(file) else { return }
         stream.isChanged = true
     }
 
-    var isWaitingForFiles: Bool { ordered.contains { $0.log.isWaitingForFiles || !$0.log.isClosed } }
+    package var isWaitingForFiles: Bool { ordered.contains { $0.log.isWaitingForFiles || !$0.log.isClosed } }
 
     /// - Returns: what is to be stored last.
-    func finish() -> SessionRecord {
+    package func finish() -> SessionRecord {
         record.status.rise(to: .finished)
         record.logPosition = nil
         for stream in ordered { stream.log.record.durable = nil }
@@ -265,9 +265,9 @@ final class Session {
         return record
     }
 
-    func end(at date: WallTime) { record.endDate = record.endDate ?? date }
+    package func end(at date: WallTime) { record.endDate = record.endDate ?? date }
 
-    func replace(by repaired: SessionRecord) {
+    package func replace(by repaired: SessionRecord) {
         record.status.rise(to: repaired.status)
         record.note(failures: repaired.failures)
         closed = repaired.logs
@@ -275,7 +275,7 @@ final class Session {
         ordered = []
     }
 
-    func forget() {
+    package func forget() {
         for stream in ordered { appender.forget(stream.log.number) }
         appender.forget(number)
     }
@@ -284,7 +284,7 @@ final class Session {
 
     // MARK: What it says
 
-    var report: SessionReport {
+    package var report: SessionReport {
         var record = record
         record.logs = logs
         // A session.json that somebody changed may list a log twice.
@@ -296,7 +296,7 @@ final class Session {
                 p99: Double(latencies.percentile99) / 1e9, maximum: Double(latencies.maximum) / 1e9))
     }
 
-    var state: RecordingState {
+    package var state: RecordingState {
         RecordingState(
             session: identifier.text, status: status.rawValue, step: timeline.current.stepPath,
             paused: timeline.current.isPaused, logs: summaries,
@@ -306,7 +306,7 @@ final class Session {
     /// What failed, with sensors that nothing is heard of now.
     private var failures: [String] { record.failures + watch.unheard }
 
-    var summaries: [LogSummary] {
+    package var summaries: [LogSummary] {
         ordered.map { stream in
             let (log, counts) = (stream.log, stream.log.record.counts)
             return LogSummary(
@@ -329,7 +329,7 @@ final class Session {
     }
 
     /// Since its start.
-    func seconds(of date: WallTime) -> Double { Double(time(of: date)) / 1e9 }
+    package func seconds(of date: WallTime) -> Double { Double(time(of: date)) / 1e9 }
 
     /// The markers so far, for a log that is opened later.
     private var history: [(event: Marker.Event, date: WallTime, stepPath: String)] {

@@ -1,9 +1,9 @@
-import Messages
-import Recording
+package import Messages
+package import Recording
 
 extension SessionRecord.Log {
     /// Takes what log-manager says of the log, as far as the recording left it open.
-    mutating func configure(by configuration: LogConfiguration?, in session: SessionRecord) {
+    package mutating func configure(by configuration: LogConfiguration?, in session: SessionRecord) {
         guard let configuration else { return }
         if session.isFormatDefault == true, let format = configuration.format.flatMap({ LogFormat(rawValue: $0) }),
             format != session.format

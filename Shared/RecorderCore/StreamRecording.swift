@@ -1,13 +1,13 @@
-import MessageBus
-import Messages
-import Recording
+package import MessageBus
+package import Messages
+package import Recording
 import ServiceKit
 
 /// One stream of one session: asks its intake about each batch, and has its log write what is new.
 ///
 /// Confined to the recording engine's thread. Methods throw `MessageError` for what can't be read, with nothing changed.
-final class StreamRecording {
-    enum Outcome {
+package final class StreamRecording {
+    package enum Outcome {
         case written
         /// It waits, or it brought nothing new.
         case nothing
@@ -17,18 +17,21 @@ final class StreamRecording {
 
     /// Each start of the publisher during a session is one.
     private static let maximumEpochs = 4_096
-    /// Publishers describe their streams each second, and sessions are stored every ten.
+    /// Publishers describe their streams each second. Of one that was silent for longer when it starts anew, nobody knows
+    /// whether it was dead or cut off, and published more meanwhile.
+    private static let longestUnheard = TimeSpan.seconds(2)
+    /// The same as sessions have it, which are stored every ten seconds.
     private static let longestSilence = TimeSpan.seconds(20)
 
-    let name: StreamName
-    let log: StreamLog
+    package let name: StreamName
+    package let log: StreamLog
     /// Whether something was noted of it that is not stored yet.
-    var isChanged = true
-    var intake: StreamIntake
+    package var isChanged = true
+    package var intake: StreamIntake
     /// When the replay of its missing samples began, on the engine's clock; nil if none is under way.
-    var recoveringSince: Int64?
+    package var recoveringSince: Int64?
     /// What was wrong with the last rows that could not be read.
-    private(set) var lastFault: MessageError?
+    package private(set) var lastFault: MessageError?
 
     private let held: HeldBytes
     private var accountedBytes = 0
@@ -41,7 +44,7 @@ final class StreamRecording {
     }
 
     /// Refuses what can't be a stream.
-    static func check(_ description: StreamDescription, startDate: WallTime) throws(MessageError) {
+    package static func check(_ description: StreamDescription, startDate: WallTime) throws(MessageError) {
         // A name with another slash in it would not be read back as the same name.
         guard !description.fields.isEmpty, StreamName(description.name.description) == description.name else {
             throw MessageError(.malformed, "\(description.name) is no stream's name, or it names no fields")
@@ -52,7 +55,7 @@ final class StreamRecording {
     /// Opens the log, with the epoch that the publisher is in. The description must have passed `check`.
     /// - Parameter first: the first sample of that epoch that belongs to the session; nil for a stream that is met during
     ///   the session: what was sampled before the session's start is left out then.
-    convenience init(
+    package convenience init(
         _ description: StreamDescription, from first: Int?, log name: LogName, configuration: LogConfiguration?,
         of session: Session, at now: Moment
     ) throws {
@@ -62,16 +65,17 @@ final class StreamRecording {
         record.configure(by: configuration, in: session.record)
         self.init(record, [], current: 0, next: first ?? 0, StreamIntake(), of: session, at: now)
         if first == nil { earliest = uptimeAtStart(by: description, at: now.date) }
-        try meet(description, from: first, at: now.date)
+        try meet(description, from: first, at: now)
         log.open()
     }
 
     /// Continues a stream of an interrupted session.
-    convenience init(
+    package convenience init(
         _ record: SessionRecord.Log, _ recovered: RecoveredLog, of session: Session, at now: Moment
     ) throws {
         var epochs = try record.epochs.map { stored in
-            var epoch = try PublisherEpoch(stored, startDate: session.record.startDate)
+            var epoch = try PublisherEpoch(
+                stored, startDate: session.record.startDate, at: now.monotonic)
             epoch.isNoted = true
             return epoch
         }
@@ -93,7 +97,7 @@ final class StreamRecording {
             // it was not heard of while another was.
             let isLast = !epochs[(index + 1)...].contains { $0.record.replay == epochs[index].record.replay }
             let silence = newest.nanosecondsSince1970 - epochs[index].record.heard.nanosecondsSince1970
-            epochs[index].isUnseen = isLast && silence < Self.longestSilence.nanoseconds
+            if isLast, silence < Self.longestSilence.nanoseconds { epochs[index].isUnseen = true }
         }
         let current = epochs.lastIndex { $0.name == last.epoch } ?? 0
         self.init(record, epochs, current: current, next: last.next, intake, of: session, at: now)
@@ -118,7 +122,7 @@ final class StreamRecording {
     }
 
     /// What the session stores of it.
-    var record: SessionRecord.Log { record(log.epochs) }
+    package var record: SessionRecord.Log { record(log.epochs) }
 
     private func record(_ epochs: [PublisherEpoch]) -> SessionRecord.Log {
         var record = log.record
@@ -139,25 +143,26 @@ final class StreamRecording {
         for index in log.epochs.indices { log.epochs[index].isNoted = true }
     }
 
-    var gaps: [Gap] { log.record.gaps }
+    package var gaps: [Gap] { log.record.gaps }
 
     /// Samples that were dealt with: those that arrived, in the first delivery or by replay, and those that are lost.
-    var settled: Int { gaps.reduce(log.record.counts.received) { $0.addingClamped($1.count) } }
+    package var settled: Int { gaps.reduce(log.record.counts.received) { $0.addingClamped($1.count) } }
 
     /// Notes that nobody told how far runs came that may have ended while the recorder was away.
     /// - Parameter next: what a publisher says of its present run, which means that those before it have ended; nil once
     ///   the session is over.
-    func noteUnknownEnds(before next: StreamDescription? = nil, at date: WallTime) {
+    package func noteUnknownEnds(before next: StreamDescription? = nil, at date: WallTime) {
         for index in log.epochs.indices where log.epochs[index].isUnseen {
             let epoch = log.epochs[index].name
             if let next, log.epochs[index].record.replay != next.replay || epoch == next.epoch { continue }
             log.epochs[index].isUnseen = false
+            noteChange()
             let reason = next == nil ? Gap.Reason.publisherUnreachable : .epochEnded
             note(Gap(epoch: epoch, from: intake.next(of: epoch) ?? 0, count: 0, reason: reason), at: date)
         }
     }
 
-    func replayEndpoint(of epoch: String) -> String {
+    package func replayEndpoint(of epoch: String) -> String {
         log.epochs[index(of: epoch) ?? log.epochs.count - 1].record.replay
     }
 
@@ -176,9 +181,10 @@ final class StreamRecording {
 
     // MARK: Samples
 
-    func take(_ batch: ReceivedBatch, at now: Moment) throws -> Outcome {
-        let epoch = try epoch(of: batch, at: now.date)
+    package func take(_ batch: ReceivedBatch, at now: Moment) throws -> Outcome {
+        let epoch = try epoch(of: batch, at: now)
         let body = batch.body
+        log.epochs[epoch].heardAt = now.monotonic
         if log.epochs[epoch].isUnseen { log.epochs[epoch].isUnseen = false }
         let admission = intake.admit(epoch: log.epochs[epoch].name, sequence: body.sequence, count: body.count)
         switch admission {
@@ -215,7 +221,7 @@ final class StreamRecording {
     }
 
     /// Writes the batches that wait into the write-ahead log again, for what it had of them is about to be deleted.
-    func holdOn() {
+    package func holdOn() {
         intake.forEachHeld { batch in
             try? batch.withBatch { log.appender.append(held: $0.frame, packed: $0.packed, of: log.number) }
         }
@@ -228,7 +234,7 @@ final class StreamRecording {
 
     /// Takes what a replay brought: bodies, each followed by its matrix where it is packed. What is missing before the first
     /// is not retained; what can't be read is a gap where a batch after it can be.
-    func takeReplayed(_ frames: ArraySlice<[UInt8]>, at now: Moment) throws {
+    package func takeReplayed(_ frames: ArraySlice<[UInt8]>, at now: Moment) throws {
         var reason: Gap.Reason? = .notRetained
         try ReceivedBatch.forEach(inReplay: frames) { batch in
             try takeReplayed(batch, missingBefore: reason, at: now)
@@ -240,7 +246,7 @@ final class StreamRecording {
     }
 
     private func takeReplayed(_ batch: ReceivedBatch, missingBefore reason: Gap.Reason?, at now: Moment) throws {
-        let epoch = try epoch(of: batch, at: now.date)
+        let epoch = try epoch(of: batch, at: now)
         let body = batch.body
         guard SampleBody.string(at: body.device, in: batch.frame) == name.device,
             SampleBody.string(at: body.stream, in: batch.frame) == name.stream,
@@ -258,13 +264,13 @@ final class StreamRecording {
     }
 
     /// Deals with the batches that waited for a recovery, once nothing of it is missing any more.
-    func resume(at now: Moment) throws {
+    package func resume(at now: Moment) throws {
         defer { account() }
         while let batch = intake.nextHeld() {
             switch intake.admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
             case .take(let rows):
                 log.record.counts.duplicates += rows.lowerBound
-                try batch.withBatch { try write(rows, of: $0, epoch: epoch(of: $0, at: now.date), at: now) }
+                try batch.withBatch { try write(rows, of: $0, epoch: epoch(of: $0, at: now), at: now) }
             case .duplicate: log.record.counts.duplicates += batch.count
             case .late: break
             case .wait, .gap: return intake.putBack(batch)
@@ -272,14 +278,14 @@ final class StreamRecording {
         }
     }
 
-    func giveUp(_ reason: Gap.Reason, at now: Moment) throws {
+    package func giveUp(_ reason: Gap.Reason, at now: Moment) throws {
         note(intake.giveUp(reason: reason), at: now.date)
         try resume(at: now)
     }
 
     /// Which of `epochs` a batch is of. One that is met for the first time is added. A batch that is not as long as it says is
     /// refused, before anything is counted by what it says.
-    private func epoch(of batch: ReceivedBatch, at date: WallTime) throws(MessageError) -> Int {
+    private func epoch(of batch: ReceivedBatch, at now: Moment) throws(MessageError) -> Int {
         try batch.check { () throws(MessageError) in
             batch.hasFields(fieldsToken) ? log.record.fields.count : try batch.fields.count
         }
@@ -295,36 +301,46 @@ final class StreamRecording {
         let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
         let replay = log.epochs[log.epochs.count - 1].record.replay
         let index = try add(
-            SessionRecord.Epoch(epoch: name, clock: clock, replay: replay, heard: date), token: Array(token))
+            SessionRecord.Epoch(epoch: name, clock: clock, replay: replay, heard: now.date), token: Array(token),
+            at: now.monotonic)
         noteChange()
         return index
     }
 
-    private func add(_ epoch: SessionRecord.Epoch, token: [UInt8]? = nil) throws(MessageError) -> Int {
+    private func add(
+        _ epoch: SessionRecord.Epoch, token: [UInt8]? = nil, at now: Int64
+    ) throws(MessageError) -> Int {
         guard log.epochs.count < Self.maximumEpochs else {
             throw MessageError(
                 .outOfRange, "\(name) has had \(log.epochs.count) epochs; no publisher restarts so often")
         }
-        log.epochs.append(try PublisherEpoch(epoch, token: token, startDate: log.startDate))
+        let new = try PublisherEpoch(epoch, token: token, startDate: log.startDate, at: now)
+        if let last = log.epochs.lastIndex(where: { $0.record.replay == epoch.replay }),
+            log.epochs[last].record.end == nil,
+            now - log.epochs[last].heardAt > Self.longestUnheard.nanoseconds
+        {
+            log.epochs[last].isUnseen = true
+        }
+        log.epochs.append(new)
         return log.epochs.count - 1
     }
 
     /// Takes what a publisher says of the stream, with the epoch that it is in.
     /// - Parameter first: its first sample that belongs to the session, where that begins with this.
-    func meet(_ description: StreamDescription, from first: Int?, at date: WallTime) throws(MessageError) {
-        noteUnknownEnds(before: description, at: date)
+    package func meet(_ description: StreamDescription, from first: Int?, at now: Moment) throws(MessageError) {
         let known = index(of: description.epoch)
         let index =
             if let known { known } else {
                 try add(
                     SessionRecord.Epoch(
                         epoch: description.epoch, clock: description.clock, replay: description.replay,
-                        from: first ?? 0, heard: date))
+                        from: first ?? 0, heard: now.date), at: now.monotonic)
             }
         try log.epochs[index].take(description.clock, startDate: log.startDate)
         if known == nil, let first { intake.start(epoch: description.epoch, at: first) }
+        noteUnknownEnds(before: description, at: now.date)
         // A log must not meet a session that does not know of it.
-        if log.epochs[index].describe(description, at: date) || known == nil { noteChange() }
+        if log.epochs[index].describe(description, at: now) || known == nil { noteChange() }
     }
 
     /// Makes the log's columns those of a batch that is to be written.
@@ -373,7 +389,7 @@ final class StreamRecording {
     }
 
     /// Notes where an epoch ends for this session: samples from then on are not its own.
-    func end(_ description: StreamDescription) {
+    package func end(_ description: StreamDescription) {
         guard let index = index(of: description.epoch) else { return }
         // If it was said before the recorder was interrupted, that holds.
         let end = log.epochs[index].record.end ?? description.nextSequence
@@ -384,7 +400,7 @@ final class StreamRecording {
     }
 
     /// Whether a description is of a run that began after this session's end.
-    func isLater(_ description: StreamDescription) -> Bool {
+    package func isLater(_ description: StreamDescription) -> Bool {
         index(of: description.epoch) == nil
             && log.epochs.contains { $0.record.end != nil && $0.record.replay == description.replay }
     }
@@ -396,7 +412,7 @@ final class StreamRecording {
 
     // MARK: Markers
 
-    func note(_ gap: Gap?, at date: WallTime) {
+    package func note(_ gap: Gap?, at date: WallTime) {
         guard var gap else { return }
         gap.date = date
         gap.afterUptime = log.record.lastUptime
@@ -407,15 +423,15 @@ final class StreamRecording {
     }
 
     /// Gives the last file its final name, with the marker of the session's end.
-    func close(at date: WallTime) {
+    package func close(at date: WallTime) {
         if log.record.isMarkedStopped != true { log.mark(.stop, at: date) }
         log.close(at: date)
     }
 
-    var hasNewGaps: Bool { announcedGaps < log.record.gaps.count }
+    package var hasNewGaps: Bool { announcedGaps < log.record.gaps.count }
 
     /// The gaps since this was called last.
-    func takeNewGaps() -> ArraySlice<Gap> {
+    package func takeNewGaps() -> ArraySlice<Gap> {
         defer { announcedGaps = gaps.count }
         return gaps[announcedGaps...]
     }

@@ -1,10 +1,10 @@
-import Messages
-import Recording
+package import Messages
+package import Recording
 
 /// One run of a publisher, as a session sees it.
-struct PublisherEpoch {
+package struct PublisherEpoch {
     /// What the session stores of it; how far it came is noted when that happens.
-    var record: SessionRecord.Epoch {
+    package var record: SessionRecord.Epoch {
         didSet { isNoted = false }
     }
     /// Whether the write-ahead log or `session.json` has it as it is, but for how far it came.
@@ -12,15 +12,23 @@ struct PublisherEpoch {
     /// The epoch as it stands in a body: compared before anything is decoded.
     let token: [UInt8]
     /// The publisher's uptime at the session's start, in nanoseconds, sleep not counted.
-    private(set) var start: Int64
+    package private(set) var start: Int64
     /// Whether its machine slept, so that `origin(at:)` depends on the uptime.
     private(set) var hasSlept = false
-    /// Whether the recorder was away while it may have ended: then nobody may know how far it came.
-    var isUnseen = false
+    /// When something of it arrived last, on the monotonic clock.
+    package var heardAt: Int64
+    /// Whether it may have ended unheard: then nobody may know how far it came.
+    var isUnseen: Bool {
+        get { record.isUnseen == true }
+        set { record.isUnseen = newValue ? true : nil }
+    }
     /// Whether its clock is another epoch's, because nothing was stored of its own yet.
     private(set) var isGuessed = false
 
-    init(_ record: SessionRecord.Epoch, token: [UInt8]? = nil, startDate: WallTime) throws(MessageError) {
+    package init(
+        _ record: SessionRecord.Epoch, token: [UInt8]? = nil, startDate: WallTime, at now: Int64
+    ) throws(MessageError) {
+        heardAt = now
         self.record = record
         self.token = token ?? Self.token(of: record.epoch)
         start = try Self.origin(record.clock, startDate: startDate)
@@ -28,20 +36,21 @@ struct PublisherEpoch {
     }
 
     /// An epoch of which only records are left. It has the clock of another one until it is heard of.
-    init(_ name: String, like other: PublisherEpoch) {
+    package init(_ name: String, like other: PublisherEpoch) {
         record = SessionRecord.Epoch(
             epoch: name, clock: other.record.clock, replay: other.record.replay, heard: other.record.heard)
         token = Self.token(of: name)
         start = other.start
+        heardAt = other.heardAt
         isGuessed = true
     }
 
     private static func token(of name: String) -> [UInt8] { Array("\"\(name)\"".utf8) }
 
-    var name: String { record.epoch }
+    package var name: String { record.epoch }
 
     /// Takes what a publisher's clock says, for the first time where that was not known.
-    mutating func take(_ clock: ClockReading, startDate: WallTime) throws(MessageError) {
+    package mutating func take(_ clock: ClockReading, startDate: WallTime) throws(MessageError) {
         guard isGuessed else { return }
         start = try Self.origin(clock, startDate: startDate)
         record.clock = clock
@@ -49,9 +58,10 @@ struct PublisherEpoch {
     }
 
     /// - Returns: whether its machine slept.
-    mutating func describe(_ description: StreamDescription, at date: WallTime) -> Bool {
+    package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         record.replay = description.replay
-        record.heard = date
+        record.heard = now.date
+        heardAt = now.monotonic
         isUnseen = false
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false
@@ -60,10 +70,10 @@ struct PublisherEpoch {
     }
 
     /// What must be subtracted from an uptime, in nanoseconds, to get the time since the session's start, sleep included.
-    func origin(at uptime: Int64) -> Int64 { record.sleeps?.origin(at: uptime, start: start) ?? start }
+    package func origin(at uptime: Int64) -> Int64 { record.sleeps?.origin(at: uptime, start: start) ?? start }
 
     /// The uptime at the session's start, in nanoseconds.
-    static func origin(_ clock: ClockReading, startDate: WallTime) throws(MessageError) -> Int64 {
+    package static func origin(_ clock: ClockReading, startDate: WallTime) throws(MessageError) -> Int64 {
         let (sinceStart, overflow) = clock.date.nanosecondsSince1970.subtractingReportingOverflow(
             startDate.nanosecondsSince1970)
         guard clock.uptime.magnitude < 4e9, !overflow, sinceStart.magnitude < 1 << 62 else {

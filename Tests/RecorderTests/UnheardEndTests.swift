@@ -1,0 +1,107 @@
+import Messages
+import MessageBus
+import RecorderCore
+import Recording
+import SystemPackage
+import TestSupport
+import Testing
+
+/// Runs of a publisher whose end nobody heard: whether samples are missing can't be known, and the session must say so.
+struct UnheardEndTests {
+    private static let name = StreamName(device: "phone", stream: "gyro")
+    private static let start: Int64 = 1_800_000_000_000_000_000
+
+    /// A moment, in seconds.
+    private static func moment(_ seconds: Double) -> Moment {
+        let nanoseconds = Int64(seconds * 1e9)
+        return Moment(monotonic: nanoseconds, date: WallTime(nanosecondsSince1970: start + nanoseconds))
+    }
+
+    private static func description(_ epoch: String, next: Int, at seconds: Double) -> StreamDescription {
+        StreamDescription(
+            source: "sensor-publisher", sequence: 0, device: name.device, stream: name.stream, epoch: epoch,
+            state: .running, fields: ["uptime", "x"], rate: 10, packed: false, nextSequence: next,
+            replay: "tcp://10.0.0.1:5552", clock: ClockReading(uptime: seconds, date: moment(seconds).date))
+    }
+
+    private static func take(
+        _ epoch: String, from first: Int, count: Int = 10, by stream: StreamRecording, at seconds: Double
+    ) throws {
+        let encoder = SampleBatchEncoder(
+            source: "sensor-publisher", device: name.device, stream: name.stream, epoch: epoch,
+            fields: ["uptime", "x"],
+            isPacked: false)
+        var buffer = ByteBuffer(capacity: 0)
+        let rows = (0..<count).flatMap { [seconds + Double($0) / 10, Double(first + $0)] }
+        rows.withUnsafeBufferPointer { rows in
+            encoder.encode(
+                sequence: first, count: count, clock: ClockReading(uptime: seconds, date: moment(seconds).date),
+                rows: rows, into: &buffer)
+        }
+        try buffer.withUnsafeBytes { bytes in
+            let outcome = try stream.take(
+                ReceivedBatch(SampleBody(bytes), bytes, packed: nil), at: moment(seconds))
+            #expect(outcome == .written)
+        }
+    }
+
+    /// Records a run of 20 samples, the second half of which arrives at 3 s.
+    /// - Parameter body: is given the stream, and what continues the session after a kill.
+    private func withStream(_ body: (StreamRecording) throws -> Void) throws {
+        try withTemporaryDirectory { data in
+            let record = SessionRecord(
+                session: try SessionIdentifier("s"), task: "", step: "", streams: ["*"], format: .json, root: .array,
+                status: .running, startDate: Self.moment(1).date)
+            let session = try Session(
+                record, in: SessionDirectory.create(record, in: data),
+                appender: LogAppender(log: "L1", position: 0), held: HeldBytes(limit: 1 << 20), at: Self.moment(1))
+            let stream = try session.open(Self.description("E1", next: 0, at: 1), from: 0, at: Self.moment(1)) { _ in
+                nil
+            }
+            try Self.take("E1", from: 0, by: stream, at: 2)
+            try Self.take("E1", from: 10, by: stream, at: 3)
+            try body(stream)
+        }
+    }
+
+    @Test func aPublisherThatIsBackAtOnceLeavesNoGap() throws {
+        try withStream { stream in
+            try Self.take("E2", from: 0, by: stream, at: 4.9)
+            try stream.meet(Self.description("E2", next: 10, at: 5), from: nil, at: Self.moment(5))
+            #expect(stream.gaps.isEmpty)
+        }
+    }
+
+    @Test func aPublisherThatWasSilentMayHavePublishedMore() throws {
+        try withStream { stream in
+            try Self.take("E2", from: 0, by: stream, at: 5.1)
+            // Not before its description says where it answers: several publishers may have streams of one name.
+            #expect(stream.gaps.isEmpty && stream.record.epochs[0].isUnseen == true)
+            try stream.meet(Self.description("E2", next: 10, at: 6), from: nil, at: Self.moment(6))
+            #expect(stream.gaps.map(\.epoch) == ["E1"])
+            #expect(stream.gaps.map(\.from) == [20] && stream.gaps.map(\.count) == [0])
+            #expect(stream.gaps.map(\.reason) == [.epochEnded])
+            #expect(stream.record.epochs[0].isUnseen == nil)
+            try stream.meet(Self.description("E2", next: 10, at: 7), from: nil, at: Self.moment(7))
+            #expect(stream.gaps.count == 1)
+        }
+    }
+
+    /// What it says of itself is something heard, too.
+    @Test func aDescriptionEndsASilence() throws {
+        try withStream { stream in
+            try stream.meet(Self.description("E1", next: 20, at: 4.5), from: nil, at: Self.moment(4.5))
+            try stream.meet(Self.description("E2", next: 0, at: 6), from: nil, at: Self.moment(6))
+            #expect(stream.gaps.isEmpty)
+        }
+    }
+
+    @Test func anotherPublisherSaysNothingOfTheFirst() throws {
+        try withStream { stream in
+            var other = Self.description("E2", next: 0, at: 9)
+            other.replay = "tcp://10.0.0.2:5552"
+            try stream.meet(other, from: nil, at: Self.moment(9))
+            #expect(stream.gaps.isEmpty)
+        }
+    }
+}
