@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run keys test test-sanitized build lint format bench crash-lab soak step-accuracy docs clean setup openssl receivers network promtool
+.PHONY: run keys test test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs clean setup openssl receivers network promtool
 .PHONY: up down logs compose-test
 
 SWIFT = swift
@@ -92,6 +92,14 @@ crash-lab: setup openssl
 	for product in sensor-publisher recorder log-manager archiver crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
 	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
 	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
+
+# Recorders in virtual time, under faults from fresh seeds, and every sample judged: see Tests/Simulator/README.md.
+# SEED=… runs one again; SIMULATE="--limit 600" runs longer. Files are in memory if they may be.
+simulate: setup
+	$(RELEASE) --product simulator
+	if [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi; SWIFT_DETERMINISTIC_HASHING=1 \
+	    "$$($(SWIFT) build -c release --show-bin-path)/simulator" --seeds Tests/Simulator/Seeds.txt \
+	    $${SEED:+--seed $$SEED} $(SIMULATE)
 
 # Everything on for SOAK=10m, a program killed every 20 s: see Tests/CrashLab/README.md.
 SOAK = 10m

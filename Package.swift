@@ -40,6 +40,7 @@ let package = Package(
         .executable(name: "holdfast-keys", targets: ["Keys"]),
         .executable(name: "crash-lab", targets: ["CrashLab"]),
         .executable(name: "step-accuracy", targets: ["StepAccuracy"]),
+        .executable(name: "simulator", targets: ["Simulator"]),
         .library(name: "FaultLayer", type: .dynamic, targets: ["FaultLayer"]),
         .library(name: "ClockLayer", type: .dynamic, targets: ["ClockLayer"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
@@ -154,6 +155,13 @@ let package = Package(
             name: "CrashLab",
             dependencies: ["Messages", "MessageBus", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, system],
             path: "Tests/CrashLab", exclude: ["README.md"], swiftSettings: strict),
+        .executableTarget(
+            name: "Simulator",
+            dependencies: [
+                "Files", "MessageBus", "Messages", "RecorderCore", "Recording", "TestSupport", argumentParser, heap,
+                system,
+            ],
+            path: "Tests/Simulator", exclude: ["README.md", "Seeds.txt"], swiftSettings: strict),
         .testTarget(
             name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport", system], swiftSettings: strict),
         .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: strict),

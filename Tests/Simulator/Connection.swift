@@ -1,0 +1,19 @@
+/// What a subscriber hears of a publisher: in order, late, and not at all while nothing connects them.
+struct Connection {
+    /// Nothing arrives, in either direction.
+    var isCut = false
+    /// Samples are dropped, as over a high-water mark.
+    var dropsUntil: Int64 = 0
+    /// When it stands again after a program's start.
+    var standsFrom: Int64 = 0
+    /// When what was sent last arrives.
+    private var lastArrival: Int64 = 0
+
+    func isOpen(at now: Int64) -> Bool { !isCut && now >= standsFrom }
+
+    /// When something that is sent now arrives; what was sent before arrives before.
+    mutating func arrival(sentAt now: Int64, delay: Int64) -> Int64 {
+        lastArrival = max(lastArrival, now + delay)
+        return lastArrival
+    }
+}

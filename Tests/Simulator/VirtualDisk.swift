@@ -1,0 +1,241 @@
+import Files
+import Glibc
+import Synchronization
+import SystemPackage
+import TestSupport
+
+/// The disk of a simulated machine: real files, whose latest writes and names a power cut may take back.
+///
+/// A write counts as lost until its file is synced, a new name until its directory is. A power cut leaves of each file a
+/// beginning of what was written since its last sync, sometimes with pages of it zero, and of the names a beginning too.
+final class VirtualDisk: Sendable {
+    private struct FileNumber: Hashable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    /// How a range was before a write.
+    private struct Change {
+        let offset: Int64
+        let old: [UInt8]
+        let oldLength: Int64
+        let newLength: Int64
+    }
+
+    private struct Unsynced {
+        /// Of our own, so that the file is found under any name.
+        let descriptor: FileDescriptor
+        var changes: [Change] = []
+    }
+
+    private struct Renaming {
+        let old: FilePath
+        let new: FilePath
+        /// What had the name before; nil if nothing had.
+        let backup: FilePath?
+    }
+
+    private struct State {
+        var files: [FileNumber: Unsynced] = [:]
+        var names: [Renaming] = []
+        /// Calls until the program ends; nil while nobody ends it.
+        var callsLeft: Int?
+        var random: SplitMix
+        var counts = Counts()
+    }
+
+    struct Counts {
+        var writes = 0
+        var syncs = 0
+        var renames = 0
+        var torn = 0
+    }
+
+    private let state: Mutex<State>
+    /// Where files are kept whose names others have now.
+    private let attic: FilePath
+
+    init(attic: FilePath, random: SplitMix) {
+        self.attic = attic
+        state = Mutex(State(random: random))
+    }
+
+    var counts: Counts { state.withLock(\.counts) }
+
+    // MARK: Calls
+
+    /// What the program calls. After its end they do nothing and fail.
+    var calls: FileCalls {
+        var calls = FileCalls()
+        calls.write = { [self] descriptor, bytes, offset throws(Errno) in
+            try state.withLock { state throws(Errno) in try Self.write(descriptor, bytes, offset, &state) }
+        }
+        calls.resize = { [self] descriptor, length throws(Errno) in
+            try state.withLock { state throws(Errno) in
+                try Self.countCall(&state)
+                let old = try Self.length(descriptor)
+                if length < old {
+                    let bytes = try Self.read(descriptor, from: length, to: old)
+                    try Self.note(
+                        Change(offset: length, old: bytes, oldLength: old, newLength: length), of: descriptor, &state)
+                }
+                try FileCalls.system.resize(descriptor, length)
+            }
+        }
+        calls.sync = { [self] descriptor throws(Errno) in try sync(descriptor) }
+        calls.syncAll = { [self] descriptor throws(Errno) in try sync(descriptor) }
+        calls.rename = { [self] old, new throws(Errno) in
+            try state.withLock { state throws(Errno) in
+                try Self.countCall(&state)
+                state.counts.renames += 1
+                let backup = attic.appending("\(state.counts.renames)")
+                let isThere = link(new.string, backup.string) == 0
+                try FileCalls.system.rename(old, new)
+                state.names.append(Renaming(old: old, new: new, backup: isThere ? backup : nil))
+            }
+        }
+        return calls
+    }
+
+    private static func countCall(_ state: inout State) throws(Errno) {
+        guard let left = state.callsLeft else { return }
+        if left <= 0 { throw .ioError }
+        state.callsLeft = left - 1
+    }
+
+    private static func write(
+        _ descriptor: FileDescriptor, _ bytes: UnsafeRawBufferPointer, _ offset: Int64, _ state: inout State
+    ) throws(Errno) -> Int {
+        try countCall(&state)
+        var part = bytes
+        // The last call of a program that ends may have come to any point.
+        let isLast = state.callsLeft == 0
+        if isLast {
+            part = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int.random(in: 0...bytes.count, using: &state.random)))
+            state.counts.torn += 1
+        }
+        state.counts.writes += 1
+        let length = try length(descriptor)
+        let end = offset + Int64(part.count)
+        let old = try read(descriptor, from: min(offset, length), to: min(end, length))
+        try note(
+            Change(offset: offset, old: old, oldLength: length, newLength: max(length, end)), of: descriptor, &state)
+        let count = try FileCalls.system.write(descriptor, part, offset)
+        if isLast { throw .ioError }
+        return count
+    }
+
+    private func sync(_ descriptor: FileDescriptor) throws(Errno) {
+        try state.withLock { state throws(Errno) in
+            try Self.countCall(&state)
+            state.counts.syncs += 1
+            if let file = state.files.removeValue(forKey: try Self.number(of: descriptor)) {
+                try? file.descriptor.close()
+            }
+            guard !state.names.isEmpty, let path = Self.path(of: descriptor) else { return }
+            // Names are made durable in their order, as a journal does.
+            guard let last = state.names.lastIndex(where: { $0.new.removingLastComponent() == path }) else { return }
+            for renaming in state.names[...last] { Self.forget(renaming) }
+            state.names.removeSubrange(...last)
+        }
+    }
+
+    private static func forget(_ renaming: Renaming) {
+        if let backup = renaming.backup { unlink(backup.string) }
+    }
+
+    // MARK: Ends
+
+    /// Lets the program end with one of its next calls.
+    func end(after calls: Int) { state.withLock { $0.callsLeft = calls } }
+
+    var hasEnded: Bool { state.withLock { $0.callsLeft == 0 } }
+
+    /// A program begins on this disk: what the one before left is in the system's memory still, unless the power was cut.
+    func begin() { state.withLock { $0.callsLeft = nil } }
+
+    /// Takes back what was not synced, or a part of it.
+    func cutPower() throws {
+        try state.withLock { state in
+            for renaming in state.names.suffix(Int.random(in: 0...state.names.count, using: &state.random)).reversed() {
+                try FileCalls.system.rename(renaming.new, renaming.old)
+                if let backup = renaming.backup { try FileCalls.system.rename(backup, renaming.new) }
+            }
+            for renaming in state.names { Self.forget(renaming) }
+            state.names = []
+            let files = state.files.sorted { ($0.key.device, $0.key.inode) < ($1.key.device, $1.key.inode) }
+            for (_, file) in files { try Self.tear(file, &state) }
+            state.files = [:]
+            state.callsLeft = nil
+        }
+    }
+
+    private static func tear(_ file: Unsynced, _ state: inout State) throws {
+        let kept = Int.random(in: 0...file.changes.count, using: &state.random)
+        for change in file.changes[kept...].reversed() {
+            try FileCalls.system.resize(file.descriptor, change.oldLength)
+            _ = try change.old.withUnsafeBytes { bytes in
+                bytes.isEmpty ? 0 : try FileCalls.system.write(file.descriptor, bytes, change.offset)
+            }
+        }
+        // Pages are written in any order.
+        if let change = file.changes[..<kept].last, change.newLength > change.offset,
+            Int.random(in: 0..<4, using: &state.random) == 0
+        {
+            let start = Int64.random(in: change.offset..<change.newLength, using: &state.random)
+            let zeros = [UInt8](repeating: 0, count: Int(min(4096, change.newLength - start)))
+            _ = try zeros.withUnsafeBytes { try FileCalls.system.write(file.descriptor, $0, start) }
+            state.counts.torn += 1
+        }
+        try file.descriptor.close()
+    }
+
+    /// Ends the notes of all that was written.
+    func close() {
+        state.withLock { state in
+            for file in state.files.values { try? file.descriptor.close() }
+            state.files = [:]
+        }
+    }
+
+    // MARK: Files
+
+    private static func note(_ change: Change, of descriptor: FileDescriptor, _ state: inout State) throws(Errno) {
+        let number = try number(of: descriptor)
+        if state.files[number] == nil {
+            let own = open("/proc/self/fd/\(descriptor.rawValue)", O_RDWR | O_CLOEXEC)
+            if own < 0 { throw Errno(rawValue: errno) }
+            state.files[number] = Unsynced(descriptor: FileDescriptor(rawValue: own))
+        }
+        state.files[number]?.changes.append(change)
+    }
+
+    private static func number(of descriptor: FileDescriptor) throws(Errno) -> FileNumber {
+        var status = stat()
+        if fstat(descriptor.rawValue, &status) != 0 { throw Errno(rawValue: errno) }
+        return FileNumber(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    private static func length(_ descriptor: FileDescriptor) throws(Errno) -> Int64 {
+        var status = stat()
+        if fstat(descriptor.rawValue, &status) != 0 { throw Errno(rawValue: errno) }
+        return Int64(status.st_size)
+    }
+
+    private static func read(_ descriptor: FileDescriptor, from start: Int64, to end: Int64) throws(Errno) -> [UInt8] {
+        if end <= start { return [] }
+        // A file that is only written is opened again to be read.
+        let own = open("/proc/self/fd/\(descriptor.rawValue)", O_RDONLY | O_CLOEXEC)
+        if own < 0 { throw Errno(rawValue: errno) }
+        defer { Glibc.close(own) }
+        return [UInt8](unsafeUninitializedCapacity: Int(end - start)) { bytes, count in
+            count = max(0, pread(own, bytes.baseAddress, Int(end - start), off_t(start)))
+        }
+    }
+
+    private static func path(of descriptor: FileDescriptor) -> FilePath? {
+        var bytes = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/fd/\(descriptor.rawValue)", &bytes, bytes.count - 1)
+        return count > 0 ? FilePath(String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)) : nil
+    }
+}
