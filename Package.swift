@@ -161,7 +161,7 @@ let package = Package(
                 "Files", "MessageBus", "Messages", "RecorderCore", "Recording", "TestSupport", argumentParser, heap,
                 system,
             ],
-            path: "Tests/Simulator", exclude: ["README.md", "Seeds.txt"], swiftSettings: strict),
+            path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(
             name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport", system], swiftSettings: strict),
         .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: strict),

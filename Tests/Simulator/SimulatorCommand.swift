@@ -34,6 +34,9 @@ struct SimulatorCommand: ParsableCommand {
     @Option(help: "Give each stream this many samples a second.")
     var rate: Double?
 
+    @Flag(help: "Stop with the first seed that fails.")
+    var stopAtFirst = false
+
     @Flag(help: "Print each seed before it runs, to find one that does not end.")
     var showSeeds = false
 
@@ -66,7 +69,8 @@ struct SimulatorCommand: ParsableCommand {
         }
         for seed in try knownSeeds() { try take(seed) }
         var next = UInt64.random(in: 0..<1_000_000_000)
-        while seed == nil, failed.count < Self.maximumFailures, Date.now.timeIntervalSince(began) < limit {
+        let allowed = stopAtFirst ? 1 : Self.maximumFailures
+        while seed == nil, failed.count < allowed, Date.now.timeIntervalSince(began) < limit {
             try take(next)
             next += 1
         }
