@@ -24,8 +24,8 @@ struct PowerCuts: Experiment {
     private static let allowedLoss: Int64 = 200_000_000
     private static let stallWindow: Int64 = 500_000_000
     private static let cutsPerRun = 50
-    /// Each of these has hundreds of files.
-    private static let cutsPerLargeRun = 15
+    /// Each of these has hundreds of files, and the last must be over before the publisher forgets what the first missed.
+    private static let cutsPerLargeRun = 5
     /// One of so many cuts is one after which a recorder goes on.
     private static let cutsPerContinued = 5
 
