@@ -10,10 +10,12 @@ extension Publishers {
     /// How long all of them may take.
     private static let comparisonLimit = TimeSpan.seconds(1)
 
-    /// Asks publishers how far their streams are.
-    func streams(at endpoints: Set<String>, timeout: Duration) async -> [StreamDescription] {
+    /// Asks publishers how far their streams of some patterns are. Others may be among the answers.
+    func streams(
+        _ patterns: [String], at endpoints: Set<String>, timeout: Duration
+    ) async -> [StreamDescription] {
         await answers(of: endpoints) { client, _ in
-            try await client.send(StreamsList(), timeout: timeout).streams
+            try await client.send(StreamsList(streams: patterns), timeout: timeout).streams
         }
     }
 

@@ -79,7 +79,8 @@ extension RecordingEngine {
     private func settle(_ session: Session) async {
         // Of a program that ends nobody waits long.
         let timeout = lastCall == nil ? Self.listTimeout : .seconds(1)
-        let descriptions = await publishers.streams(at: session.publishers, timeout: timeout)
+        let descriptions = await publishers.streams(
+            session.record.streams, at: session.publishers, timeout: timeout)
         let now = Moment.now
         finishWatch(descriptions, of: session, at: now)
         for description in descriptions

@@ -18,8 +18,6 @@ extension RecordingEngine {
     static let listTimeout = Duration.seconds(3)
     /// How long a task or a step may be, in bytes of UTF-8: both stand in every record.
     private static let maximumNameLength = 256
-    /// How many patterns of streams a session may have: each is compared with each stream.
-    private static let maximumPatterns = 500
 
     /// Starts a session. When this returns, every sample taken from now on will be recorded.
     func start(_ request: RecordingStart) async throws -> RecordingStart.Reply {
@@ -35,7 +33,8 @@ extension RecordingEngine {
             try await waitForDescriptions(of: patterns)
             await configure(streamsOf: patterns)
             let startDate = WallTime.now
-            streams = await publishers.streams(at: sources(of: patterns), timeout: Self.listTimeout)
+            streams = await publishers.streams(
+                request.streams, at: sources(of: patterns), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
             try checkStart(of: identifier)
             isMine = starting.insert(identifier).inserted
@@ -118,8 +117,8 @@ extension RecordingEngine {
             "streams is empty: name at least one, as \"device/stream\", \"device/\" for all of a device, or \"*\" for all"
         )
         try require(
-            request.streams.count <= Self.maximumPatterns,
-            "streams has \(request.streams.count) names: write at most \(Self.maximumPatterns), \"device/\" for all of a "
+            request.streams.count <= StreamsList.maximumPatterns,
+            "streams has \(request.streams.count) names: write at most \(StreamsList.maximumPatterns), \"device/\" for all of a "
                 + "device")
         try checkLength(request.task, "task")
         try checkLength(request.step, "step")

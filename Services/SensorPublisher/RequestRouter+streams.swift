@@ -5,7 +5,7 @@ extension RequestRouter {
     /// The methods of a sensor publisher.
     init(_ engine: SamplingEngine) {
         self.init()
-        on(StreamsList.self) { _ in try await engine.list() }
+        on(StreamsList.self) { request in try await engine.list(request) }
         on(StreamsStart.self) { request in try await engine.start(request) }
         on(StreamsStop.self) { request in try await engine.stop(request) }
         let replays = ReplaySlots()

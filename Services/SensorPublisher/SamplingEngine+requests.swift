@@ -21,10 +21,19 @@ extension SamplingEngine {
         let bytes: Int
     }
 
-    /// All streams, when what was sampled so far is published.
-    func list() async throws -> StreamsList.Reply {
+    /// The streams that are asked for, when what was sampled of them so far is published.
+    func list(_ request: StreamsList) async throws -> StreamsList.Reply {
+        let patterns = request.streams ?? [StreamName.everything]
+        guard patterns.count <= StreamsList.maximumPatterns else {
+            throw RequestError(
+                .invalidParameter,
+                "streams has \(patterns.count) names: write at most \(StreamsList.maximumPatterns), \"device/\" for all of a "
+                    + "device, or none for all")
+        }
         begin()
         let now = instant()
+        let wanted = Set(patterns)
+        let streams = streams.filter { $0.name.matches(anyOf: wanted) }
         for stream in streams {
             try await catchUp(stream, to: now)
             if let waiting = stream.sampler.flush(at: now) { publish([waiting], of: stream) }

@@ -45,4 +45,9 @@ public struct StreamName: Hashable, Sendable, Codable, CustomStringConvertible {
     public func matches(_ pattern: String) -> Bool {
         pattern.hasSuffix("/") ? pattern == "\(device)/" : pattern == Self.everything || pattern == description
     }
+
+    /// Whether one of many patterns asks for this stream.
+    public func matches(anyOf patterns: Set<String>) -> Bool {
+        patterns.contains(Self.everything) || patterns.contains("\(device)/") || patterns.contains(description)
+    }
 }

@@ -17,8 +17,15 @@ public struct StreamsList: Request, Hashable {
         public init(streams: [StreamDescription]) { self.streams = streams }
     }
 
-    /// Asks.
-    public init() {}
+    /// The most patterns of one request: each is compared with each stream.
+    public static let maximumPatterns = 500
+
+    /// Which streams are listed: `phone/gyro`, `phone/` for all of a device, `*` for all. Absent: all. A publisher of before
+    /// 0.7 lists all in any case.
+    public var streams: [String]?
+
+    /// Asks for some streams, or for all.
+    public init(streams: [String]? = nil) { self.streams = streams }
 }
 
 /// Starts a stream that is not running: `streams.start`. Its source begins anew; its sequence goes on.

@@ -16,6 +16,7 @@ package final class Session {
     package private(set) var record: SessionRecord
     package private(set) var timeline: SessionTimeline
     package private(set) var streams: [StreamName: StreamRecording] = [:]
+    private let patterns: Set<String>
     private var streamsByLog: [LogName: StreamRecording] = [:]
     /// In the order in which they were met.
     package private(set) var ordered: [StreamRecording] = []
@@ -60,6 +61,7 @@ package final class Session {
         appender: LogAppender, held: HeldBytes, at now: Moment
     ) throws {
         self.record = record
+        patterns = Set(record.streams)
         self.directory = directory
         self.held = held
         self.appender = appender
@@ -101,7 +103,7 @@ package final class Session {
     }
 
     package func wants(_ stream: StreamName) -> Bool {
-        record.shard?.owns(stream.device) ?? true && record.streams.contains { stream.matches($0) }
+        record.shard?.owns(stream.device) ?? true && stream.matches(anyOf: patterns)
     }
 
     /// Whether a stream of a pattern was there. A part of all devices may have none.

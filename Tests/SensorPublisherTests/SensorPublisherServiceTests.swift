@@ -233,6 +233,22 @@ struct SensorPublisherServiceTests {
         }
     }
 
+    @Test func aListHasTheStreamsThatAreAskedFor() async throws {
+        try await PublisherUnderTest.run(["signal": "constant", "rate": "10"]) { publisher in
+            let expected: [([String]?, Int)] = [
+                (["phone/"], 1), (["phone/accelerometer", "watch/"], 1), (["*"], 1), (nil, 1), (["watch/"], 0),
+                (["phone/gyro", "phone"], 0), ([], 0),
+            ]
+            for (patterns, count) in expected {
+                let listed = try await publisher.ask(StreamsList(streams: patterns)).streams
+                #expect(listed.count == count, "\(patterns ?? [])")
+            }
+            let tooMany = StreamsList(streams: (0...StreamsList.maximumPatterns).map { "watch-\($0)/" })
+            let refusal = try await publisher.refusal(of: tooMany)
+            #expect(refusal?.data?.reason == "invalidParameter")
+        }
+    }
+
     @Test func aReplayOfSeveralRangesIsBoundedAndFairBetweenThem() async throws {
         let flags = [
             "signal": "constant", "rate": "2e5", "batch": "10000", "packed": "true", "retention-bytes": "40MB",
