@@ -97,7 +97,7 @@ crash-lab: setup openssl
 # SEED=… runs one again; SIMULATE="--limit 600" runs longer. Files are in memory if they may be.
 simulate: setup
 	$(RELEASE) --product simulator
-	if [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi; SWIFT_DETERMINISTIC_HASHING=1 \
+	if [ "$$(df --output=avail /dev/shm | tail -n 1)" -gt 1000000 ]; then export TMPDIR=/dev/shm; fi; SWIFT_DETERMINISTIC_HASHING=1 \
 	    "$$($(SWIFT) build -c release --show-bin-path)/simulator" --seeds Tests/Simulator/Seeds.txt \
 	    $${SEED:+--seed $$SEED} $(SIMULATE)
 
