@@ -11,7 +11,7 @@ import ZeroMQ
 extension RecordingEngine {
     /// Asks for the logs of the streams that a session is to begin with.
     func configure(streamsOf patterns: Set<String>) async {
-        let streams = described.keys.filter { name in patterns.contains(where: name.matches) }
+        let streams = described.keys.filter { $0.matches(anyOf: patterns) }
         var taken: Set<String> = []
         let names = Set(streams).sorted { $0.description < $1.description }.map { stream in
             let name = LogName(device: stream.device, stream: stream.stream, avoiding: taken)

@@ -100,7 +100,8 @@ extension RecordingEngine {
             let count = streams.reduce(0) { $0.addingClamped($1.settled) }
             if count <= settled { break }
             settled = count
-            for stream in streams where stream.intake.expectEnd() { recover(stream, of: session, at: .now) }
+            let now = Moment.now
+            for stream in streams where stream.intake.expectEnd() { recover(stream, of: session, at: now) }
             await wait(for: session, atMost: settings.recoveryLimit, until: streams, are: \.intake.isComplete)
         }
         if lastCall == nil, session.status == .waitingToStop, streams.contains(where: \.log.record.isEndKnown) {

@@ -181,7 +181,7 @@ extension RecordingEngine {
     private func sources(of patterns: Set<String>) -> Set<String> {
         let oldest = MonotonicClock.now - Self.descriptionLife.nanoseconds
         var sources: Set<String> = []
-        for (name, places) in described where patterns.contains(where: name.matches) {
+        for (name, places) in described where name.matches(anyOf: patterns) {
             for (place, heard) in places where heard >= oldest { sources.insert(place) }
         }
         return sources

@@ -11,6 +11,9 @@ struct Connection {
 
     func isOpen(at now: Int64) -> Bool { !isCut && now >= standsFrom }
 
+    /// Whether samples that are sent now arrive.
+    func delivers(at now: Int64) -> Bool { isOpen(at: now) && now >= dropsUntil }
+
     /// When something that is sent now arrives; what was sent before arrives before.
     mutating func arrival(sentAt now: Int64, delay: Int64) -> Int64 {
         lastArrival = max(lastArrival, now + delay)

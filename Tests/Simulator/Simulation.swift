@@ -50,7 +50,6 @@ final class Simulation {
     /// Nanoseconds since 1970 at virtual time 0.
     static let start: Int64 = 1_800_000_000_000_000_000
 
-    let seed: UInt64
     let faults: Faults
     let segmentLength: Int
     let checkpointScale: Int
@@ -77,7 +76,6 @@ final class Simulation {
     private var sessionStart: Int64 = 0
 
     init(seed: UInt64, size: Size, in data: FilePath) {
-        self.seed = seed
         self.size = size
         self.data = data
         var random = SplitMix(seed: seed)
@@ -179,8 +177,7 @@ final class Simulation {
             for index in publishers.indices {
                 let isHeard =
                     publishers[index].isRunning && recorder?.isRunning == true
-                    && connections[index].isOpen(at: schedule.now)
-                    && schedule.now >= connections[index].dropsUntil
+                    && connections[index].delivers(at: schedule.now)
                 guard isHeard else { continue }
                 let began = schedule.now - Self.listening
                 if let last = hearing[index].last, last.upperBound >= began {
@@ -223,9 +220,7 @@ final class Simulation {
 
     /// Sends something to the recorder, which hears it later if nothing is in the way.
     private func send(_ index: Int, _ body: @escaping () throws -> Void) {
-        guard let recorder, recorder.isRunning, connections[index].isOpen(at: schedule.now),
-            schedule.now >= connections[index].dropsUntil
-        else { return }
+        guard let recorder, recorder.isRunning, connections[index].delivers(at: schedule.now) else { return }
         let life = recorder.life
         let time = connections[index].arrival(sentAt: schedule.now, delay: Int64(number(100_000...5_000_000)))
         schedule.add(at: time, order: 0) { [self] in
@@ -306,7 +301,7 @@ final class Simulation {
         case 2 where faults.cuts && !connections[index].isCut:
             counts.cuts += 1
             connections[index].isCut = true
-            note("\(publishers[index].plan.device) is cut off")
+            note("\(publishers[index].plan.device) is disconnected")
             later(50_000_000...5_000_000_000) { [self] in
                 connections[index].isCut = false
                 note("\(publishers[index].plan.device) is connected")
@@ -411,8 +406,8 @@ final class Simulation {
         }
     }
 
-    /// Whether a time since the session's start lies in a pause; nil if that can't be told: a sample of a clock that is ahead
-    /// may come before the request, and then nobody knows of the pause that it lies in.
+    /// Whether a time since the session's start lies in a pause; nil if that is undecided: a sample of a clock that is ahead
+    /// may arrive before the request to pause.
     private func isPaused(_ record: SessionRecord, at time: Double, ahead: Double) -> Bool? {
         let tolerance = 1e-5
         var isInside = false

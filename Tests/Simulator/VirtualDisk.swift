@@ -211,15 +211,18 @@ final class VirtualDisk: Sendable {
     }
 
     private static func number(of descriptor: FileDescriptor) throws(Errno) -> FileNumber {
-        var status = stat()
-        if fstat(descriptor.rawValue, &status) != 0 { throw Errno(rawValue: errno) }
+        let status = try status(of: descriptor)
         return FileNumber(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 
     private static func length(_ descriptor: FileDescriptor) throws(Errno) -> Int64 {
+        Int64(try status(of: descriptor).st_size)
+    }
+
+    private static func status(of descriptor: FileDescriptor) throws(Errno) -> stat {
         var status = stat()
         if fstat(descriptor.rawValue, &status) != 0 { throw Errno(rawValue: errno) }
-        return Int64(status.st_size)
+        return status
     }
 
     private static func read(_ descriptor: FileDescriptor, from start: Int64, to end: Int64) throws(Errno) -> [UInt8] {
