@@ -26,8 +26,8 @@ public struct Gap: Codable, Hashable, Sendable {
     public var epoch: String
     /// The first missing sample.
     public var from: Int
-    /// How many are missing; 0 if nobody can say how many there were: the publisher ended while the recorder was away, or was
-    /// silent for more than 2 s before it started anew.
+    /// How many are missing; 0 if the number is unknown: the publisher ended while the recorder was not running, or was silent
+    /// for more than 2 s before it restarted.
     public var count: Int
     /// Why.
     public var reason: Reason

@@ -1,8 +1,8 @@
-/// One moment, on both clocks of a machine. What decides by time is given one, and reads no clock itself.
+/// One moment, on both clocks of a machine. Code that decides by time receives one and reads no clock.
 public struct Moment: Hashable, Sendable {
-    /// On a clock that nobody sets, in nanoseconds: for waits and ages.
+    /// Nanoseconds of the monotonic clock: for waits and ages.
     public var monotonic: Int64
-    /// On the clock that people set: for what is stored and published.
+    /// The wall clock's time: for what is stored and published.
     public var date: WallTime
 
     /// A moment that was read from both clocks.

@@ -17,7 +17,7 @@ package struct PublisherEpoch {
     private(set) var hasSlept = false
     /// When something of it arrived last, on the monotonic clock.
     package var heardAt: Int64
-    /// Whether it may have ended unheard: then nobody may know how far it came.
+    /// Whether it may have published samples after the last that was received, before it ended.
     var isUnseen: Bool {
         get { record.isUnseen == true }
         set { record.isUnseen = newValue ? true : nil }

@@ -17,8 +17,8 @@ package final class StreamRecording {
 
     /// Each start of the publisher during a session is one.
     private static let maximumEpochs = 4_096
-    /// Publishers describe their streams each second. Of one that was silent for longer when it starts anew, nobody knows
-    /// whether it was dead or cut off, and published more meanwhile.
+    /// Publishers describe their streams each second. If one restarts after a longer silence, it may have been disconnected
+    /// and have published samples until it ended.
     private static let longestUnheard = TimeSpan.seconds(2)
     /// The same as sessions have it, which are stored every ten seconds.
     private static let longestSilence = TimeSpan.seconds(20)

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Runs of a publisher whose end nobody heard: whether samples are missing can't be known, and the session must say so.
+/// Runs of a publisher that ended after a silence: samples may be missing, and the session must report that.
 struct UnheardEndTests {
     private static let name = StreamName(device: "phone", stream: "gyro")
     private static let start: Int64 = 1_800_000_000_000_000_000

@@ -20,7 +20,7 @@ struct Oracle {
 
         func uptime(of sequence: Int) -> Double { start + Double(sequence) / rate }
 
-        /// Whether nobody may know that a sample was published: the publisher was killed before it described its stream again.
+        /// Whether the recorder has no way to know of a sample: the publisher was killed before it described its stream again.
         func mayEndUnheard(_ sequence: Int) -> Bool {
             guard let end, let time = time(of: sequence) else { return false }
             return end - time < 2_100_000_000
@@ -64,7 +64,6 @@ struct Oracle {
     struct Judgement {
         var samples = 0
         var lost = 0
-        /// Samples whose gaps are legitimate.
         var violations: [String] = []
     }
 
@@ -85,7 +84,7 @@ struct Oracle {
         for gap in log.gaps { gaps[gap.epoch, default: []].append(gap.from..<(gap.from + gap.count)) }
         var expected = first
         let heard = Set(log.epochs.map(\.epoch))
-        /// Whether nothing of a run was heard at all; then the one before it must have an end that nobody knows.
+        /// Whether the recorder received nothing of a run. The run before it must then end in a gap of unknown length.
         func isUnheard(_ epoch: Int) -> Bool {
             guard !heard.contains(epochs[epoch].name),
                 let before = epochs[..<epoch].last(where: { heard.contains($0.name) })
@@ -111,7 +110,8 @@ struct Oracle {
                         judgement.violations.append("\(name): sample \(sequence) of epoch \(expected.epoch) is missing")
                     } else if !mayLose(present, sequence) {
                         judgement.violations.append(
-                            "\(name): sample \(sequence) of epoch \(expected.epoch) is in a gap, and was to be had")
+                            "\(name): sample \(sequence) of epoch \(expected.epoch) is in a gap, although it was available"
+                        )
                     }
                 }
                 if expected.epoch < epoch { expected = (expected.epoch + 1, 0) }
