@@ -66,9 +66,12 @@ package struct RecorderCommand: ServiceCommand {
         _ = try SessionDirectory.sessions(in: configuration.dataDirectory)
     }
 
+    /// A hundred samples of eight fields as JSON.
+    private static let messageBytes = 16 << 10
+
     package static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
         let listener = try await host.listenerToStreams(
-            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark)
+            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark, messageBytes: messageBytes)
         let engine: RecordingEngine
         do {
             engine = try await RecordingEngine(settings: settings, host: host, listener: listener)

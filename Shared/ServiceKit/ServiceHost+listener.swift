@@ -21,13 +21,26 @@ extension ServiceHost {
 
     /// Listens to publishers' descriptions of their streams, and is told where each comes from: they say where to ask for
     /// samples, and may be mistaken.
-    /// - Parameter receiveHighWaterMark: how many messages may wait in the socket for each publisher.
-    package func listenerToStreams(at endpoints: [Endpoint], receiveHighWaterMark: Int) async throws -> Listener {
-        var options = SocketOptions()
-        options.receiveHighWaterMark = receiveHighWaterMark
+    /// - Parameters:
+    ///   - receiveHighWaterMark: how many messages may wait in the socket for each publisher.
+    ///   - messageBytes: how long those may be on average. A publisher whose messages take more together is cut off, so it
+    ///     must be more than those of an honest one take while this program does not get to read them.
+    package func listenerToStreams(
+        at endpoints: [Endpoint], receiveHighWaterMark: Int, messageBytes: Int = 0
+    ) async throws -> Listener {
+        let options = SocketOptions(receiveHighWaterMark: receiveHighWaterMark, messageBytes: messageBytes)
         let listener = try await listener(
             to: [TopicArea.stream], of: .sensorPublisher, at: endpoints, options: options)
         await listener.tellOrigins(of: TopicArea.stream)
         return listener
+    }
+}
+
+extension SocketOptions {
+    /// Those of a socket in which so many messages of such a length may wait for each publisher.
+    package init(receiveHighWaterMark: Int, messageBytes: Int) {
+        self.init()
+        self.receiveHighWaterMark = receiveHighWaterMark
+        limits.waitingBytes = max(limits.waitingBytes, receiveHighWaterMark * messageBytes)
     }
 }

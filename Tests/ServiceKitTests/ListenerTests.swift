@@ -91,6 +91,14 @@ struct ListenerTests {
         }
     }
 
+    @Test func aPublisherWhoseMessagesMayWaitIsNotCutOffForTheirLength() {
+        let few = SocketOptions(receiveHighWaterMark: 100, messageBytes: 16 << 10)
+        #expect(few.limits.waitingBytes == ConnectionLimits().waitingBytes)
+        let many = SocketOptions(receiveHighWaterMark: 10_000, messageBytes: 16 << 10)
+        #expect(many.receiveHighWaterMark == 10_000)
+        #expect(many.limits.waitingBytes >= 10_000 * 16_000)
+    }
+
     @Test func itHearsEveryAddressOfANameAndThoseThatComeLater() async throws {
         let (one, port) = try publisher(at: "127.0.0.1", port: "*")
         let (two, _) = try publisher(at: "127.0.0.2", port: port)
