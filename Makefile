@@ -70,6 +70,7 @@ build: setup
 
 lint:
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
+	Scripts/check-cores
 
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)

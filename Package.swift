@@ -78,7 +78,8 @@ let package = Package(
         .target(
             name: "Files", dependencies: ["Messages", system], path: "Shared/Files", swiftSettings: strict),
         .target(
-            name: "Recording", dependencies: ["CISAL", "Files", "Messages", sha2, system], path: "Shared/Recording",
+            name: "Recording", dependencies: ["CISAL", "Files", "Messages", deque, sha2, system],
+            path: "Shared/Recording",
             swiftSettings: strict),
         .target(
             name: "Storage", dependencies: ["Files", "Recording", database, system], path: "Shared/Storage",
@@ -95,7 +96,8 @@ let package = Package(
             ],
             path: "Shared/ServiceKit", swiftSettings: strict),
         .target(
-            name: "RecorderCore", dependencies: ["Files", "MessageBus", "Messages", "Recording", "ServiceKit"],
+            name: "RecorderCore",
+            dependencies: ["Files", "MessageBus", "Messages", "Recording", "ServiceKit", deque, logging],
             path: "Shared/RecorderCore", swiftSettings: strict),
         .target(
             name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",

@@ -1,3 +1,4 @@
+import Files
 import ZeroMQ
 
 /// Does what waits for the disk and is not a commit: where sessions begin, say. The writer must not wait, for it takes
@@ -9,6 +10,16 @@ actor DiskThread {
 
     init() throws(ZeroMQError) {
         thread = try SocketThread(name: "disk")
+    }
+
+    /// - Returns: why it failed; nil if it did not.
+    func attempt(_ body: @Sendable () throws(RecordingError) -> Void) -> RecordingError? {
+        do throws(RecordingError) {
+            try body()
+            return nil
+        } catch {
+            return error
+        }
     }
 
     func run<Value: Sendable>(_ body: @Sendable () throws -> Value) throws -> Value { try body() }

@@ -1,3 +1,4 @@
+import RecorderCore
 import MessageBus
 import Messages
 import Recording

@@ -1,3 +1,4 @@
+import RecorderCore
 package import Recording
 package import ServiceKit
 
@@ -43,5 +44,13 @@ package struct RecorderSettings: Sendable {
         guard receiveHighWaterMark > 0 else {
             throw ServiceError(.badConfiguration, "receive-high-water-mark is \(receiveHighWaterMark): write 1 or more")
         }
+    }
+}
+
+extension Recordings.Settings {
+    init(_ settings: RecorderSettings) {
+        self.init(
+            syncInterval: settings.syncInterval.nanoseconds, recoveryLimit: settings.recoveryLimit.nanoseconds,
+            holdLimit: settings.holdLimit, minimumFree: settings.minimumFree, shard: settings.shard)
     }
 }

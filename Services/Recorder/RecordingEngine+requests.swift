@@ -12,8 +12,6 @@ extension RecordingEngine {
     /// Publishers describe their streams each second, so a recorder that ran this long knows all that are there, also
     /// where the machine is busy.
     private static let descriptionsKnown = TimeSpan.seconds(3)
-    /// A publisher that has not described a stream for this long is gone: asking it would only hold up a start.
-    static let descriptionLife = TimeSpan.seconds(5)
     /// How long a publisher may take to say where its streams are: what it does not say of a stream's end is not asked for.
     static let listTimeout = Duration.seconds(3)
     /// How long a task or a step may be, in bytes of UTF-8: both stand in every record.
@@ -34,7 +32,7 @@ extension RecordingEngine {
             await configure(streamsOf: patterns)
             let startDate = WallTime.now
             streams = await publishers.streams(
-                request.streams, at: sources(of: patterns), timeout: Self.listTimeout)
+                request.streams, at: core.sources(of: patterns, at: .now), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
             try checkStart(of: identifier)
             isMine = starting.insert(identifier).inserted
@@ -46,31 +44,42 @@ extension RecordingEngine {
                     duration: request.duration), shard: settings.shard)
             if request.format == nil, request.root == nil { record.isFormatDefault = true }
             record.logPosition = LogPosition(
-                log: appender.log, recorded: appender.position, written: appender.position)
+                log: core.appender.log, recorded: core.appender.position, written: core.appender.position)
             let directory = try await disk.run { [self, data, record] in
                 restoreReserves()
                 return try SessionDirectory.create(record, in: data)
             }
-            session = try Session(record, in: directory, appender: appender, held: held, at: .now)
+            session = try core.add(record, in: directory, at: .now)
         } catch {
             await unsubscribe(from: patterns)
             if (error as? RecordingError)?.code == .alreadyExists { try requireUntaken(identifier) }
             throw error
         }
-        // From here on its end takes back what it has.
-        sessions[identifier] = session
-        routes = TopicTable()
         return try await begin(session, with: streams)
     }
 
     private func checkStart(of identifier: SessionIdentifier) throws {
-        guard lastCall == nil else { throw RequestError(.stopping, "the recorder is stopping: start another one") }
+        guard core.lastCall == nil else { throw RequestError(.stopping, "the recorder is stopping: start another one") }
         if starting.contains(identifier) { try SessionStatus.starting.checkStart(of: identifier) }
         try known(identifier)?.status.checkStart(of: identifier)
         lookAtDisk()
         if let freeBytes, freeBytes < settings.minimumFree {
-            throw RequestError(.noSpace, "nothing is recorded: \(tooLittleRoom(freeBytes))")
+            throw RequestError(.noSpace, "nothing is recorded: \(core.tooLittleRoom(freeBytes))")
         }
+    }
+
+    /// Asks for the logs of the streams that a session is to begin with.
+    private func configure(streamsOf patterns: Set<String>) async {
+        if core.configurations.isAway(at: MonotonicClock.now) { return }
+        let streams = core.described.keys.filter { $0.matches(anyOf: patterns) }
+        var taken: Set<String> = []
+        let names = streams.sorted { $0.description < $1.description }.map { stream in
+            let name = LogName(device: stream.device, stream: stream.stream, avoiding: taken)
+            taken.insert(name.folded)
+            return name
+        }
+        core.configured(await configurations(of: names), at: .now)
+        perform()
     }
 
     func subscribe(to patterns: Set<String>) async throws {
@@ -86,27 +95,27 @@ extension RecordingEngine {
         TopicArea.samples + (pattern == StreamName.everything ? "" : pattern)
     }
 
-    /// Opens the logs of the streams that are there, each from where it stands.
+    /// Opens the logs of the streams that are there. When this returns, that would survive a power cut.
     private func begin(
         _ session: Session, with streams: [StreamDescription]
     ) async throws -> RecordingStart.Reply {
-        let wanted = streams.filter { description in
-            session.wants(description.name)
-                && (try? StreamRecording.check(description, startDate: session.record.startDate)) != nil
-        }
-        let now = Moment.now
-        for description in wanted.sorted(by: { $0.topic < $1.topic }) where session.status == .starting {
-            _ = stream(for: description, from: description.nextSequence, in: session, at: now)
-        }
-        let isRunning = session.rise(to: .running)
-        await commit()
-        if isRunning, session.status == .running { publish(.status, of: session) }
+        let isRunning = core.begin(session, with: streams, at: .now)
+        try await commit()
+        if isRunning, session.status == .running { core.tell(.status, of: session, at: .now) }
+        perform()
         try requireSound(session)
         // It works again.
         health.clear("session")
         logger.notice("recording started", metadata: ["session": "\(session.identifier)"])
         return RecordingStart.Reply(
             session: session.identifier.text, status: session.status.rawValue, logs: session.summaries)
+    }
+
+    /// Returns when everything that was written so far is durable, or can't become so, which its sessions say.
+    private func commit() async throws {
+        let block = core.commitNow(at: .now)
+        perform()
+        try await wait { [core] in core.isCommitted(block) }
     }
 
     private func validate(
@@ -171,20 +180,10 @@ extension RecordingEngine {
         var known = -1
         try await wait(until: startedAt + Self.descriptionsKnown.nanoseconds) { [self] in
             // Only a stream that was not known makes a difference.
-            if described.count == known { return false }
-            known = described.count
-            return patterns.allSatisfy { !sources(of: [$0]).isEmpty }
+            if core.described.count == known { return false }
+            known = core.described.count
+            return patterns.allSatisfy { !core.sources(of: [$0], at: .now).isEmpty }
         }
-    }
-
-    /// Where the publishers answer that have streams of these patterns now.
-    private func sources(of patterns: Set<String>) -> Set<String> {
-        let oldest = MonotonicClock.now - Self.descriptionLife.nanoseconds
-        var sources: Set<String> = []
-        for (name, places) in described where name.matches(anyOf: patterns) {
-            for (place, heard) in places where heard >= oldest { sources.insert(place) }
-        }
-        return sources
     }
 
     func move(_ request: RecordingMoveTo) async throws -> RecordingState {
@@ -209,14 +208,19 @@ extension RecordingEngine {
     ) async throws -> RecordingState {
         let session = try running(name)
         if !session.directory.directory.contains(SessionDirectory.recordName) {
-            fail(session, RecordingError.removed(session.directory.directory.path))
+            core.fail(session, RecordingError.removed(session.directory.directory.path), at: .now)
+            core.advance(at: .now)
+            perform()
         }
         try requireSound(session)
         let isChanged = body(session)
         let state = session.state
-        await commit()
+        try await commit()
         try requireSound(session)
-        if isChanged { publish(change, of: session) }
+        if isChanged {
+            core.tell(change, of: session, at: .now)
+            perform()
+        }
         return state
     }
 
@@ -224,6 +228,42 @@ extension RecordingEngine {
         guard session.status == .failed else { return }
         throw RequestError(
             .inputOutput, "session \(session.identifier) failed: \(session.record.failures.joined(separator: "; "))")
+    }
+
+    /// Ends a session whose result nobody wants.
+    func cancel(_ request: RecordingCancel) async throws -> RecordingState {
+        let session = try running(request.session)
+        core.cancel(session, at: .now)
+        perform()
+        try await waitForEnd(of: session)
+        return session.state
+    }
+
+    /// Ends a session: every sample taken so far is in its logs when this returns.
+    func stop(_ request: RecordingStop) async throws -> RecordingResult {
+        let identifier = try SessionIdentifier(request.session)
+        if let session = core.sessions[identifier] {
+            if let results = request.results { try note(results, of: session) }
+            core.stop(identifier, at: .now)
+            perform()
+            try await waitForEnd(of: session)
+        }
+        return try storedResult(request.session, with: request.results)
+    }
+
+    /// The end goes on if whoever asked for it waits no longer.
+    private func waitForEnd(of session: Session) async throws {
+        try await wait { [core] in core.sessions[session.identifier] !== session }
+    }
+
+    private func note(_ results: JSONValue, of session: Session) throws(RequestError) {
+        do throws(MessageError) {
+            _ = try TaskResults(results)
+        } catch {
+            throw RequestError(
+                .invalidParameter, "\(error): the session goes on, stop it with results that can be kept")
+        }
+        session.note(results: results)
     }
 
     func status(_ request: RecordingStatus) throws -> RecordingState {
@@ -256,7 +296,7 @@ extension RecordingEngine {
     }
 
     func result(_ request: RecordingResultRequest) throws -> RecordingResult {
-        if let session = try sessions[SessionIdentifier(request.session)] {
+        if let session = try core.sessions[SessionIdentifier(request.session)] {
             throw RequestError(
                 .notRunning, "session \(request.session) is \(session.status): its result is there once it is stopped")
         }
@@ -264,7 +304,7 @@ extension RecordingEngine {
     }
 
     func running(_ name: String) throws -> Session {
-        guard let session = try sessions[SessionIdentifier(name)] else {
+        guard let session = try core.sessions[SessionIdentifier(name)] else {
             let (_, record) = try stored(name)
             throw RequestError(.finished, "session \(name) is over (\(record.status)): start another one")
         }
@@ -274,7 +314,9 @@ extension RecordingEngine {
         return session
     }
 
-    private func known(_ identifier: SessionIdentifier) -> Session? { sessions[identifier] ?? unstored[identifier] }
+    private func known(_ identifier: SessionIdentifier) -> Session? {
+        core.sessions[identifier] ?? core.unstored[identifier]
+    }
 
     /// A session that is on disk, and is over or this recorder's.
     private func stored(_ name: String) throws -> (directory: SessionDirectory, record: SessionRecord) {
@@ -289,7 +331,7 @@ extension RecordingEngine {
     /// How a session went that is over.
     /// - Parameter results: what must be kept with it. Results that arrive too late are refused, so that their sender knows.
     func storedResult(_ name: String, with results: JSONValue? = nil) throws -> RecordingResult {
-        let session = try unstored[SessionIdentifier(name)]
+        let session = try core.unstored[SessionIdentifier(name)]
         let (directory, record) = try session.map { ($0.directory, $0.record) } ?? stored(name)
         if let results, record.results != results {
             throw RequestError(

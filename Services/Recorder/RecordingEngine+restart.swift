@@ -46,8 +46,8 @@ extension RecordingEngine {
         }
         for (directory, outcome) in recovery.sessions { await resume(directory, outcome) }
         restoreReserves()
-        await commit()
-        storing.raise()
+        core.advance(at: .now)
+        perform()
     }
 
     /// Takes up room for a full disk, as far as there is some.
@@ -96,26 +96,13 @@ extension RecordingEngine {
     }
 
     private func resume(_ directory: SessionDirectory, _ recovered: RecoveredSession) async throws {
-        let now = Moment.now
-        let session = try Session(
-            recovered.record, recovered: recovered, in: directory, appender: appender, held: held, at: now)
-        // Files that were renamed just before the interruption were not announced.
-        session.announced = recovered.listedFiles
-        sessions[session.identifier] = session
-        routes = TopicTable()
-        try await subscribe(to: Set(session.record.streams))
-        logger.notice(
-            "continuing an interrupted recording",
-            metadata: ["session": "\(session.identifier)", "status": "\(session.status)"])
-        if session.status == .starting {
-            // Its start was never answered.
-            _ = session.fail("interrupted: the recorder ended while the session was being started")
-            publish(.failure, of: session, reason: session.record.failures.last)
-        } else if session.isRecording {
-            session.markRestart(at: now.date)
-            publish(.restart, of: session)
-            for stream in session.ordered where stream.intake.recovery != nil { recover(stream, of: session, at: now) }
+        let patterns = Set(recovered.record.streams)
+        try await subscribe(to: patterns)
+        do {
+            try core.resume(recovered, in: directory, at: .now)
+        } catch {
+            await unsubscribe(from: patterns)
+            throw error
         }
-        if session.status != .running { ordering.yield(.stop(session: session.identifier)) }
     }
 }

@@ -1,4 +1,3 @@
-import DequeModule
 import Files
 import FoundationEssentials
 import Logging
@@ -10,27 +9,11 @@ import ServiceKit
 import SystemPackage
 import ZeroMQ
 
-/// Everything that a recorder knows: the sessions under way and the streams that publishers describe.
+/// Runs a recorder: tells `Recordings` what happens and when, carries out what it asks for, and answers requests.
 ///
-/// An actor on a thread of its own. What must wait for somebody else (a replay, a session's end) leaves it as an `Order`,
-/// which the service carries out. Its work is in extensions: what arrives (`+samples`), what is asked (`+requests`), how
-/// sessions end (`+ending`), what is missing (`+recovery`), what becomes durable (`+commits`), what was interrupted
-/// (`+restart`), which sensors fail and whose clocks are wrong (`+watch`), how far it is behind (`+lag`), how logs are to be
-/// written (`+configuration`), what it counts (`+metrics`).
+/// An actor on a thread of its own. Its work is in extensions: what is to be done (`+effects`), what is asked (`+requests`),
+/// what was interrupted (`+restart`), what it counts (`+metrics`).
 actor RecordingEngine {
-    /// Work that waits for others, carried out outside of the engine.
-    enum Order: Sendable {
-        case recover(session: SessionIdentifier, stream: StreamName)
-        case stop(session: SessionIdentifier)
-    }
-
-    final class Route {
-        let recordings: [(session: Session, stream: StreamRecording)]
-        var reader = SampleBodyReader()
-
-        init(_ recordings: [(session: Session, stream: StreamRecording)]) { self.recordings = recordings }
-    }
-
     /// What tasks wait for.
     private struct Wait {
         /// Whose tasks may wait together.
@@ -42,10 +25,8 @@ actor RecordingEngine {
         var tasks: [AsyncStream<Void>.Continuation]
     }
 
-    /// Of its events.
-    static let source = Program.recorder.rawValue
-
     let settings: RecorderSettings
+    let core: Recordings
     let data: FilePath
     /// Kept as long as the program runs: nobody else records into this data directory.
     private let lock: DataLock
@@ -58,75 +39,29 @@ actor RecordingEngine {
     let logger: Logger
     let thread: SocketThread
     let disk: DiskThread
-    /// What the next commit makes durable.
-    let appender: LogAppender
     let log: LogWriter
     let files: FileWriter
     let logDirectory: Directory
-    let held: HeldBytes
-    /// Raised when something is to be committed, or to be written into files.
-    nonisolated let uncommitted = Signal()
-    nonisolated let unwrittenSignal = Signal()
-    /// Raised when sessions may have something to store.
-    nonisolated let storing = Signal()
-    /// Raised when log-manager is to be asked.
-    nonisolated let asking = Signal()
-    var isCommitting = false
-    var pace: CommitPace
-    /// Blocks that are committed and not in files yet, and the bytes of all that is not.
-    var unwritten: Deque<LogBlock> = []
-    var backlogBytes = 0
-    /// The position up to which everything was handed to files.
-    var appliedEnd = 0
-    var isWritingFiles = false
-    /// Whether some records wait to be written into their files.
-    var areFilesBehind = false
-    /// Of the write-ahead log.
-    var logBytes = 0
     let listener: Listener
     let publishers: Publishers
     let logManager: LogManagerClient
-    /// Few: at most one recovery per stream of a session, and a stop per session and tick until it is carried out.
-    nonisolated let orders: AsyncStream<Order>
-    let ordering: AsyncStream<Order>.Continuation
+    nonisolated let orders = Orders()
     let startedAt = MonotonicClock.now
 
-    var sessions: [SessionIdentifier: Session] = [:]
     /// Sessions whose files are being made.
     var starting: Set<SessionIdentifier> = []
-    /// Sessions that are over, but whose report could not be stored; it is tried again.
-    var unstored: [SessionIdentifier: Session] = [:]
     /// Interrupted sessions that the disk had no room to continue, and from where they need the write-ahead log.
-    var interrupted: [(directory: SessionDirectory, position: Int)] = []
+    var interrupted: [(directory: SessionDirectory, position: Int)] = [] {
+        didSet { core.interrupted = interrupted.map(\.position) }
+    }
     /// Bytes free on the disk, when it was looked at last; nil before, and where it can't be told.
     var freeBytes: Int?
-    var lookedAtDisk: Int64 = 0
-    var storedAgain: Int64 = 0
-    /// When each stream was described last, on `MonotonicClock`, by where its publisher replays.
-    var described: [StreamName: [String: Int64]] = [:]
-    var configurations = LogConfigurations()
-    /// Logs that log-manager is to be asked for.
-    var unasked: Set<LogName> = []
-    /// Streams that a session wants and whose logs wait for log-manager's answer, and when they were described.
-    var waiting: [StreamName: (description: StreamDescription, time: Int64)] = [:]
-    /// Seconds that publishers' clocks are ahead of ours, of those that are wrong.
-    var wrongClocks: [String: Double] = [:]
-    var routes = TopicTable<Route>()
-    var descriptions = StreamDescriptions()
     var malformed: MalformedMessages
-    /// When sessions that are being stopped must have what they wait for, on `MonotonicClock`: set when the program ends.
-    var lastCall: Int64?
     /// What sessions had that are over, and how many of them ended how.
     var endedTotals = StreamTotals()
     var endedSessions: [SessionStatus: Int] = [:]
-    /// From publication to commit.
-    var latencies = LatencyHistogram()
-    var commitTimes = LatencyHistogram()
-    var lag = RecorderLag()
     /// A cancelled task ends its own wait by itself.
     private var waits: [Wait] = []
-    /// When streams were last looked at that may have failed, on `MonotonicClock`.
-    var watchedAt: Int64 = 0
     /// Raised where a session of this run ends with loss.
     nonisolated let loss = LossFlag()
 
@@ -151,17 +86,73 @@ actor RecordingEngine {
         malformed = MalformedMessages(health: host.health, logger: host.logger)
         thread = try SocketThread(name: "writer")
         disk = try DiskThread()
-        appender = LogAppender(log: recovery.log ?? UUID().uuidString, position: recovery.logEnd)
+        core = Recordings(
+            Recordings.Settings(settings), log: recovery.log ?? UUID().uuidString, position: recovery.logEnd)
         logDirectory = WriteAheadLog.directory(in: data, shard: settings.shard)
         log = try LogWriter(WriteAheadLog(in: logDirectory, synced: recovery.logEnd))
-        held = HeldBytes(limit: settings.holdLimit)
-        pace = CommitPace(interval: settings.syncInterval.nanoseconds)
-        appliedEnd = recovery.logEnd
         publishers = host.peers.publishers
         logManager = LogManagerClient(
             peers: host.peers, endpoint: settings.logManager, limit: settings.logManagerLimit)
-        (orders, ordering) = AsyncStream.makeStream(of: Order.self, bufferingPolicy: .unbounded)
         await resumeSessions(recovery)
+    }
+
+    /// Takes what was received.
+    func take(_ batch: MessageBatch) async {
+        guard !batch.isEmpty else { return }
+        while core.isFull {
+            core.commitNow(at: .now)
+            perform()
+            try? await wait { [core] in !core.isFull }
+            if Task.isCancelled { return }
+        }
+        let now = Moment.now
+        batch.withUnsafeMessages { messages in
+            for message in 0..<messages.count {
+                do {
+                    let description = try core.take(EventFrames(message, of: messages), at: now)
+                    if let description, let origin = messages.origin(of: message) {
+                        publishers.note(description.replay, heardFrom: origin)
+                    }
+                } catch {
+                    malformed.note(error)
+                }
+            }
+        }
+        core.endBatches(at: now)
+        perform()
+    }
+
+    /// Does what is due by time, until the task is cancelled.
+    func tickRegularly() async throws {
+        let interval = settings.syncInterval.nanoseconds
+        var tick = MonotonicClock.now
+        var lookedAtDisk = tick
+        while true {
+            tick = max(tick + interval, MonotonicClock.now)
+            try await thread.sleep(until: tick)
+            core.tick(at: .now)
+            health.measure("behindSeconds", core.lag.seconds)
+            perform()
+            if tick >= lookedAtDisk + TimeSpan.seconds(1).nanoseconds {
+                lookedAtDisk = tick
+                lookAtDisk()
+                await resumeRemaining()
+            }
+        }
+    }
+
+    /// Looks how much room there is.
+    func lookAtDisk() {
+        freeBytes = try? Directory(data).freeBytes()
+        core.take(freeBytes: freeBytes, at: .now)
+        perform()
+    }
+
+    /// Ends every session, each with what was taken so far, for the program is about to end.
+    func stopAll() async {
+        core.stopAll(at: .now)
+        perform()
+        try? await wait { [core] in core.isIdle }
     }
 
     // MARK: Waiting
@@ -196,57 +187,5 @@ actor RecordingEngine {
             return false
         }
         waits = remaining + waits
-    }
-
-    // MARK: Telling
-
-    func publish(
-        _ change: RecordingEvent.Change, of session: Session, stream: StreamName? = nil, gap: Gap? = nil,
-        reason: String? = nil, report: SessionReport? = nil
-    ) {
-        let event = RecordingEvent(
-            source: Self.source, sequence: session.eventSequence, session: session.identifier.text, date: .now,
-            change: change, status: session.status.rawValue, step: session.timeline.current.stepPath, stream: stream,
-            gap: gap, reason: reason, report: report)
-        session.eventSequence += 1
-        publish(event)
-    }
-
-    /// Publishes an event. One that can't be sent is logged: what it says is on disk too.
-    func publish(_ event: some Event) {
-        do {
-            try events.publish(event)
-        } catch {
-            logger.warning("event not published", metadata: [LogKey.error: "\(error)"])
-        }
-    }
-
-    /// Publishes gaps that nobody was told of yet.
-    func announceGaps(of stream: StreamRecording, in session: Session) {
-        for gap in stream.takeNewGaps() {
-            var metadata: Logger.Metadata = [
-                "session": "\(session.identifier)", "stream": "\(stream.name)", "from": "\(gap.from)",
-                "count": "\(gap.count)", "reason": "\(gap.reason.rawValue)",
-            ]
-            if gap.reason == .malformed, let fault = stream.lastFault { metadata[LogKey.error] = "\(fault)" }
-            logger.error("samples lost", metadata: metadata)
-            publish(.gap, of: session, stream: stream.name, gap: gap)
-        }
-    }
-
-    /// Ends a session that can't go on: what is on disk stays valid, and everybody is told.
-    func fail(_ session: Session, _ error: any Error) {
-        let isFull = (error as? RecordingError)?.code == .noSpace
-        // A full disk is one failure, whichever of the files finds no room first.
-        if isFull, session.status == .failed { return }
-        guard session.fail("\(error)") else { return }
-        // What is in memory may still find room.
-        if isFull { try? reserve.release() }
-        logger.error(
-            "recording failed", metadata: ["session": "\(session.identifier)", LogKey.error: "\(error)"])
-        health.report(.degraded, "session \(session.identifier) failed: \(error)", for: "session")
-        publish(.failure, of: session, reason: "\(error)")
-        routes = TopicTable()
-        ordering.yield(.stop(session: session.identifier))
     }
 }

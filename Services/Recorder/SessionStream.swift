@@ -1,6 +1,9 @@
 import MessageBus
 import Messages
+import RecorderCore
 import Recording
+import ServiceKit
+import ZeroMQ
 
 /// A stream of a session, as its missing samples are asked for.
 struct SessionStream: RecoveringStream {
@@ -19,4 +22,31 @@ struct SessionStream: RecoveringStream {
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async -> Bool {
         await engine.giveUp(request, reason: reason, in: session)
     }
+}
+
+extension RecordingEngine {
+    /// What is to be asked next for a stream, once the recorder has caught up with what arrives live, or one waited long
+    /// enough. All recoveries of a session wait together, for what they wait for is looked at with each batch that arrives.
+    fileprivate func missing(_ name: StreamName, in session: SessionIdentifier) async throws -> MissingSamples? {
+        try await wait(until: MonotonicClock.now + Recordings.longestWait, together: session) { [core] in
+            !core.isTooBusy(toRecover: session)
+        }
+        defer { perform() }
+        return core.missing(name, in: session, at: .now)
+    }
+
+    fileprivate func take(
+        _ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay,
+        in session: SessionIdentifier
+    ) -> Bool {
+        defer { perform() }
+        return core.take(frames, count: reply.count, for: request, in: session, at: .now)
+    }
+
+    fileprivate func giveUp(_ request: SamplesReplay, reason: Gap.Reason, in session: SessionIdentifier) -> Bool {
+        defer { perform() }
+        return core.giveUp(request, reason: reason, in: session, at: .now)
+    }
+
+    fileprivate func isHeard(_ name: StreamName) -> Bool { core.isHeard(name, at: .now) }
 }

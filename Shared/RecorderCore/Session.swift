@@ -4,8 +4,8 @@ package import ServiceKit
 
 /// One recording while it goes on: what was asked, its streams, its files.
 ///
-/// Confined to the recording engine's thread. What it decides itself is how markers, files and the report belong
-/// together; what arrives and when is the engine's.
+/// Confined to the thread of its recorder. What it decides itself is how markers, files and the report belong together; what
+/// arrives and when is said by `Recordings`.
 package final class Session {
     /// How many times as long as storing a session takes it waits until it is stored again: what is stored is in the
     /// write-ahead log too, and a session of a thousand streams is large.
@@ -41,7 +41,6 @@ package final class Session {
     private var storableAt: Int64 = 0
     private var isStoring = false
     private var isChanged = false
-    private var isStopping = false
     /// When everything was last made durable in the stream files, on the monotonic clock.
     package var checkpointedAt: Int64
     /// Whether it was continued with what its files alone say, so that the write-ahead log does not know their places.
@@ -95,12 +94,6 @@ package final class Session {
     package var publishers: Set<String> { Set(ordered.flatMap { $0.log.epochs.map(\.record.replay) }) }
 
     package var isRecording: Bool { status.isRecording }
-
-    /// - Returns: false where somebody else is at it.
-    package func beginStopping() -> Bool {
-        defer { isStopping = true }
-        return !isStopping
-    }
 
     package func wants(_ stream: StreamName) -> Bool {
         record.shard?.owns(stream.device) ?? true && stream.matches(anyOf: patterns)

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Messages
 import Recorder
+import RecorderCore
 import Recording
 import ServiceKit
 import SystemPackage

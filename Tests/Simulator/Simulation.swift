@@ -212,7 +212,7 @@ final class Simulation {
             let publisher = publishers[index]
             guard publisher.isRunning, publisher.life == life else { return }
             for description in publisher.describe(at: schedule.now) {
-                send(index) { [self] in try recorder?.take(description) }
+                send(index) { [self] in recorder?.take(description) }
             }
             describe(index, life)
         }
@@ -357,15 +357,14 @@ final class Simulation {
         try advance(until: schedule.now + 3_000_000_000)
         guard let session = recorder.sessions.first, violations.isEmpty else { return }
         let descriptions = publishers.flatMap { $0.describe(at: schedule.now) }
-        try recorder.stop(session, descriptions)
-        var isSettled = false
-        for _ in 0..<200 where !isSettled && violations.isEmpty {
+        recorder.stop(session, descriptions)
+        for _ in 0..<200 where recorder.ended[session.identifier] == nil && violations.isEmpty {
             try advance(until: schedule.now + 100_000_000)
-            isSettled = recorder.settle(session)
         }
         guard violations.isEmpty else { return }
-        if !isSettled { violate("the session does not come to its end") }
-        let record = try recorder.close(session)
+        guard let record = recorder.ended[session.identifier] else {
+            return violate("the session does not come to its end")
+        }
         for log in record.logs {
             note("\(log.name): epochs \(log.epochs.map { "\($0.epoch) \($0.from)..<\($0.next) end \($0.end as Any)" })")
             note("\(log.name): gaps \(log.gaps.map { "\($0.epoch) \($0.from) + \($0.count) \($0.reason.rawValue)" })")

@@ -22,10 +22,12 @@ package final class LogAppender {
     private var last: (number: UInt32, file: Int, head: RecordsHead?)?
     private var capacity = 64 << 10
     private let segmentLength: Int
+    /// Bytes after which a new segment begins.
+    package static let segmentLength = 64 << 20
 
     /// Continues a log behind everything that it has.
     /// - Parameter segmentLength: bytes after which a new segment begins: what can be deleted at once.
-    package init(log: String, position: Int, segmentLength: Int = 64 << 20) {
+    package init(log: String, position: Int, segmentLength: Int = LogAppender.segmentLength) {
         self.log = log
         self.segmentLength = segmentLength
         self.position = position

@@ -1,14 +1,12 @@
 import MessageBus
-import Messages
-import RecorderCore
-import Recording
-import ServiceKit
-import ZeroMQ
+package import Messages
+package import Recording
 
 /// How far the recorder is behind, and how long publishers still have what it misses.
-extension RecordingEngine {
-    /// Nanoseconds. So long a recovery waits at most: what it misses is being forgotten meanwhile.
-    private static let longestWait: Int64 = 5_000_000_000
+extension Recordings {
+    /// Nanoseconds. So long a recovery waits at most until the recorder has caught up: what it misses is being forgotten
+    /// meanwhile.
+    package static let longestWait: Int64 = 5_000_000_000
     /// Seconds of lag, beyond which recoveries wait.
     private static let recoveryLag = 1.0
     /// Health warns when samples will be forgotten within so many seconds.
@@ -17,62 +15,54 @@ extension RecordingEngine {
     /// Seconds by which a publisher's clock is known to be behind: its batches seem to be late by that.
     var clockAllowance: Double { max(0, -(wrongClocks.values.min() ?? 0)) }
 
-    /// Whether what arrives may soon have to wait for the disk.
-    var isBlocked: Bool { backlogBytes + appender.count > Self.maximumBacklog / 2 }
-
     /// Whether live samples need everything that the recorder can do.
     var isBehind: Bool { lag.seconds > Self.recoveryLag || isBlocked }
 
-    /// Returns when a recovery may continue: the recorder has caught up, the session ends, or one waited long enough. All
-    /// recoveries of a session wait together, for what they wait for is looked at with each batch that arrives.
-    func waitUntilCaughtUp(in identifier: SessionIdentifier) async throws {
-        try await wait(until: MonotonicClock.now + Self.longestWait, together: identifier) { [self] in
-            !isBehind || sessions[identifier]?.status != .running
-        }
+    /// Whether a session's missing samples must not be asked for yet: what arrives live comes first.
+    package func isTooBusy(toRecover identifier: SessionIdentifier) -> Bool {
+        isBehind && sessions[identifier]?.status == .running
     }
 
     /// Has health tell of a recorder that is behind, and of samples that are about to be forgotten.
-    func reportLag() {
-        health.measure("behindSeconds", lag.seconds)
+    func tellOfLag(at now: Moment) {
         let behind =
             "the recorder is \(Int(lag.seconds.rounded())) s behind its publishers, more arrives than it can store: "
             + "give it a faster disk or processor, record fewer streams, or divide them with --shard"
-        health.set(warning: lag.isLarge ? behind : nil, for: "behind")
-        let short = shortage.flatMap { $0.left < min(Self.shortRetention, $0.retention / 2) ? $0 : nil }
+        emit(lag.isLarge ? .degraded(behind, for: "behind") : .well("behind"))
+        let short = shortage(at: now).flatMap { $0.left < min(Self.shortRetention, $0.retention / 2) ? $0 : nil }
         let forgetting = short.map { stream, left, _ in
             "the publisher of \(stream) keeps samples that are missing here for another \(Int(max(0, left))) s: restore "
                 + "the connection to it, or give the recorder less to do; a longer --retention of the publisher gives "
                 + "more time"
         }
-        health.set(warning: forgetting, for: "retention")
+        emit(forgetting.map { .degraded($0, for: "retention") } ?? .well("retention"))
     }
 
     /// Seconds for which the oldest missing sample of streams that are being recovered has been missing.
-    var recoveryLag: Double { missing.map(\.age).max() ?? 0 }
+    package func recoveryLag(at now: Moment) -> Double { missing(at: now).map(\.age).max() ?? 0 }
 
     /// The stream whose missing samples are the first to be forgotten by their publisher, if that is known: the seconds for
     /// which it still has them, and those for which it keeps samples.
-    var shortage: (stream: StreamName, left: Double, retention: Double)? {
-        missing.compactMap { missing in missing.retention.map { (missing.stream, $0 - missing.age, $0) } }
+    package func shortage(at now: Moment) -> (stream: StreamName, left: Double, retention: Double)? {
+        missing(at: now).compactMap { missing in missing.retention.map { (missing.stream, $0 - missing.age, $0) } }
             .min { $0.1 < $1.1 }
     }
 
     /// Streams that are being recovered, with the seconds since the first missing sample was taken, and the seconds for which
     /// the publisher keeps samples, if that is known.
-    private var missing: [(stream: StreamName, age: Double, retention: Double?)] {
-        let now = MonotonicClock.now
-        return sessions.values.flatMap { session in
+    private func missing(at now: Moment) -> [(stream: StreamName, age: Double, retention: Double?)] {
+        sessions.values.flatMap { session in
             session.ordered.compactMap { stream in
                 guard let since = stream.recoveringSince, let recovery = stream.intake.recovery else { return nil }
                 // The first missing sample was taken right after the last that is written, or, if it is not known when
                 // that was, not after the recovery began.
-                let recovering = Double(now - since) / 1e9
+                let recovering = Double(now.monotonic - since) / 1e9
                 let endpoint = stream.replayEndpoint(of: recovery.epoch)
                 guard let source = session.watch.source(of: stream.name, at: endpoint),
                     source.description.epoch == recovery.epoch
                 else { return (stream.name, recovering, nil) }
                 let age = stream.log.record.lastUptime.map {
-                    source.description.clock.uptime + Double(now - source.heardAt) / 1e9 - $0
+                    source.description.clock.uptime + Double(now.monotonic - source.heardAt) / 1e9 - $0
                 }
                 return (stream.name, age.flatMap { $0 >= 0 ? $0 : nil } ?? recovering, source.description.retention)
             }

@@ -11,9 +11,9 @@ package struct LogConfigurations {
         /// Whether some question was not answered in time.
         package var isAway = false
 
-        package init() {}
+        package init(isAway: Bool = false) { self.isAway = isAway }
 
-        mutating func add(_ other: Answers) {
+        package mutating func add(_ other: Answers) {
             configurations.merge(other.configurations) { _, last in last }
             isAway = isAway || other.isAway
         }
@@ -26,7 +26,7 @@ package struct LogConfigurations {
 
     private var known: [LogName: (configuration: LogConfiguration?, time: Int64)] = [:]
     /// When log-manager was found to be away; nil while it answers.
-    private(set) var awaySince: Int64?
+    package private(set) var awaySince: Int64?
 
     package init() {}
 

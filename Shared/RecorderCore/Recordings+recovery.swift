@@ -1,29 +1,28 @@
-import MessageBus
-import Messages
-import RecorderCore
-import Recording
+package import MessageBus
+package import Messages
+package import Recording
 import ServiceKit
-import ZeroMQ
 
 /// What is missing: asked for again from the publisher, until it is had or given up.
 ///
 /// While an answer is awaited everything may change: samples are given up because too many wait behind them, or the
 /// session ends. So an answer counts only if what it answers is still what is missing next.
-extension RecordingEngine {
+extension Recordings {
+    /// A publisher that has not described a stream for this long is gone: asking it would only hold up a start.
+    private static let descriptionLife = TimeSpan.seconds(5)
+
     /// Has a stream's missing samples asked for, unless that is under way.
     func recover(_ stream: StreamRecording, of session: Session, at now: Moment) {
         guard stream.recoveringSince == nil else { return }
         stream.recoveringSince = now.monotonic
-        ordering.yield(.recover(session: session.identifier, stream: stream.name))
+        emit(.recover(session.identifier, stream.name))
     }
 
-    /// What is to be asked next for a stream, once the recorder has caught up with what arrives live; nil when nothing is
-    /// missing, which ends the recovery.
-    func missing(_ name: StreamName, in identifier: SessionIdentifier) async throws -> MissingSamples? {
-        try await waitUntilCaughtUp(in: identifier)
+    /// What is to be asked next for a stream; nil when nothing is missing, which ends the recovery.
+    package func missing(_ name: StreamName, in identifier: SessionIdentifier, at now: Moment) -> MissingSamples? {
         guard let session = sessions[identifier], let stream = session.streams[name] else { return nil }
         // The end of the session may have left nothing of it.
-        if stream.intake.recovery?.missing.isEmpty == true { resume(stream, of: session) }
+        if stream.intake.recovery?.missing.isEmpty == true { _ = resume(stream, of: session, at: now) }
         guard session.isRecording, let recovery = stream.intake.recovery else {
             stream.recoveringSince = nil
             return nil
@@ -31,27 +30,45 @@ extension RecordingEngine {
         return MissingSamples(recovery, of: name, at: stream.replayEndpoint(of: recovery.epoch))
     }
 
-    func isHeard(_ name: StreamName) -> Bool {
-        let oldest = MonotonicClock.now - Self.descriptionLife.nanoseconds
+    /// Whether samples or descriptions of a stream arrive.
+    package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
+        let oldest = now.monotonic - Self.descriptionLife.nanoseconds
         return described[name]?.values.contains { $0 >= oldest } ?? false
     }
 
-    func take(
-        _ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay,
-        in identifier: SessionIdentifier
+    /// Where the publishers answer that have streams of these patterns now.
+    package func sources(of patterns: Set<String>, at now: Moment) -> Set<String> {
+        let oldest = now.monotonic - Self.descriptionLife.nanoseconds
+        var sources: Set<String> = []
+        for (name, places) in described where name.matches(anyOf: patterns) {
+            for (place, heard) in places where heard >= oldest { sources.insert(place) }
+        }
+        return sources
+    }
+
+    /// Takes what a publisher answered.
+    /// - Parameter count: how many samples it says that the frames hold.
+    /// - Returns: false if nothing is missing any more, which ends the recovery.
+    package func take(
+        _ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, in identifier: SessionIdentifier,
+        at now: Moment
     ) -> Bool {
         guard let (session, stream) = asker(of: request, in: identifier) else { return true }
-        return resume(stream, of: session) {
-            if reply.count > 0 { try stream.takeReplayed(frames, at: $0) }
+        return resume(stream, of: session, at: now) {
+            if count > 0 { try stream.takeReplayed(frames, at: now) }
             guard let missing = stream.intake.recovery?.missing, missing.lowerBound == request.from else { return }
             // An answer that brings nothing would be asked for without end.
-            try stream.giveUp(reply.count > 0 ? .malformed : .notRetained, at: $0)
+            try stream.giveUp(count > 0 ? .malformed : .notRetained, at: now)
         }
     }
 
-    func giveUp(_ request: SamplesReplay, reason: Gap.Reason, in identifier: SessionIdentifier) -> Bool {
+    /// Gives up what was asked for.
+    /// - Returns: false if nothing is missing any more, which ends the recovery.
+    package func giveUp(
+        _ request: SamplesReplay, reason: Gap.Reason, in identifier: SessionIdentifier, at now: Moment
+    ) -> Bool {
         guard let (session, stream) = asker(of: request, in: identifier) else { return true }
-        return resume(stream, of: session) { try stream.giveUp(reason, at: $0) }
+        return resume(stream, of: session, at: now) { try stream.giveUp(reason, at: now) }
     }
 
     /// Whose missing samples a request asks for, if it is what must be had next.
@@ -67,25 +84,22 @@ extension RecordingEngine {
     }
 
     /// Continues with what waited for a recovery. If it meets another gap, that is missing next.
-    /// - Returns: false if nothing is missing any more, which ends the recovery.
-    @discardableResult
+    /// - Returns: false if nothing is missing any more.
     private func resume(
-        _ stream: StreamRecording, of session: Session, after body: (Moment) throws -> Void = { _ in }
+        _ stream: StreamRecording, of session: Session, at now: Moment, after body: () throws -> Void = {}
     ) -> Bool {
-        let now = Moment.now
         do {
-            try body(now)
+            try body()
             try stream.resume(at: now)
             // What is missing at the end of a session that is stopped comes after what was missing before.
             if session.status == .waitingToStop { _ = stream.intake.expectEnd() }
         } catch {
-            fail(session, error)
+            fail(session, error, at: now)
         }
-        announceGaps(of: stream, in: session)
-        uncommitted.raise()
+        announceGaps(of: stream, in: session, at: now)
         let isOver = stream.intake.recovery == nil
         if isOver { stream.recoveringSince = nil }
-        resumeWaits()
+        advance(at: now)
         return !isOver
     }
 }

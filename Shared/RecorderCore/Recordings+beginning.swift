@@ -1,0 +1,81 @@
+import DequeModule
+import Logging
+import MessageBus
+package import Messages
+package import Recording
+import ServiceKit
+
+/// How sessions begin, change, and are continued after an interruption.
+extension Recordings {
+    /// Adds a session of which nothing is recorded yet. From here on its end takes back what it has.
+    package func add(_ record: SessionRecord, in directory: SessionDirectory, at now: Moment) throws -> Session {
+        let session = try Session(record, in: directory, appender: appender, held: held, at: now)
+        sessions[session.identifier] = session
+        routes = TopicTable()
+        return session
+    }
+
+    /// Opens the logs of the streams that are there, each from where it stands. Every sample that is taken from now on is
+    /// recorded.
+    /// - Returns: whether the session runs, which is not to be told before it is durable.
+    package func begin(_ session: Session, with streams: [StreamDescription], at now: Moment) -> Bool {
+        let wanted = streams.filter { description in
+            session.wants(description.name)
+                && (try? StreamRecording.check(description, startDate: session.record.startDate)) != nil
+        }
+        for description in wanted.sorted(by: { $0.topic < $1.topic }) where session.status == .starting {
+            _ = stream(for: description, from: description.nextSequence, in: session, at: now)
+        }
+        return session.rise(to: .running)
+    }
+
+    /// Tells of a session's change, once that is durable.
+    package func tell(_ change: RecordingEvent.Change, of session: Session, at now: Moment) {
+        publish(change, of: session, at: now)
+    }
+
+    /// Continues an interrupted session.
+    package func resume(_ recovered: RecoveredSession, in directory: SessionDirectory, at now: Moment) throws {
+        let session = try Session(
+            recovered.record, recovered: recovered, in: directory, appender: appender, held: held, at: now)
+        // Files that were renamed just before the interruption were not announced.
+        session.announced = recovered.listedFiles
+        sessions[session.identifier] = session
+        routes = TopicTable()
+        log(.notice, "continuing an interrupted recording", session, ["status": "\(session.status)"])
+        if session.status == .starting {
+            // Its start was never answered.
+            _ = session.fail("interrupted: the recorder ended while the session was being started")
+            publish(.failure, of: session, at: now, reason: session.record.failures.last)
+        } else if session.isRecording {
+            session.markRestart(at: now.date)
+            publish(.restart, of: session, at: now)
+            for stream in session.ordered where stream.intake.recovery != nil { recover(stream, of: session, at: now) }
+        }
+        if session.status != .running { unstopped.append(session.identifier) }
+        isStoringDue = true
+    }
+
+    /// Notes how much room the disk has, and ends sessions before there is none.
+    /// - Parameter free: bytes; nil where it can't be told.
+    package func take(freeBytes free: Int?, at now: Moment) {
+        if let free, free < settings.minimumFree {
+            for session in sessions.values where session.status == .running {
+                session.note(failures: ["stopped: \(tooLittleRoom(free))"])
+                emit(.degraded("sessions were stopped: \(tooLittleRoom(free))", for: "disk"))
+                log(.error, "recording stops", session, [LogKey.error: "\(tooLittleRoom(free))"])
+                unstopped.append(session.identifier)
+            }
+        } else {
+            emit(.well("disk"))
+        }
+        if sessions.isEmpty, unstored.isEmpty { emit(.restoreReserves) }
+        advance(at: now)
+    }
+
+    /// Why nothing is recorded any more.
+    package func tooLittleRoom(_ freeBytes: Int) -> String {
+        "the disk has \(ByteCount(bytes: freeBytes)) free, less than --minimum-free "
+            + "\(ByteCount(bytes: settings.minimumFree)) leaves; free some space and start a new recording"
+    }
+}

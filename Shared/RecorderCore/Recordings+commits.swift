@@ -1,0 +1,151 @@
+import DequeModule
+package import Files
+package import Messages
+package import Recording
+import ServiceKit
+
+/// What becomes durable: everything of all streams in one write and one sync, then the stream files behind it.
+extension Recordings {
+    /// A block that is being made durable.
+    struct Commit {
+        let block: LogBlock
+        /// On the monotonic clock.
+        let began: Int64
+        /// When the batches in it were published, in nanoseconds since 1970.
+        let published: [(session: Session, times: [Int64])]
+    }
+
+    /// What is being done to stream files.
+    enum FileWork { case block, due }
+
+    /// Whether what arrives may soon have to wait for the disk.
+    package var isBlocked: Bool { backlogBytes + appender.count > Self.maximumBacklog / 2 }
+
+    /// Whether nothing more may be taken: too much is on its way into files.
+    package var isFull: Bool { backlogBytes + appender.count >= Self.maximumBacklog }
+
+    /// The number of the block that ends what was written so far.
+    var lastBlock: Int { takenBlocks + (appender.count > 0 ? 1 : 0) }
+
+    /// Has everything that was written so far made durable without waiting for more.
+    /// - Returns: what `isCommitted` tells of.
+    @discardableResult
+    package func commitNow(at now: Moment) -> Int {
+        demandedBlocks = lastBlock
+        advance(at: now)
+        return demandedBlocks
+    }
+
+    /// Whether what `commitNow` was called for is durable, or can't become so, which its sessions say.
+    package func isCommitted(_ block: Int) -> Bool { committedBlocks >= block }
+
+    /// Begins a commit if it is time, and says when it will be.
+    func advanceCommits(at now: Moment) {
+        guard commit == nil, appender.count > 0 else { return }
+        if demandedBlocks > takenBlocks || commitAt.map({ now.monotonic >= $0 }) ?? false {
+            return beginCommit(at: now)
+        }
+        guard commitAt == nil else { return }
+        let time = pace.next(after: now.monotonic)
+        commitAt = time
+        emit(.wake(time))
+    }
+
+    /// Hands over what was written so far.
+    func beginCommit(at now: Moment) {
+        commitAt = nil
+        guard let block = appender.takeBlock() else { return }
+        takenBlocks += 1
+        backlogBytes += block.count
+        let published = sessions.values.map { session in
+            defer { session.published = [] }
+            return (session, session.published)
+        }
+        commit = Commit(block: block, began: now.monotonic, published: published)
+        emit(.append(block))
+    }
+
+    /// Takes what came of a commit. If it failed, sessions end: what they have goes into their files directly.
+    package func appended(_ failure: RecordingError?, at now: Moment) {
+        guard let commit else { return }
+        self.commit = nil
+        pace.note(began: commit.began, ended: now.monotonic)
+        commitTimes.record(nanoseconds: now.monotonic - commit.began)
+        unwritten.append(commit.block)
+        committedBlocks = takenBlocks
+        if let failure {
+            noteLogFailure(failure, at: now)
+        } else {
+            for (session, times) in commit.published {
+                for time in times {
+                    let latency = now.date.nanosecondsSince1970 - time
+                    session.latencies.record(nanoseconds: latency)
+                    latencies.record(nanoseconds: latency)
+                }
+            }
+        }
+        advance(at: now)
+    }
+
+    private func noteLogFailure(_ failure: RecordingError, at now: Moment) {
+        for session in Array(sessions.values) { fail(session, failure, at: now) }
+        // The segment takes nothing more. What waits for the next commit belongs to it, so it goes there first.
+        if let block = appender.takeBlock() {
+            takenBlocks += 1
+            committedBlocks = takenBlocks
+            backlogBytes += block.count
+            unwritten.append(block)
+            commitAt = nil
+        }
+        appender.beginSegment()
+    }
+
+    // MARK: Files
+
+    func advanceFiles() {
+        guard fileWork == nil else { return }
+        if let block = unwritten.first {
+            fileWork = .block
+            emit(.write(block))
+        } else if areFilesDue {
+            areFilesDue = false
+            fileWork = .due
+            emit(.writeDue)
+        }
+    }
+
+    /// Takes what came of writing into files.
+    package func wrote(_ outcome: SessionFiles.Outcome, at now: Moment) {
+        if fileWork == .block, let block = unwritten.popFirst() {
+            writtenBlocks += 1
+            backlogBytes -= block.count
+            writtenEnd = max(writtenEnd, block.end)
+            areFilesDue = outcome.isBehind
+        }
+        fileWork = nil
+        areFilesBehind = outcome.isBehind
+        for finished in outcome.finished { sessions[finished.session]?.add(finished.file, to: finished.log) }
+        if !outcome.finished.isEmpty { isStoringDue = true }
+        for (identifier, error) in outcome.failures {
+            brokenFiles.insert(identifier)
+            if let session = sessions[identifier] { fail(session, error, at: now) }
+        }
+        advance(at: now)
+    }
+
+    // MARK: Log
+
+    /// Deletes what of the write-ahead log no session needs.
+    func removeLog() {
+        let needed = (sessions.values.map(\.stored) + unstored.values.map(\.stored) + interrupted).min()
+        if needed == nil, appender.count == 0, commit == nil { appender.beginSegment() }
+        logRemovals += 1
+        emit(.removeLog(before: min(needed ?? .max, writtenEnd), current: appender.segment))
+    }
+
+    /// - Parameter left: bytes of the write-ahead log; nil if that could not be found out.
+    package func removedLog(_ left: Int?) {
+        logRemovals -= 1
+        logBytes = left ?? logBytes
+    }
+}

@@ -1,0 +1,163 @@
+package import MessageBus
+package import Messages
+package import Recording
+import ServiceKit
+
+/// What arrives: batches of samples and descriptions of streams.
+extension Recordings {
+    /// Topics and streams that are remembered: a stranger could publish under ever new names.
+    static let maximumNames = 16_384
+    /// Places at which one stream is replayed, for the same reason.
+    private static let maximumPlaces = 64
+
+    /// Takes an event. Call `endBatches` after the last of those that arrived together.
+    /// - Returns: the description that it was, if it was one.
+    /// - Throws: `MessageError` or `DecodingError` for one that can't be read.
+    package func take(_ frames: EventFrames, at now: Moment) throws -> StreamDescription? {
+        if let route = route(of: frames.topic) {
+            if route.recordings.isEmpty { return nil }
+            let batch = ReceivedBatch(try route.reader.read(frames.body), frames.body, packed: frames.packed)
+            take(batch, route, published: EventTime.time(in: frames.time), at: now)
+        } else if frames.isIn(TopicArea.stream) {
+            let description = try descriptions.read(frames)
+            take(description, at: now)
+            return description
+        }
+        return nil
+    }
+
+    /// Takes a batch of samples.
+    package func take(_ batch: ReceivedBatch, _ route: Route, published: WallTime?, at now: Moment) {
+        let published = published?.nanosecondsSince1970 ?? 0
+        newest = max(newest, published)
+        for (session, stream) in route.recordings where session.isRecording {
+            do {
+                let outcome = try stream.take(batch, at: now)
+                switch outcome {
+                case .written: if published > 0 { session.published.append(published) }
+                case .recover: recover(stream, of: session, at: now)
+                case .nothing: break
+                }
+                if stream.hasNewGaps { announceGaps(of: stream, in: session, at: now) }
+            } catch let error as MessageError {
+                emit(.malformed(error))
+            } catch {
+                fail(session, error, at: now)
+            }
+        }
+    }
+
+    /// Judges how far the recorder is behind by what was taken.
+    package func endBatches(at now: Moment) {
+        if newest > 0 {
+            lag.take(
+                published: newest, date: now.date.nanosecondsSince1970, allowance: clockAllowance, at: now.monotonic)
+            newest = 0
+        }
+        advance(at: now)
+    }
+
+    /// Where a batch of samples goes; nil for other events.
+    package func route(of topic: UnsafeRawBufferPointer) -> Route? {
+        if let known = routes.value(of: topic) { return known }
+        guard topic.starts(with: TopicArea.samples.utf8) else { return nil }
+        if routes.count >= Self.maximumNames { routes = TopicTable() }
+        let name = StreamName(String(decoding: topic.dropFirst(TopicArea.samples.utf8.count), as: UTF8.self))
+        let route = Route(
+            sessions.values.filter(\.isRecording).compactMap { session in
+                name.flatMap { session.streams[$0] }.map { (session, $0) }
+            })
+        routes.add(topic, route)
+        return route
+    }
+
+    /// Takes what a publisher says of a stream.
+    package func take(_ description: StreamDescription, at now: Moment) {
+        // Those that are still there describe themselves again within a second.
+        let (name, place) = (description.name, description.replay)
+        if described.count >= Self.maximumNames || described[name]?.count ?? 0 >= Self.maximumPlaces { described = [:] }
+        described[name, default: [:]][place] = now.monotonic
+        for session in sessions.values where session.status == .running && session.wants(description.name) {
+            if session.streams[description.name] == nil, !isConfigured(description.name, at: now) {
+                if waiting.count < Self.maximumNames { waiting[description.name] = (description, now.monotonic) }
+                continue
+            }
+            guard let stream = stream(for: description, from: nil, in: session, at: now) else { continue }
+            session.watch.take(description, at: now.monotonic, time: session.seconds(of: now.date))
+            if stream.hasNewGaps { announceGaps(of: stream, in: session, at: now) }
+            if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
+                recover(stream, of: session, at: now)
+            }
+        }
+    }
+
+    /// The recording of a stream that a publisher describes; nil where it can't be opened.
+    ///
+    /// A stream that was not there when the session started gets its log now. All of its epoch belongs to the session,
+    /// except what was sampled before the start.
+    /// - Parameter first: the first sample that belongs to the session, where it starts with this.
+    func stream(
+        for description: StreamDescription, from first: Int?, in session: Session, at now: Moment
+    ) -> StreamRecording? {
+        do {
+            if let stream = session.streams[description.name] {
+                try stream.meet(description, from: first, at: now)
+                return stream
+            }
+            if session.hasClosed(description.name) { return nil }
+            // Those that the session starts with were checked together.
+            if session.status > .starting {
+                try StreamRecording.check(description, startDate: session.record.startDate)
+            }
+            let stream = try session.open(description, from: first, at: now) { configurations[$0] }
+            routes = TopicTable()
+            return stream
+        } catch let error as MessageError {
+            emit(.malformed(error))
+        } catch {
+            fail(session, error, at: now)
+        }
+        return nil
+    }
+
+    // MARK: How logs are to be written
+
+    /// Has the log of a stream that is described asked for, if it is time.
+    /// - Returns: whether a log can be begun with what is known.
+    private func isConfigured(_ stream: StreamName, at now: Moment) -> Bool {
+        guard settings.shard?.owns(stream.device) ?? true else { return false }
+        let name = LogName(device: stream.device, stream: stream.stream)
+        if configurations.isDue(name, at: now.monotonic), unasked.count < Self.maximumNames {
+            if unasked.insert(name).inserted { emit(.configure) }
+        }
+        return configurations.isSettled(name, at: now.monotonic)
+    }
+
+    /// The logs that log-manager is to be asked for now.
+    package func unknownLogs(at now: Moment) -> [LogName] {
+        defer { unasked = [] }
+        return unasked.filter { configurations.isDue($0, at: now.monotonic) }
+    }
+
+    /// Takes what log-manager said, if it was asked, and begins the logs that waited for it.
+    package func configured(_ answers: LogConfigurations.Answers?, at now: Moment) {
+        if let answers { configurations.take(answers, at: now.monotonic) }
+        let heard = waiting
+        waiting = [:]
+        for (description, time) in heard.values { take(description.later(by: now.monotonic - time), at: now) }
+        advance(at: now)
+    }
+}
+
+extension StreamDescription {
+    /// The same, where it is looked at later than it was received: both clocks went on.
+    fileprivate func later(by nanoseconds: Int64) -> StreamDescription {
+        var later = self
+        let seconds = Double(nanoseconds) / 1e9
+        later.clock.uptime += seconds
+        later.clock.elapsed = clock.elapsed.map { $0 + seconds }
+        later.clock.date = WallTime(
+            nanosecondsSince1970: clock.date.nanosecondsSince1970.addingClamped(nanoseconds))
+        return later
+    }
+}

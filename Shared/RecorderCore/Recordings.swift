@@ -1,0 +1,208 @@
+import DequeModule
+import Files
+import Logging
+import MessageBus
+package import Messages
+package import Recording
+package import ServiceKit
+
+/// Everything that a recorder knows and decides: the sessions under way, and the streams that publishers describe.
+///
+/// It is told what happened and when, and answers with effects. Whoever has files, sockets and a clock carries them out and
+/// tells what came of them. Confined to one thread. Its work is in extensions: what arrives (`+samples`), what is missing
+/// (`+recovery`), what becomes durable (`+commits`), what is stored of sessions (`+documents`), how sessions begin
+/// (`+beginning`) and end (`+ending`), which sensors fail and whose clocks are wrong (`+watch`), how far the recorder is
+/// behind (`+lag`).
+package final class Recordings {
+    /// What a recorder is told when it starts. Times are in nanoseconds.
+    package struct Settings: Sendable {
+        /// How often what was written is made durable.
+        package let syncInterval: Int64
+        /// How long a publisher that does not answer is asked for missing samples.
+        package let recoveryLimit: Int64
+        /// How many bytes may wait for samples before them.
+        package let holdLimit: Int
+        /// Bytes that must stay free on the disk.
+        package let minimumFree: Int
+        /// Which part of the devices is recorded; nil for all.
+        package let shard: Shard?
+
+        package init(syncInterval: Int64, recoveryLimit: Int64, holdLimit: Int, minimumFree: Int, shard: Shard?) {
+            self.syncInterval = syncInterval
+            self.recoveryLimit = recoveryLimit
+            self.holdLimit = holdLimit
+            self.minimumFree = minimumFree
+            self.shard = shard
+        }
+    }
+
+    /// Whom the batches of a topic are for.
+    package final class Route {
+        package let recordings: [(session: Session, stream: StreamRecording)]
+        package var reader = SampleBodyReader()
+
+        init(_ recordings: [(session: Session, stream: StreamRecording)]) { self.recordings = recordings }
+    }
+
+    /// Bytes that may be on their way into files. Beyond, nothing more is to be taken from the network.
+    package static let maximumBacklog = 64 << 20
+
+    package let settings: Settings
+    let checkpointScale: Int
+    /// What is to be done, in this order.
+    private var effects: [Effect] = []
+
+    package internal(set) var sessions: [SessionIdentifier: Session] = [:]
+    /// Sessions that are over, but whose report could not be stored; it is tried again.
+    package internal(set) var unstored: [SessionIdentifier: Session] = [:]
+    /// Where interrupted sessions that the disk had no room to continue need the write-ahead log from.
+    package var interrupted: [Int] = []
+    /// How far each session is that is being ended.
+    var endings: [SessionIdentifier: Ending] = [:]
+    /// Sessions that are to be stopped.
+    var unstopped: Deque<SessionIdentifier> = []
+    /// When sessions that are being stopped must have what they wait for, on the monotonic clock: set when the program ends.
+    package internal(set) var lastCall: Int64?
+
+    // Durability
+    package let appender: LogAppender
+    package let held: HeldBytes
+    var pace: CommitPace
+    var commit: Commit?
+    /// When what waits is to be committed, on the monotonic clock; nil where nothing waits, or a commit is under way.
+    var commitAt: Int64?
+    /// How many blocks were handed over to be committed, how many of those that was done with, and how many are in files.
+    var takenBlocks = 0
+    var committedBlocks = 0
+    var writtenBlocks = 0
+    /// How many blocks are to be handed over at once.
+    var demandedBlocks = 0
+    /// Blocks that are committed and not in files yet, and the bytes of all that is not.
+    var unwritten: Deque<LogBlock> = []
+    package internal(set) var backlogBytes = 0
+    /// The position up to which everything was handed to files.
+    var writtenEnd: Int
+    var fileWork: FileWork?
+    /// Whether some records wait to be written into their files, and whether it is time to look at them.
+    var areFilesBehind = false
+    var areFilesDue = false
+    /// Sessions of which a file could not be written.
+    var brokenFiles: Set<SessionIdentifier> = []
+    /// How often the write-ahead log is being shortened, and its bytes.
+    var logRemovals = 0
+    package internal(set) var logBytes = 0
+    var document: DocumentWork?
+    /// Sessions that are looked at next, whether there is something to store, and whether all are to be.
+    var unlooked: Deque<SessionIdentifier> = []
+    var isStoringDue = false
+    var storedAgainAt: Int64 = 0
+
+    // Streams
+    /// When each stream was described last, on the monotonic clock, by where its publisher replays.
+    package internal(set) var described: [StreamName: [String: Int64]] = [:]
+    package internal(set) var configurations = LogConfigurations()
+    /// Logs that log-manager is to be asked for.
+    var unasked: Set<LogName> = []
+    /// Streams that a session wants and whose logs wait for log-manager's answer, and when they were described.
+    var waiting: [StreamName: (description: StreamDescription, time: Int64)] = [:]
+    var routes = TopicTable<Route>()
+    var descriptions = StreamDescriptions()
+    /// Seconds that publishers' clocks are ahead of ours, of those that are wrong.
+    var wrongClocks: [String: Double] = [:]
+    package internal(set) var lag = RecorderLag()
+    /// When the newest batch was published that was taken since `endBatches`, in nanoseconds since 1970.
+    var newest: Int64 = 0
+    /// When streams were last looked at that may have failed, and clocks that may be compared, on the monotonic clock.
+    var watchedAt: Int64 = 0
+
+    // Measures
+    /// From publication to commit.
+    package internal(set) var latencies = LatencyHistogram()
+    package internal(set) var commitTimes = LatencyHistogram()
+
+    /// A recorder without sessions.
+    /// - Parameters:
+    ///   - log: the write-ahead log's identifier.
+    ///   - position: where the log ends.
+    ///   - segmentLength: bytes after which a new segment of the log begins.
+    ///   - checkpointScale: how many times fewer bytes than usual come between two checkpoints.
+    package init(
+        _ settings: Settings, log: String, position: Int, segmentLength: Int = LogAppender.segmentLength,
+        checkpointScale: Int = 1
+    ) {
+        self.settings = settings
+        self.checkpointScale = checkpointScale
+        appender = LogAppender(log: log, position: position, segmentLength: segmentLength)
+        held = HeldBytes(limit: settings.holdLimit)
+        pace = CommitPace(interval: settings.syncInterval)
+        writtenEnd = position
+    }
+
+    /// Whether every session has ended, and nothing is left of it to be done.
+    package var isIdle: Bool { sessions.isEmpty && logRemovals == 0 }
+
+    /// What is to be done now, in this order.
+    package func takeEffects() -> [Effect] {
+        if effects.isEmpty { return [] }
+        defer { effects = [] }
+        return effects
+    }
+
+    func emit(_ effect: Effect) { effects.append(effect) }
+
+    /// Does whatever can be done now that something happened.
+    package func advance(at now: Moment) {
+        while let identifier = unstopped.popFirst() { beginStop(identifier, at: now) }
+        advanceEndings(at: now)
+        advanceDocuments(at: now)
+        advanceFiles()
+        advanceCommits(at: now)
+    }
+
+    // MARK: Telling
+
+    func publish(
+        _ change: RecordingEvent.Change, of session: Session, at now: Moment, stream: StreamName? = nil,
+        gap: Gap? = nil,
+        reason: String? = nil, report: SessionReport? = nil
+    ) {
+        let event = RecordingEvent(
+            source: Program.recorder.rawValue, sequence: session.eventSequence, session: session.identifier.text,
+            date: now.date, change: change, status: session.status.rawValue, step: session.timeline.current.stepPath,
+            stream: stream, gap: gap, reason: reason, report: report)
+        session.eventSequence += 1
+        emit(.publish(event))
+    }
+
+    func log(_ level: Logger.Level, _ message: Logger.Message, _ session: Session, _ more: Logger.Metadata = [:]) {
+        emit(.log(level, message, more.merging(["session": "\(session.identifier)"]) { first, _ in first }))
+    }
+
+    /// Tells of gaps that nobody was told of yet.
+    func announceGaps(of stream: StreamRecording, in session: Session, at now: Moment) {
+        for gap in stream.takeNewGaps() {
+            var metadata: Logger.Metadata = [
+                "stream": "\(stream.name)", "from": "\(gap.from)", "count": "\(gap.count)",
+                "reason": "\(gap.reason.rawValue)",
+            ]
+            if gap.reason == .malformed, let fault = stream.lastFault { metadata[LogKey.error] = "\(fault)" }
+            log(.error, "samples lost", session, metadata)
+            publish(.gap, of: session, at: now, stream: stream.name, gap: gap)
+        }
+    }
+
+    /// Ends a session that can't go on: what is on disk stays valid, and everybody is told.
+    package func fail(_ session: Session, _ error: any Error, at now: Moment) {
+        let isFull = (error as? RecordingError)?.code == .noSpace
+        // A full disk is one failure, whichever of the files finds no room first.
+        if isFull, session.status == .failed { return }
+        guard session.fail("\(error)") else { return }
+        // What is in memory may still find room.
+        if isFull { emit(.release(.samples)) }
+        log(.error, "recording failed", session, [LogKey.error: "\(error)"])
+        emit(.degraded("session \(session.identifier) failed: \(error)", for: "session"))
+        publish(.failure, of: session, at: now, reason: "\(error)")
+        routes = TopicTable()
+        unstopped.append(session.identifier)
+    }
+}

@@ -1,0 +1,273 @@
+import Files
+import MessageBus
+import Messages
+import RecorderCore
+import Recording
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What a recorder decides: in which order things are done, and what must be done before.
+@Suite struct RecordingsTests {
+    private static let start: Int64 = 1_800_000_000_000_000_000
+    private static let second: Int64 = 1_000_000_000
+    private static let stream = StreamName(device: "phone", stream: "gyro")
+
+    /// A recorder whose time is given, with a session of one stream.
+    private final class Script {
+        let core: Recordings
+        let session: Session
+        private(set) var time: Int64 = 0
+        private var next = 0
+
+        private let files: SessionFiles
+
+        init(in data: FilePath) throws {
+            files = SessionFiles(in: data)
+            core = Recordings(
+                Recordings.Settings(
+                    syncInterval: 100_000_000, recoveryLimit: 10 * second, holdLimit: 1 << 20, minimumFree: 0,
+                    shard: nil),
+                log: "L", position: 0)
+            let identifier = try SessionIdentifier("s")
+            let record = SessionRecord(
+                session: identifier, task: "T", step: "", streams: ["phone/"], format: .json, root: .array,
+                status: .starting, startDate: WallTime(nanosecondsSince1970: start), limits: SessionRecord.Limits())
+            session = try core.add(
+                record, in: SessionDirectory.create(record, in: data), at: Moment(monotonic: 0, date: record.startDate))
+            #expect(core.begin(session, with: [description], at: now))
+        }
+
+        var now: Moment {
+            Moment(monotonic: time, date: WallTime(nanosecondsSince1970: RecordingsTests.start + time))
+        }
+
+        var description: StreamDescription {
+            StreamDescription(
+                source: "sensor-publisher", sequence: 0, device: "phone", stream: "gyro", epoch: "e", state: .running,
+                fields: ["uptime", "x"], rate: 100, packed: false, nextSequence: next, replay: "tcp://10.0.0.1:5552",
+                clock: clock, lastSample: clock.uptime, retention: 600)
+        }
+
+        private var clock: ClockReading {
+            ClockReading(uptime: 1_000 + Double(time) / 1e9, date: now.date, elapsed: 1_000 + Double(time) / 1e9)
+        }
+
+        func wait(_ nanoseconds: Int64) { time += nanoseconds }
+
+        /// Takes the next samples of the stream, or loses them.
+        func sample(_ count: Int, isLost: Bool = false) throws {
+            let encoder = SampleBatchEncoder(
+                source: "sensor-publisher", device: "phone", stream: "gyro", epoch: "e", fields: ["uptime", "x"],
+                isPacked: false)
+            let rows = (next..<(next + count)).flatMap { [1_000 + Double($0) / 100, Double($0)] }
+            var buffer = ByteBuffer(capacity: 0)
+            rows.withUnsafeBufferPointer {
+                encoder.encode(sequence: next, count: count, clock: clock, rows: $0, into: &buffer)
+            }
+            next += count
+            if isLost { return }
+            let route = Array("\(TopicArea.samples)\(RecordingsTests.stream)".utf8).withUnsafeBytes {
+                core.route(of: $0)
+            }
+            try buffer.withUnsafeBytes { frame in
+                core.take(
+                    ReceivedBatch(try SampleBody(frame), frame, packed: nil), try #require(route), published: nil,
+                    at: now)
+            }
+            core.endBatches(at: now)
+        }
+
+        /// What is to be done now.
+        func effects() -> [Recordings.Effect] { core.takeEffects() }
+
+        /// The names of what is to be done now on the disk and with publishers.
+        func work() -> [String] { effects().compactMap(\.work) }
+
+        /// Does what is to be done on the disk, until nothing is.
+        /// - Returns: the names of it, in its order.
+        func settle() -> [String] {
+            var work: [String] = []
+            while true {
+                let effects = effects()
+                if effects.isEmpty { return work }
+                for effect in effects {
+                    if let name = effect.work { work.append(name) }
+                    switch effect {
+                    case .append: core.appended(nil, at: now)
+                    case .removeLog: core.removedLog(0)
+                    case .write(let block): core.wrote(files.apply(block, at: time), at: now)
+                    case .writeDue: core.wrote(files.writeDue(at: time), at: now)
+                    case .sync(let session):
+                        let sync = files.beginSync(of: session) { $0.map { _ in { nil } } }
+                        core.synced(session, files.endSync(sync, of: session), at: now)
+                    case .store: core.stored(nil, at: now)
+                    case .conclude(let record, _, _): core.concluded(record, nil, at: now)
+                    case .wake(let time):
+                        self.time = max(self.time, time)
+                        core.advance(at: now)
+                    default: continue
+                    }
+                }
+            }
+        }
+    }
+
+    private func withScript(_ body: (Script) throws -> Void) throws {
+        try withTemporaryDirectory { try body(Script(in: $0)) }
+    }
+
+    @Test func aCommitWaitsForWhatComesTogether() throws {
+        try withScript { script in
+            _ = script.settle()
+            let began = script.time + 300_000_000
+            script.wait(300_000_000)
+            try script.sample(10)
+            let waking = script.effects().compactMap { if case .wake(let time) = $0 { time } else { nil } }
+            #expect(waking == [began + 2_000_000])
+            script.wait(1_000_000)
+            try script.sample(10)
+            #expect(script.effects().isEmpty)
+            script.wait(1_000_000)
+            script.core.advance(at: script.now)
+            #expect(script.work() == ["append"])
+            // What comes while that is under way waits for the next one.
+            try script.sample(10)
+            #expect(script.work() == [])
+            script.core.appended(nil, at: script.now)
+            #expect(script.work() == ["write"])
+        }
+    }
+
+    @Test func whoWaitsForACommitHasOneAtOnce() throws {
+        try withScript { script in
+            let block = script.core.commitNow(at: script.now)
+            #expect(script.work() == ["append"])
+            #expect(!script.core.isCommitted(block))
+            script.core.appended(nil, at: script.now)
+            #expect(script.core.isCommitted(block))
+            #expect(script.core.isCommitted(script.core.commitNow(at: script.now)), "nothing was written since")
+        }
+    }
+
+    @Test func nothingIsStoredThatTheLogDoesNotHave() throws {
+        try withScript { script in
+            try script.sample(10)
+            script.core.tick(at: script.now)
+            #expect(script.work() == ["append"])
+            script.core.appended(nil, at: script.now)
+            #expect(script.work() == ["store", "write"])
+        }
+    }
+
+    @Test func theLogGoesOnlyOnceFilesAreDurableAndThatIsStored() throws {
+        try withScript { script in
+            try script.sample(10)
+            _ = script.settle()
+            script.wait(11 * Self.second)
+            try script.sample(10)
+            script.core.tick(at: script.now)
+            let work = script.settle()
+            let sync = try #require(work.firstIndex(of: "sync"))
+            let store = try #require(work.firstIndex(of: "store"))
+            let removal = try #require(work.firstIndex(of: "removeLog"))
+            #expect(try #require(work.firstIndex(of: "write")) < sync)
+            #expect(sync < store && store < removal)
+        }
+    }
+
+    @Test func aLogThatCanNotBeWrittenEndsTheSessionAndItsSamplesGoIntoFiles() throws {
+        try withScript { script in
+            try script.sample(10)
+            script.core.commitNow(at: script.now)
+            #expect(script.work() == ["append"])
+            try script.sample(10)
+            let failure = RecordingError(
+                .inputOutput, action: "sync", path: "/nowhere/.wal/0", reason: "the disk is broken", advice: "")
+            script.core.appended(failure, at: script.now)
+            #expect(script.session.status == .failed)
+            // Both blocks, one after the other, and the session's end behind them.
+            let work = script.settle()
+            #expect(work.prefix { $0 != "conclude" && $0 != "rebuild" }.count { $0 == "write" } >= 2)
+            #expect(script.core.isIdle)
+        }
+    }
+
+    @Test func aStopAsksForWhatIsMissingAndGivesUpInTime() throws {
+        try withScript { script in
+            try script.sample(10)
+            _ = script.settle()
+            try script.sample(10, isLost: true)
+            script.core.stop(script.session.identifier, at: script.now)
+            #expect(script.settle().contains("list"))
+            script.core.listed(script.session.identifier, [script.description], at: script.now)
+            // It may still be under way.
+            #expect(!script.settle().contains("recover"))
+            script.wait(Self.second)
+            script.core.tick(at: script.now)
+            #expect(script.settle().contains("recover"))
+            let missing = script.core.missing(Self.stream, in: script.session.identifier, at: script.now)
+            #expect(missing?.request.from == 10)
+            #expect(missing?.request.count == 10)
+            // Nobody answers.
+            script.wait(11 * Self.second)
+            script.core.tick(at: script.now)
+            #expect(script.settle().contains("compareClocks"))
+            script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
+            _ = script.settle()
+            #expect(script.core.isIdle)
+            #expect(script.session.report.streams.map(\.lost) == [10])
+        }
+    }
+
+    @Test func aProgramThatEndsWaitsThreeSeconds() throws {
+        try withScript { script in
+            try script.sample(10)
+            _ = script.settle()
+            try script.sample(10, isLost: true)
+            script.core.stopAll(at: script.now)
+            script.core.listed(script.session.identifier, [script.description], at: script.now)
+            script.wait(Self.second)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            #expect(!script.core.isIdle)
+            script.wait(2 * Self.second)
+            script.core.tick(at: script.now)
+            _ = script.settle()
+            #expect(script.core.isIdle)
+        }
+    }
+
+    @Test func anAnswerToWhatIsNoLongerMissingCountsNothing() throws {
+        try withScript { script in
+            try script.sample(10)
+            try script.sample(10, isLost: true)
+            try script.sample(10)
+            let identifier = script.session.identifier
+            let missing = try #require(script.core.missing(Self.stream, in: identifier, at: script.now))
+            #expect(script.core.giveUp(missing.request, reason: .notRetained, in: identifier, at: script.now) == false)
+            #expect(script.core.take([], count: 0, for: missing.request, in: identifier, at: script.now))
+            #expect(script.session.report.streams.map(\.lost) == [10])
+            #expect(script.core.missing(Self.stream, in: identifier, at: script.now) == nil)
+        }
+    }
+}
+
+extension Recordings.Effect {
+    /// What is to be done on the disk or with publishers; nil for what is only told.
+    fileprivate var work: String? {
+        switch self {
+        case .append: "append"
+        case .removeLog: "removeLog"
+        case .write: "write"
+        case .sync: "sync"
+        case .rebuild: "rebuild"
+        case .store: "store"
+        case .conclude: "conclude"
+        case .recover: "recover"
+        case .list: "list"
+        case .compareClocks: "compareClocks"
+        default: nil
+        }
+    }
+}
