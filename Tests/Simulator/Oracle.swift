@@ -70,11 +70,11 @@ struct Oracle {
     /// Judges what a finished session has of a stream.
     /// - Parameters:
     ///   - first: the epoch and sample with which the session begins.
-    ///   - last: the epoch and the end of the samples with which it ends.
+    ///   - last: the epoch and the end of the samples with which it ends; nil if that was not known when it was stopped.
     ///   - mayLose: whether a sample of an epoch may be lost.
     func judge(
         _ log: SessionRecord.Log, of record: SessionRecord, in directory: SessionDirectory,
-        first: (epoch: Int, sequence: Int), last: (epoch: Int, end: Int), isPaused: (Double) -> Bool?,
+        first: (epoch: Int, sequence: Int), last: (epoch: Int, end: Int)?, isPaused: (Double) -> Bool?,
         mayLose: (Epoch, Int) -> Bool
     ) throws -> Judgement {
         let name = StreamName(device: log.device, stream: log.stream)
@@ -82,6 +82,12 @@ struct Oracle {
         guard let epochs = epochs[name] else { return judgement }
         var gaps: [String: [Range<Int>]] = [:]
         for gap in log.gaps { gaps[gap.epoch, default: []].append(gap.from..<(gap.from + gap.count)) }
+        for (epoch, ranges) in gaps {
+            let sorted = ranges.filter { !$0.isEmpty }.sorted { $0.lowerBound < $1.lowerBound }
+            for (gap, next) in zip(sorted, sorted.dropFirst()) where next.lowerBound < gap.upperBound {
+                judgement.violations.append("\(name): the gaps \(gap) and \(next) of epoch \(epoch) overlap")
+            }
+        }
         var expected = first
         let heard = Set(log.epochs.map(\.epoch))
         /// Whether the recorder received nothing of a run. The run before it must then end in a gap of unknown length.
@@ -96,7 +102,8 @@ struct Oracle {
             while (expected.epoch, expected.sequence) < (epoch, sequence) {
                 let present = epochs[expected.epoch]
                 let end =
-                    expected.epoch == epoch ? sequence : expected.epoch == last.epoch ? last.end : present.published
+                    expected.epoch == epoch
+                    ? sequence : expected.epoch == last?.epoch ? last?.end ?? 0 : present.published
                 while expected.sequence < end {
                     let sequence = expected.sequence
                     expected.sequence += 1
@@ -136,6 +143,9 @@ struct Oracle {
                 }
                 pass(to: epoch, sequence)
                 expected.sequence += 1
+                if gaps[epochs[epoch].name]?.contains(where: { $0.contains(sequence) }) == true {
+                    judgement.violations.append("\(name): sample \(sequence) of epoch \(epoch) is there, and in a gap")
+                }
                 if scanner.uptime != epochs[epoch].uptime(of: sequence) {
                     judgement.violations.append("\(name): sample \(sequence) has the uptime \(scanner.uptime)")
                 }
@@ -145,7 +155,7 @@ struct Oracle {
             }
             if !scanner.isClean { judgement.violations.append("\(file.name) does not parse to its end") }
         }
-        pass(to: last.epoch, last.end)
+        if let last { pass(to: last.epoch, last.end) }
         return judgement
     }
 }

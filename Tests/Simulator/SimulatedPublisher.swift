@@ -10,6 +10,8 @@ final class SimulatedPublisher {
         var rate: Double
         var batch: Int
         var isPacked: Bool
+        /// Whether it replays samples in other batches than it published them in.
+        var isRebatching: Bool
         /// Nanoseconds for which batches are kept.
         var retention: Int64
         /// The machine's uptime at the run's start, and how far its date is ahead of the recorder's, in nanoseconds.
@@ -105,23 +107,7 @@ final class SimulatedPublisher {
     func publish(at now: Int64, oracle: inout Oracle) -> [(stream: StreamName, batch: Batch)] {
         streams.indices.map { index in
             let first = streams[index].next
-            var rows: [Double] = []
-            rows.reserveCapacity(3 * plan.batch)
-            for sequence in first..<(first + plan.batch) {
-                rows.append(uptime(at: began) + Double(sequence) / plan.rate)
-                rows.append(Double(epochs - 1))
-                rows.append(Double(sequence))
-            }
-            var buffer = ByteBuffer(capacity: 0)
-            let frames: [[UInt8]] = rows.withUnsafeBufferPointer { rows in
-                streams[index].encoder.encode(
-                    sequence: first, count: plan.batch, clock: clock(at: now), rows: rows, into: &buffer)
-                let body = buffer.withUnsafeBytes { Array($0) }
-                guard plan.isPacked else { return [body] }
-                buffer.removeAll()
-                streams[index].encoder.encodePacked(rows, into: &buffer)
-                return [body, buffer.withUnsafeBytes { Array($0) }]
-            }
+            let frames = frames(of: streams[index], first..<(first + plan.batch), at: now)
             let batch = Batch(first: first, count: plan.batch, frames: frames, time: now)
             streams[index].next += plan.batch
             streams[index].kept.append(batch)
@@ -130,6 +116,26 @@ final class SimulatedPublisher {
             }
             oracle.note(streams[index].name, upTo: batch.end, at: now)
             return (streams[index].name, batch)
+        }
+    }
+
+    private func frames(of stream: Stream, _ samples: Range<Int>, at now: Int64) -> [[UInt8]] {
+        var rows: [Double] = []
+        rows.reserveCapacity(3 * samples.count)
+        for sequence in samples {
+            rows.append(uptime(at: began) + Double(sequence) / plan.rate)
+            rows.append(Double(epochs - 1))
+            rows.append(Double(sequence))
+        }
+        var buffer = ByteBuffer(capacity: 0)
+        return rows.withUnsafeBufferPointer { rows in
+            stream.encoder.encode(
+                sequence: samples.lowerBound, count: samples.count, clock: clock(at: now), rows: rows, into: &buffer)
+            let body = buffer.withUnsafeBytes { Array($0) }
+            guard plan.isPacked else { return [body] }
+            buffer.removeAll()
+            stream.encoder.encodePacked(rows, into: &buffer)
+            return [body, buffer.withUnsafeBytes { Array($0) }]
         }
     }
 
@@ -159,6 +165,7 @@ final class SimulatedPublisher {
             let stream = streams.first(where: { $0.name.device == request.device && $0.name.stream == request.stream })
         else { return .nothing }
         var frames: [[UInt8]] = []
+        var kept = 0..<0
         var count = 0
         for batch in stream.kept
         where batch.end > request.from && batch.first < request.from + request.count && count < Self.answerLimit
@@ -166,7 +173,17 @@ final class SimulatedPublisher {
         {
             frames += batch.frames
             count += batch.count
+            kept = (kept.isEmpty ? batch.first : kept.lowerBound)..<batch.end
         }
-        return frames.isEmpty ? .nothing : .frames(frames)
+        if frames.isEmpty { return .nothing }
+        return .frames(plan.isRebatching ? rebatched(stream, kept, at: now) : frames)
+    }
+
+    /// The same samples and some more, in batches that begin elsewhere.
+    private func rebatched(_ stream: Stream, _ samples: Range<Int>, at now: Int64) -> [[UInt8]] {
+        let end = min(samples.upperBound + plan.batch / 2 + 1, stream.next)
+        return stride(from: samples.lowerBound, to: end, by: plan.batch + 3).flatMap { first in
+            frames(of: stream, first..<min(end, first + plan.batch + 3), at: now)
+        }
     }
 }

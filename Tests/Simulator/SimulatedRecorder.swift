@@ -32,12 +32,12 @@ final class SimulatedRecorder {
     /// What is being made durable.
     private var appending: LogBlock?
     private var lanes: [String: Lane] = [:]
+    /// Who waits for a block to be durable.
+    private var answers: [(block: Int, done: () -> Void)] = []
     /// What publishers say of their streams once a session is stopped.
-    private var lastDescriptions: [StreamDescription] = []
-    /// What was stored last of sessions that are over.
-    private(set) var ended: [SessionIdentifier: SessionRecord] = [:]
+    private var descriptionsAtStop: [SessionIdentifier: [StreamDescription]] = [:]
     /// How far each stream's samples are durable, as the recorder would say.
-    private(set) var durable: [StreamName: (epoch: String, next: Int)] = [:]
+    private(set) var durable: [SessionIdentifier: [StreamName: (epoch: String, next: Int)]] = [:]
 
     init(in data: FilePath, disk: VirtualDisk, of simulation: Simulation) {
         self.data = data
@@ -98,14 +98,14 @@ final class SimulatedRecorder {
 
     private func resume() throws {
         try SessionDirectory.recordings(in: data).create()
-        try WriteAheadLog.sync(logDirectory)
+        try WriteAheadLog.sync(logDirectory, calls: disk.calls)
         let directories = try SessionDirectory.sessions(in: data).map { try SessionDirectory.open($0, in: data) }
             .filter { !$0.hasChecksums }
         let recovery = try SessionRecovery(of: directories, log: logDirectory, calls: disk.calls)
         if let damage = recovery.damage { simulation.violate("the write-ahead log is damaged: \(damage)") }
         core = Self.core(log: recovery.log ?? "L\(life)", position: recovery.logEnd, of: simulation)
         log = WriteAheadLog(in: logDirectory, synced: recovery.logEnd, calls: disk.calls)
-        (appending, lanes) = (nil, [:])
+        (appending, lanes, answers) = (nil, [:], [])
         files = SessionFiles(in: data, calls: disk.calls)
         for directory in directories {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
@@ -121,7 +121,9 @@ final class SimulatedRecorder {
     /// What was called durable must be there.
     private func checkDurable(_ session: Session) {
         for stream in session.ordered {
-            guard let durable = durable[stream.name], let next = stream.intake.next(of: durable.epoch) else { continue }
+            guard let durable = durable[session.identifier]?[stream.name],
+                let next = stream.intake.next(of: durable.epoch)
+            else { continue }
             if next < durable.next {
                 simulation.violate(
                     "\(stream.name) had \(durable.next) samples of \(durable.epoch) durable, and has \(next)")
@@ -149,11 +151,12 @@ final class SimulatedRecorder {
 
     // MARK: Sessions
 
+    /// Begins a session.
+    /// - Parameter done: is called when that would survive a power cut.
     func begin(
-        _ identifier: SessionIdentifier, format: LogFormat, root: JSONRoot, from descriptions: [StreamDescription]
-    )
-        throws
-    {
+        _ identifier: SessionIdentifier, format: LogFormat, root: JSONRoot, from descriptions: [StreamDescription],
+        _ done: @escaping () -> Void
+    ) throws {
         var record = SessionRecord(
             session: identifier, task: "T", step: "s0", streams: [StreamName.everything], format: format, root: root,
             status: .starting, startDate: now.date,
@@ -163,7 +166,7 @@ final class SimulatedRecorder {
         record.logPosition = LogPosition(log: core.appender.log, recorded: position, written: position)
         let session = try core.add(record, in: SessionDirectory.create(record, in: data), at: now)
         _ = core.begin(session, with: descriptions, at: now)
-        core.commitNow(at: now)
+        answers.append((core.commitNow(at: now), done))
         perform()
     }
 
@@ -183,10 +186,13 @@ final class SimulatedRecorder {
 
     /// Ends a session.
     /// - Parameter descriptions: where publishers say that they stand.
-    func stop(_ session: Session, _ descriptions: [StreamDescription]) {
-        lastDescriptions = descriptions
-        core.stop(session.identifier, at: now)
+    /// - Returns: false if it does not run.
+    func stop(_ identifier: SessionIdentifier, _ descriptions: [StreamDescription]) -> Bool {
+        guard core.sessions[identifier]?.status == .running else { return false }
+        descriptionsAtStop[identifier] = descriptions
+        core.stop(identifier, at: now)
         perform()
+        return true
     }
 
     // MARK: What arrives
@@ -224,17 +230,21 @@ final class SimulatedRecorder {
 
     private func perform() {
         for effect in core.takeEffects() { perform(effect) }
+        for answer in answers where core.isCommitted(answer.block) { answer.done() }
+        answers.removeAll { core.isCommitted($0.block) }
     }
 
     private func perform(_ effect: Recordings.Effect) {
         switch effect {
         case .append(let block):
             appending = block
-            let places = sessions.flatMap(\.ordered).map { ($0.name, $0.log.epochs[$0.log.epoch].name, $0.log.next) }
+            let places = core.sessions.mapValues { session in
+                session.streams.mapValues { (epoch: $0.log.epochs[$0.log.epoch].name, next: $0.log.next) }
+            }
             order(in: "log", simulation.syncTime) { [self] in
                 let failure = try attempt { () throws(RecordingError) in try log?.append(block) }
                 appending = nil
-                if failure == nil { for (name, epoch, next) in places { durable[name] = (epoch, next) } }
+                if failure == nil { durable.merge(places) { $1 } }
                 core.appended(failure, at: now)
             }
         case .removeLog(let position, let current):
@@ -270,14 +280,13 @@ final class SimulatedRecorder {
                     try directory.write(record, calls: disk.calls)
                     try directory.writeChecksums(known: record.logs.flatMap(\.files))
                 }
-                if failure == nil { ended[record.session] = record }
                 core.concluded(record, failure, at: now)
             }
         case .removeJournal(let directory): directory.removeJournal()
         case .recover(let session, let stream): ask(stream, of: session, since: now.monotonic)
         case .list(let session, _, _, _):
             later(1_000_000...30_000_000) { [self] in
-                core.listed(session, lastDescriptions, at: now)
+                core.listed(session, descriptionsAtStop[session] ?? [], at: now)
                 perform()
             }
         case .compareClocks(let session, _, let isLast):

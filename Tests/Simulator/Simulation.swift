@@ -12,6 +12,7 @@ final class Simulation {
         var killsInRecovery = 0
         var powerCuts = 0
         var publisherKills = 0
+        var sessions = 0
         var cuts = 0
         var drops = 0
         var replays = 0
@@ -39,6 +40,19 @@ final class Simulation {
         var cuts = true
         var drops = true
         var pauses = true
+        /// Nanoseconds from one to the next.
+        var pause: ClosedRange<Int64> = 1_000_000_000...6_000_000_000
+    }
+
+    /// A session, as somebody who asks for it knows it.
+    private struct Asked {
+        let began: Int64
+        /// When the recorder had answered, so that the session must be there.
+        var isAnswered = false
+        /// Of each stream the epoch and the sample with which it begins.
+        let firsts: [StreamName: (epoch: Int, sequence: Int)]
+        /// When it was stopped, and where the streams of those publishers were who could be asked.
+        var lasts: [StreamName: (epoch: Int, end: Int)]?
     }
 
     /// Nanoseconds between two looks at who is heard.
@@ -66,14 +80,12 @@ final class Simulation {
     private var recorder: SimulatedRecorder?
     private let data: FilePath
     private let size: Size
-    /// When the session began: of each stream the epoch and the sample, as known then.
-    private var firsts: [StreamName: (epoch: Int, sequence: Int)] = [:]
+    private var asked: [SessionIdentifier: Asked] = [:]
     private var isOver = false
     /// When the recorder heard everything of a publisher, and could ask it, by publisher.
     private var hearing: [[Range<Int64>]] = []
     private let format: LogFormat
     private let root: JSONRoot
-    private var sessionStart: Int64 = 0
 
     init(seed: UInt64, size: Size, in data: FilePath) {
         self.size = size
@@ -82,7 +94,8 @@ final class Simulation {
         func happens(_ chance: Double) -> Bool { random.unit() < chance }
         faults = Faults(
             kills: happens(0.8), powerCuts: happens(0.6), publisherKills: happens(0.6), cuts: happens(0.5),
-            drops: happens(0.5), pauses: happens(0.5))
+            drops: happens(0.5), pauses: happens(0.5),
+            pause: happens(0.3) ? 50_000_000...1_500_000_000 : 1_000_000_000...6_000_000_000)
         segmentLength = happens(0.5) ? 64 << 20 : Int.random(in: 4_000...200_000, using: &random)
         // A checkpoint after so many times fewer bytes than the real one, for runs are short.
         checkpointScale = happens(0.5) ? 1 : Int.random(in: 10...4_000, using: &random)
@@ -129,6 +142,7 @@ final class Simulation {
         for index in 0..<(size.publishers ?? publisherCount) { addPublisher(index) }
         try startRecorder()
         later(500_000_000...1_500_000_000) { [self] in try beginSession() }
+        if happens(0.3) { later(2_000_000_000...20_000_000_000) { [self] in try beginSession() } }
         listen()
         planFaults()
         try advance(until: Int64(size.seconds) * 1_000_000_000)
@@ -148,12 +162,14 @@ final class Simulation {
     private func addPublisher(_ index: Int) {
         var plan = SimulatedPublisher.Plan(
             device: "device-\(index)", streams: number(1...3), rate: [10.0, 50, 100][number(0...2)],
-            batch: [1, 5, 10][number(0...2)], isPacked: happens(0.5),
+            batch: [1, 5, 10][number(0...2)], isPacked: happens(0.5), isRebatching: happens(0.5),
             retention: happens(0.7) ? 600_000_000_000 : Int64(number(2...20)) * 1_000_000_000,
             uptime: Int64(number(1_000...100_000)) * 1_000_000_000,
             ahead: happens(0.5) ? 0 : Int64(number(-500...500)) * 1_000_000)
         plan.streams = size.streams ?? plan.streams
         plan.rate = size.rate ?? plan.rate
+        // Some say only now and then what they sampled.
+        if size.rate == nil, happens(0.2) { plan.batch = Int(plan.rate) * number(2...8) }
         let publisher = SimulatedPublisher(plan, number: index)
         publishers.append(publisher)
         connections.append(Connection())
@@ -254,18 +270,44 @@ final class Simulation {
     // MARK: The session
 
     private func beginSession() throws {
-        guard let recorder, !isOver, firsts.isEmpty else { return }
+        guard let recorder, !isOver else { return }
         guard recorder.isRunning, publishers.allSatisfy(\.isRunning) else {
             return later(500_000_000...500_000_000) { [self] in try beginSession() }
         }
         let descriptions = publishers.flatMap { $0.describe(at: schedule.now) }
+        var firsts: [StreamName: (epoch: Int, sequence: Int)] = [:]
         for description in descriptions {
-            let epochs = oracle.epochs[description.name] ?? []
-            firsts[description.name] = (epochs.count - 1, description.nextSequence)
+            firsts[description.name] = ((oracle.epochs[description.name]?.count ?? 1) - 1, description.nextSequence)
         }
-        sessionStart = schedule.now
-        try recorder.begin(SessionIdentifier("s1"), format: format, root: root, from: descriptions)
+        counts.sessions += 1
+        let identifier = try SessionIdentifier("s\(counts.sessions)")
+        asked[identifier] = Asked(began: schedule.now, firsts: firsts)
+        note("\(identifier) begins")
+        try recorder.begin(identifier, format: format, root: root, from: descriptions) { [self] in
+            asked[identifier]?.isAnswered = true
+        }
         if faults.pauses { planPause() }
+        if happens(0.6) {
+            later(3_000_000_000...40_000_000_000) { [self] in
+                stopSession(identifier)
+                later(100_000_000...5_000_000_000) { [self] in try beginSession() }
+            }
+        }
+    }
+
+    private func stopSession(_ identifier: SessionIdentifier) {
+        guard let recorder, recorder.isRunning else { return }
+        let present = publishers.indices.filter {
+            publishers[$0].isRunning && connections[$0].delivers(at: schedule.now)
+        }
+        let descriptions = present.flatMap { publishers[$0].describe(at: schedule.now) }
+        guard recorder.stop(identifier, descriptions) else { return }
+        note("\(identifier) is stopped")
+        var lasts: [StreamName: (epoch: Int, end: Int)] = [:]
+        for description in descriptions {
+            lasts[description.name] = ((oracle.epochs[description.name]?.count ?? 1) - 1, description.nextSequence)
+        }
+        asked[identifier]?.lasts = lasts
     }
 
     private func planPause() {
@@ -279,7 +321,7 @@ final class Simulation {
     // MARK: Faults
 
     private func planFaults() {
-        later(1_000_000_000...6_000_000_000) { [self] in
+        later(faults.pause) { [self] in
             guard !isOver else { return }
             try injectFault()
             planFaults()
@@ -289,7 +331,7 @@ final class Simulation {
     private func injectFault() throws {
         let index = number(0...(publishers.count - 1))
         switch number(0...4) {
-        case 0 where faults.kills && !firsts.isEmpty:
+        case 0 where faults.kills && !asked.isEmpty:
             try killRecorder(cutsPower: faults.powerCuts && happens(0.4))
         case 1 where faults.publisherKills && publishers[index].isRunning:
             counts.publisherKills += 1
@@ -355,44 +397,45 @@ final class Simulation {
             try advance(until: schedule.now + 1_000_000_000)
         }
         try advance(until: schedule.now + 3_000_000_000)
-        guard let session = recorder.sessions.first, violations.isEmpty else { return }
-        let descriptions = publishers.flatMap { $0.describe(at: schedule.now) }
-        recorder.stop(session, descriptions)
-        for _ in 0..<200 where recorder.ended[session.identifier] == nil && violations.isEmpty {
+        for _ in 0..<400 where violations.isEmpty && !(recorder.isRunning && recorder.sessions.isEmpty) {
+            // A recorder that was killed may not know that it was asked to.
+            for identifier in asked.keys.sorted() { stopSession(identifier) }
+            // What is stored at the end must survive everything, too.
+            if faults.kills, happens(0.02) { try killRecorder(cutsPower: faults.powerCuts && happens(0.4)) }
             try advance(until: schedule.now + 100_000_000)
         }
-        guard violations.isEmpty else { return }
-        guard let record = recorder.ended[session.identifier] else {
-            return violate("the session does not come to its end")
+        for (identifier, session) in asked.sorted(by: { $0.key < $1.key }) where violations.isEmpty {
+            try judge(identifier, session)
         }
+    }
+
+    private func judge(_ identifier: SessionIdentifier, _ session: Asked) throws {
+        guard let directory = try? SessionDirectory.open(identifier, in: data.appending("data")) else {
+            if session.isAnswered { violate("\(identifier) is gone") }
+            return
+        }
+        guard directory.hasChecksums else { return violate("\(identifier) does not come to its end") }
+        let record = try directory.record()
         for log in record.logs {
             note("\(log.name): epochs \(log.epochs.map { "\($0.epoch) \($0.from)..<\($0.next) end \($0.end as Any)" })")
             note("\(log.name): gaps \(log.gaps.map { "\($0.epoch) \($0.from) + \($0.count) \($0.reason.rawValue)" })")
         }
-        try judge(record, session.directory, until: descriptions)
-        for finding in session.directory.verify().findings where finding.verdict > .loss {
-            violate("verify says: \(finding)")
+        for finding in directory.verify().findings where finding.verdict > .loss { violate("verify says: \(finding)") }
+        guard session.isAnswered else { return }
+        guard record.status == .finished else {
+            return violate("\(identifier) ended as \(record.status): \(record.failures)")
         }
-    }
-
-    private func judge(
-        _ record: SessionRecord, _ directory: SessionDirectory, until descriptions: [StreamDescription]
-    ) throws {
-        for description in descriptions {
-            let name = description.name
+        for (name, first) in session.firsts.sorted(by: { $0.key.description < $1.key.description }) {
             guard let log = record.logs.first(where: { $0.device == name.device && $0.stream == name.stream }),
-                let first = firsts[name], let index = publishers.firstIndex(where: { $0.plan.device == name.device }),
-                let epochs = oracle.epochs[name]
+                let index = publishers.firstIndex(where: { $0.plan.device == name.device })
             else {
                 violate("\(name) has no log")
                 continue
             }
             let plan = publishers[index].plan
-            let judgement = try oracle.judge(
-                log, of: record, in: directory, first: first, last: (epochs.count - 1, description.nextSequence)
-            ) { uptime in
+            let judgement = try oracle.judge(log, of: record, in: directory, first: first, last: session.lasts?[name]) {
                 isPaused(
-                    record, at: uptime - Double(plan.uptime - plan.ahead + sessionStart) / 1e9,
+                    record, at: $0 - Double(plan.uptime - plan.ahead + session.began) / 1e9,
                     ahead: max(0, Double(plan.ahead) / 1e9))
             } mayLose: { epoch, sequence in
                 // Its publisher was killed before it could be replayed, or forgot it.
@@ -401,7 +444,7 @@ final class Simulation {
             }
             counts.samples += judgement.samples
             counts.lost += judgement.lost
-            for violation in judgement.violations.prefix(3) { violate(violation) }
+            for violation in judgement.violations.prefix(3) { violate("\(identifier): \(violation)") }
         }
     }
 

@@ -111,7 +111,9 @@ final class VirtualDisk: Sendable {
         // The last call of a program that ends may have come to any point.
         let isLast = state.callsLeft == 0
         if isLast {
-            part = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int.random(in: 0...bytes.count, using: &state.random)))
+            let count =
+                Bool.random(using: &state.random) ? bytes.count : Int.random(in: 0...bytes.count, using: &state.random)
+            part = UnsafeRawBufferPointer(rebasing: bytes.prefix(count))
             state.counts.torn += 1
         }
         state.counts.writes += 1
@@ -179,8 +181,8 @@ final class VirtualDisk: Sendable {
             }
         }
         // Pages are written in any order.
-        if let change = file.changes[..<kept].last, change.newLength > change.offset,
-            Int.random(in: 0..<4, using: &state.random) == 0
+        if let change = file.changes[..<kept].randomElement(using: &state.random), change.newLength > change.offset,
+            Bool.random(using: &state.random)
         {
             let start = Int64.random(in: change.offset..<change.newLength, using: &state.random)
             let zeros = [UInt8](repeating: 0, count: Int(min(4096, change.newLength - start)))

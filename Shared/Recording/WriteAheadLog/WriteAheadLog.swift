@@ -36,12 +36,13 @@ package final class WriteAheadLog {
 
     /// Makes durable what a program left that ended: its last block may have been written and not synced, and is about to be
     /// followed by others.
-    package static func sync(_ directory: Directory) throws(RecordingError) {
+    package static func sync(_ directory: Directory, calls: FileCalls = .system) throws(RecordingError) {
         guard directory.isThere else { return }
         for position in try segments(in: directory) {
-            try OpenFile(directory.path.appending(name(of: position)), .readOnly, action: "sync").syncAll()
+            try OpenFile(directory.path.appending(name(of: position)), .readOnly, action: "sync", calls: calls)
+                .syncAll()
         }
-        try directory.sync()
+        try directory.sync(calls: calls)
     }
 
     /// The name of the segment that begins at a position.
