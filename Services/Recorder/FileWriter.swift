@@ -45,7 +45,8 @@ actor FileWriter {
     func recover(_ directories: [SessionDirectory], log: Directory) throws(RecordingError) -> RecoveryOutcome {
         try WriteAheadLog.sync(log)
         let recovery = try SessionRecovery(of: directories, log: log)
-        var result = RecoveryOutcome(log: recovery.log, logEnd: recovery.logEnd, damage: recovery.damage)
+        var result = RecoveryOutcome(
+            log: recovery.log, logEnd: recovery.logEnd, logSynced: recovery.logSynced, damage: recovery.damage)
         for directory in directories {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
             if case .success = outcome { files.add(recovery.files[directory.session] ?? [:], of: directory) }
@@ -61,6 +62,8 @@ struct RecoveryOutcome: Sendable {
     let log: String?
     /// The position behind everything that it has.
     let logEnd: Int
+    /// The position before which everything is durable that it has.
+    let logSynced: Int
     let damage: LogReader.Damage?
     var sessions: [(directory: SessionDirectory, outcome: Result<RecoveredSession, RecordingError>)] = []
 }

@@ -89,7 +89,7 @@ actor RecordingEngine {
         core = Recordings(
             Recordings.Settings(settings), log: recovery.log ?? UUID().uuidString, position: recovery.logEnd)
         logDirectory = WriteAheadLog.directory(in: data, shard: settings.shard)
-        log = try LogWriter(WriteAheadLog(in: logDirectory, synced: recovery.logEnd))
+        log = try LogWriter(WriteAheadLog(in: logDirectory, synced: recovery.logSynced))
         publishers = host.peers.publishers
         logManager = LogManagerClient(
             peers: host.peers, endpoint: settings.logManager, limit: settings.logManagerLimit)

@@ -61,8 +61,10 @@ extension SessionDirectory {
     }
 
     /// Recovers a session and finishes its files, with what they and the write-ahead log have.
-    package func finishFiles(from log: Directory?, failures: [String]) throws(RecordingError) -> SessionRecord {
-        let recovery = try SessionRecovery(of: [self], log: log)
+    package func finishFiles(
+        from log: Directory?, failures: [String], calls: FileCalls = .system
+    ) throws(RecordingError) -> SessionRecord {
+        let recovery = try SessionRecovery(of: [self], log: log, calls: calls)
         guard let recovered = try recovery.outcomes[session]?.get() else { return try self.record() }
         var record = recovered.record
         record.note(failures: failures)
@@ -86,7 +88,7 @@ extension SessionDirectory {
             ).free(in: directory)
             let end = FileEnd(index: open.index, name: name.description, bytes: open.bytes, samples: open.samples)
             guard let sealed = try file.seal(end) else { continue }
-            try directory.sync()
+            try directory.sync(calls: calls)
             record.logs[index].files.append(try sealed.certify(in: directory))
         }
         if !record.status.isOver {

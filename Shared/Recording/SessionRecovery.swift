@@ -13,6 +13,8 @@ package struct SessionRecovery {
     package private(set) var log: String?
     /// The position behind everything that the log has.
     package private(set) var logEnd = 0
+    /// The position before which everything is durable that the log has.
+    package private(set) var logSynced = 0
 
     /// Recovers sessions, in one pass over the write-ahead log. Takes time in proportion to what the log has, not to what was
     /// recorded.
@@ -57,6 +59,7 @@ package struct SessionRecovery {
         for redo in redos.values where redo.isAheadOfLog() { try reader?.noteMissingEnd() }
         damage = reader?.damage
         logEnd = reader?.end ?? 0
+        logSynced = reader?.synced ?? 0
         for (directory, record) in records where outcomes[directory.session] == nil {
             do throws(RecordingError) {
                 var (recovered, files) = try Self.recover(

@@ -14,12 +14,13 @@ final class CommittedLog {
     private(set) var blocks: [LogBlock] = []
 
     init(
-        in directory: Directory, log: String = "L1", position: Int = 0, segmentLength: Int = 64 << 20,
+        in directory: Directory, log: String = "L1", position: Int = 0, synced: Int? = nil,
+        segmentLength: Int = 64 << 20,
         calls: FileCalls = .unsynced
     ) {
         self.directory = directory
         appender = LogAppender(log: log, position: position, segmentLength: segmentLength)
-        files = WriteAheadLog(in: directory, synced: position, calls: calls)
+        files = WriteAheadLog(in: directory, synced: synced ?? position, calls: calls)
     }
 
     /// Writes what was appended. After an error the next block begins a segment, as in the recorder.

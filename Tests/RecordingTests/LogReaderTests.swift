@@ -238,6 +238,23 @@ struct LogReaderTests {
         }
     }
 
+    /// A write failed, nothing could be taken back of it, and the program ended before it could write anything more.
+    @Test func whatWasNotDurableBeforeARestartIsNoDamageLater() throws {
+        try withLog(3) { log in
+            let whole = try bytes(of: log.path(0))
+            try write(whole + [UInt8](repeating: 7, count: 500), to: log.path(0))
+            try write([], to: log.path(whole.count + 500))
+            var reader = LogReader(log.directory)
+            try reader.forEachFrame { _ in }
+            #expect(reader.damage == nil && reader.end == whole.count + 501 && reader.synced == whole.count)
+            let next = CommittedLog(in: log.directory, position: reader.end, synced: reader.synced)
+            try next.fill(2)
+            let read = try log.read()
+            #expect(read.damage == nil)
+            #expect(read.frames == log.frames() + next.frames())
+        }
+    }
+
     /// Damage in front of what is needed concerns nobody.
     @Test func whatIsNotNeededIsNotRead() throws {
         try withLog(30, segmentLength: 400) { log in

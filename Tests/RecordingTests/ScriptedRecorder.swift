@@ -364,7 +364,7 @@ final class ScriptedRecorder {
     func resume(_ recovery: SessionRecovery) throws {
         #expect(recovery.log ?? appender.log == appender.log)
         appender = LogAppender(log: appender.log, position: recovery.logEnd, segmentLength: 6000)
-        log = WriteAheadLog(in: logDirectory, synced: recovery.logEnd, calls: .unsynced)
+        log = WriteAheadLog(in: logDirectory, synced: recovery.logSynced, calls: .unsynced)
         for session in sessions {
             let recovered = try #require(recovery.outcomes[session.record.session]).get()
             session.record = recovered.record

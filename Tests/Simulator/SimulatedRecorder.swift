@@ -56,6 +56,9 @@ final class SimulatedRecorder {
             checkpointScale: simulation.checkpointScale)
     }
 
+    /// Whether every session is over, and its end is stored.
+    var isDone: Bool { isRunning && core.sessions.isEmpty && core.unstored.isEmpty }
+
     var sessions: [Session] { core.sessions.values.sorted { $0.identifier < $1.identifier } }
 
     private var now: Moment { simulation.recorderMoment }
@@ -104,13 +107,12 @@ final class SimulatedRecorder {
         let recovery = try SessionRecovery(of: directories, log: logDirectory, calls: disk.calls)
         if let damage = recovery.damage { simulation.violate("the write-ahead log is damaged: \(damage)") }
         core = Self.core(log: recovery.log ?? "L\(life)", position: recovery.logEnd, of: simulation)
-        log = WriteAheadLog(in: logDirectory, synced: recovery.logEnd, calls: disk.calls)
+        log = WriteAheadLog(in: logDirectory, synced: recovery.logSynced, calls: disk.calls)
         (appending, lanes, answers) = (nil, [:], [])
         files = SessionFiles(in: data, calls: disk.calls)
         for directory in directories {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
             let recovered = try outcome.get()
-            for failure in recovered.record.failures { simulation.violate("a recovery failed: \(failure)") }
             files.add(recovery.files[directory.session] ?? [:], of: directory)
             try core.resume(recovered, in: directory, at: now)
             if let session = core.sessions[directory.session] { checkDurable(session) }
@@ -124,6 +126,7 @@ final class SimulatedRecorder {
             guard let durable = durable[session.identifier]?[stream.name],
                 let next = stream.intake.next(of: durable.epoch)
             else { continue }
+            simulation.counts.durable += 1
             if next < durable.next {
                 simulation.violate(
                     "\(stream.name) had \(durable.next) samples of \(durable.epoch) durable, and has \(next)")
@@ -238,7 +241,8 @@ final class SimulatedRecorder {
         switch effect {
         case .append(let block):
             appending = block
-            let places = core.sessions.mapValues { session in
+            // What a failed session has goes into its files without the log.
+            let places = core.sessions.filter { $0.value.status < .failed }.mapValues { session in
                 session.streams.mapValues { (epoch: $0.log.epochs[$0.log.epoch].name, next: $0.log.next) }
             }
             order(in: "log", simulation.syncTime) { [self] in
@@ -278,7 +282,7 @@ final class SimulatedRecorder {
                 let failure = try attempt { () throws(RecordingError) in
                     try directory.write(report, calls: disk.calls)
                     try directory.write(record, calls: disk.calls)
-                    try directory.writeChecksums(known: record.logs.flatMap(\.files))
+                    try directory.writeChecksums(known: record.logs.flatMap(\.files), calls: disk.calls)
                 }
                 core.concluded(record, failure, at: now)
             }
@@ -308,7 +312,11 @@ final class SimulatedRecorder {
                 perform()
             }
         case .malformed(let error): simulation.violate("a message can't be read: \(error)")
-        case .unsubscribe, .release, .restoreReserves, .publish, .announce, .log, .degraded, .well, .wrongClock, .ended:
+        case .log(_, let message, let metadata):
+            let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let line = "recorder: \(message) \(details.joined(separator: " "))"
+            simulation.note(line.replacing(data.string + "/", with: ""))
+        case .unsubscribe, .release, .restoreReserves, .publish, .announce, .degraded, .well, .wrongClock, .ended:
             break
         }
     }

@@ -14,12 +14,17 @@ final class Simulation {
         var publisherKills = 0
         var sessions = 0
         var cuts = 0
+        var failures = 0
         var drops = 0
         var replays = 0
         var checkpoints = 0
         var samples = 0
         var lost = 0
         var published = 0
+        /// What was judged: sessions, the logs of streams, and places that were durable before.
+        var judged = 0
+        var logs = 0
+        var durable = 0
     }
 
     /// What is simulated, as far as no seed decides it.
@@ -30,6 +35,8 @@ final class Simulation {
         var streams: Int?
         /// Samples per second of each stream.
         var rate: Double?
+        /// Whether calls of the disk fail now and then.
+        var hasFailingCalls = false
     }
 
     /// Which faults a run has: each seed leaves some out, so that others meet conditions that they would not.
@@ -40,6 +47,7 @@ final class Simulation {
         var cuts = true
         var drops = true
         var pauses = true
+        var failures = true
         /// Nanoseconds from one to the next.
         var pause: ClosedRange<Int64> = 1_000_000_000...6_000_000_000
     }
@@ -78,8 +86,12 @@ final class Simulation {
     private var publishers: [SimulatedPublisher] = []
     private var connections: [Connection] = []
     private var recorder: SimulatedRecorder?
+    private var disk: VirtualDisk?
     private let data: FilePath
     private let size: Size
+    private let skipped: Set<Int>
+    /// How many faults there were, those that were left out included.
+    private(set) var faultCount = 0
     private var asked: [SessionIdentifier: Asked] = [:]
     private var isOver = false
     /// When the recorder heard everything of a publisher, and could ask it, by publisher.
@@ -87,14 +99,16 @@ final class Simulation {
     private let format: LogFormat
     private let root: JSONRoot
 
-    init(seed: UInt64, size: Size, in data: FilePath) {
+    /// - Parameter skipped: the numbers of faults that are left out.
+    init(seed: UInt64, size: Size, skipping skipped: Set<Int> = [], in data: FilePath) {
         self.size = size
+        self.skipped = skipped
         self.data = data
         var random = SplitMix(seed: seed)
         func happens(_ chance: Double) -> Bool { random.unit() < chance }
         faults = Faults(
             kills: happens(0.8), powerCuts: happens(0.6), publisherKills: happens(0.6), cuts: happens(0.5),
-            drops: happens(0.5), pauses: happens(0.5),
+            drops: happens(0.5), pauses: happens(0.5), failures: size.hasFailingCalls && happens(0.5),
             pause: happens(0.3) ? 50_000_000...1_500_000_000 : 1_000_000_000...6_000_000_000)
         segmentLength = happens(0.5) ? 64 << 20 : Int.random(in: 4_000...200_000, using: &random)
         // A checkpoint after so many times fewer bytes than the real one, for runs are short.
@@ -135,6 +149,7 @@ final class Simulation {
         let attic = data.appending("attic")
         try FileManager.default.createDirectory(atPath: attic.string, withIntermediateDirectories: true)
         let disk = VirtualDisk(attic: attic, random: SplitMix(seed: random.next()))
+        self.disk = disk
         defer { disk.close() }
         let recorder = SimulatedRecorder(in: data.appending("data"), disk: disk, of: self)
         self.recorder = recorder
@@ -330,7 +345,9 @@ final class Simulation {
 
     private func injectFault() throws {
         let index = number(0...(publishers.count - 1))
-        switch number(0...4) {
+        faultCount += 1
+        if skipped.contains(faultCount) { return }
+        switch number(0...5) {
         case 0 where faults.kills && !asked.isEmpty:
             try killRecorder(cutsPower: faults.powerCuts && happens(0.4))
         case 1 where faults.publisherKills && publishers[index].isRunning:
@@ -353,6 +370,11 @@ final class Simulation {
             counts.drops += 1
             connections[index].dropsUntil = schedule.now + Int64(number(1_000_000...800_000_000))
             note("\(publishers[index].plan.device) drops until \(Double(connections[index].dropsUntil) / 1e9) s")
+        case 4 where faults.failures && recorder?.isRunning == true:
+            counts.failures += 1
+            let (error, count) = (happens(0.5) ? Errno.noSpace : .ioError, happens(0.5) ? 1 : number(2...20))
+            disk?.fail(count, after: number(0...40), with: error)
+            note("the disk fails \(count) times: \(error)")
         default: break
         }
     }
@@ -397,7 +419,7 @@ final class Simulation {
             try advance(until: schedule.now + 1_000_000_000)
         }
         try advance(until: schedule.now + 3_000_000_000)
-        for _ in 0..<400 where violations.isEmpty && !(recorder.isRunning && recorder.sessions.isEmpty) {
+        for _ in 0..<400 where violations.isEmpty && !recorder.isDone {
             // A recorder that was killed may not know that it was asked to.
             for identifier in asked.keys.sorted() { stopSession(identifier) }
             // What is stored at the end must survive everything, too.
@@ -420,20 +442,29 @@ final class Simulation {
             note("\(log.name): epochs \(log.epochs.map { "\($0.epoch) \($0.from)..<\($0.next) end \($0.end as Any)" })")
             note("\(log.name): gaps \(log.gaps.map { "\($0.epoch) \($0.from) + \($0.count) \($0.reason.rawValue)" })")
         }
-        for finding in directory.verify().findings where finding.verdict > .loss { violate("verify says: \(finding)") }
+        // If the disk refuses both the log and the files, what they have is all that can be asked for.
+        let mayDiffer = record.status == .failed && counts.failures > 0
+        for finding in directory.verify().findings where finding.verdict > .loss && !mayDiffer {
+            violate("verify says: \(finding)")
+        }
+        counts.judged += 1
         guard session.isAnswered else { return }
-        guard record.status == .finished else {
+        let isSound = record.status == .finished
+        guard isSound || record.status == .failed && counts.failures > 0 && !record.failures.isEmpty else {
             return violate("\(identifier) ended as \(record.status): \(record.failures)")
         }
         for (name, first) in session.firsts.sorted(by: { $0.key.description < $1.key.description }) {
             guard let log = record.logs.first(where: { $0.device == name.device && $0.stream == name.stream }),
                 let index = publishers.firstIndex(where: { $0.plan.device == name.device })
             else {
-                violate("\(name) has no log")
+                if isSound { violate("\(name) has no log") }
                 continue
             }
             let plan = publishers[index].plan
-            let judgement = try oracle.judge(log, of: record, in: directory, first: first, last: session.lasts?[name]) {
+            counts.logs += 1
+            let judgement = try oracle.judge(
+                log, of: record, in: directory, first: first, last: isSound ? session.lasts?[name] : nil
+            ) {
                 isPaused(
                     record, at: $0 - Double(plan.uptime - plan.ahead + session.began) / 1e9,
                     ahead: max(0, Double(plan.ahead) / 1e9))
@@ -441,6 +472,13 @@ final class Simulation {
                 // Its publisher was killed before it could be replayed, or forgot it.
                 guard let time = epoch.time(of: sequence) else { return false }
                 return !couldHave(index, from: time, to: min(epoch.end ?? .max, time + plan.retention))
+            }
+            for epoch in log.epochs {
+                guard let durable = recorder?.durable[identifier]?[name], durable.epoch == epoch.epoch else { continue }
+                counts.durable += 1
+                if epoch.next < durable.next {
+                    violate("\(identifier): \(name) had \(durable.next) samples durable, and has \(epoch.next)")
+                }
             }
             counts.samples += judgement.samples
             counts.lost += judgement.lost

@@ -34,6 +34,12 @@ struct SimulatorCommand: ParsableCommand {
     @Option(help: "Give each stream this many samples a second.")
     var rate: Double?
 
+    @Option(help: ArgumentHelp("Leave out these faults of --seed, separated by commas.", valueName: "numbers"))
+    var skip: String?
+
+    @Flag(help: "Have calls of the disk fail, too, as on a full or broken one.")
+    var failingCalls = false
+
     @Flag(help: "Stop with the first seed that fails.")
     var stopAtFirst = false
 
@@ -64,8 +70,13 @@ struct SimulatorCommand: ParsableCommand {
             failed.append(seed)
             print("seed \(seed):")
             for violation in simulation.violations.prefix(10) { print("  \(violation)") }
-            if self.seed != nil { for line in simulation.course { print("  \(line)") } }
-            print("Run it again with: make simulate SEED=\(seed)")
+            if stopAtFirst { return }
+            let (least, skipped) = try minimised(simulation, seed)
+            print("  with the fewest faults that bring a violation:")
+            for line in (least.violations + least.course).prefix(60) { print("    \(line)") }
+            let skipping =
+                skipped.isEmpty ? "" : " SIMULATE='--skip \(skipped.map(String.init).joined(separator: ","))'"
+            print("Run it again with: make simulate SEED=\(seed)\(skipping)")
         }
         for seed in try knownSeeds() { try take(seed) }
         var next = UInt64.random(in: 0..<1_000_000_000)
@@ -78,13 +89,18 @@ struct SimulatorCommand: ParsableCommand {
         let hours = Double(runs * seconds) / 3600
         print(
             """
-            \(runs) runs of \(seconds) s, \(String(format: "%.0f", hours / (elapsed / 3600))) simulated hours per hour
-            recorder: \(total.kills) ends, \(total.killsInRecovery) of them in a recovery, \(total.powerCuts) power cuts, \
-            \(total.checkpoints) checkpoints
-            publishers: \(total.publisherKills) killed; connections: \(total.cuts) cut, \(total.drops) dropping; \
-            \(total.replays) replays asked for
-            samples: \(total.published) published, \(total.samples) recorded and checked, \(total.lost) lost with reason
-            violations in \(failed.count) runs
+            | \(runs) runs of \(seconds) s, \(String(format: "%.0f", hours / (elapsed / 3600))) simulated hours per hour | |
+            | --- | --- |
+            | sessions begun, and judged at their end | \(total.sessions), \(total.judged) |
+            | recorder: ends, of them in a recovery | \(total.kills), \(total.killsInRecovery) |
+            | power cuts | \(total.powerCuts) |
+            | disk: calls that fail, one or several in turn | \(total.failures) |
+            | publishers killed | \(total.publisherKills) |
+            | connections cut, dropping messages | \(total.cuts), \(total.drops) |
+            | replays asked for, checkpoints | \(total.replays), \(total.checkpoints) |
+            | samples published, recorded and checked, lost with reason | \(total.published), \(total.samples), \(total.lost) |
+            | streams' logs judged, places found that were durable before | \(total.logs), \(total.durable) |
+            | runs with violations | \(failed.count) |
             """)
         if !failed.isEmpty { throw ExitCode(1) }
     }
@@ -100,10 +116,34 @@ struct SimulatorCommand: ParsableCommand {
         }
     }
 
-    private func simulate(_ seed: UInt64) throws -> Simulation {
+    /// Leaves out one fault after the other, for as long as there is a violation.
+    private func minimised(_ simulation: Simulation, _ seed: UInt64) throws -> (Simulation, skipped: [Int]) {
+        var least = simulation
+        var skipped = try skippedFaults()
+        for fault in stride(from: simulation.faultCount, to: 0, by: -1) where !skipped.contains(fault) {
+            let less = try simulate(seed, skipping: skipped.union([fault]))
+            if less.violations.isEmpty { continue }
+            least = less
+            skipped.insert(fault)
+        }
+        return (least, skipped.sorted())
+    }
+
+    private func skippedFaults() throws -> Set<Int> {
+        Set(
+            try (skip ?? "").split(separator: ",").map { text in
+                guard let number = Int(text) else { throw ValidationError("'\(text)' in --skip is no number") }
+                return number
+            })
+    }
+
+    private func simulate(_ seed: UInt64) throws -> Simulation { try simulate(seed, skipping: skippedFaults()) }
+
+    private func simulate(_ seed: UInt64, skipping skipped: Set<Int>) throws -> Simulation {
         try withTemporaryDirectory { directory in
-            let size = Simulation.Size(seconds: seconds, publishers: publishers, streams: streams, rate: rate)
-            let simulation = Simulation(seed: seed, size: size, in: directory)
+            let size = Simulation.Size(
+                seconds: seconds, publishers: publishers, streams: streams, rate: rate, hasFailingCalls: failingCalls)
+            let simulation = Simulation(seed: seed, size: size, skipping: skipped, in: directory)
             do {
                 try simulation.run()
             } catch {
@@ -127,5 +167,10 @@ extension Simulation.Counts {
         samples += other.samples
         lost += other.lost
         published += other.published
+        sessions += other.sessions
+        failures += other.failures
+        judged += other.judged
+        logs += other.logs
+        durable += other.durable
     }
 }

@@ -40,6 +40,8 @@ final class VirtualDisk: Sendable {
         var names: [Renaming] = []
         /// Calls until the program ends; nil while nobody ends it.
         var callsLeft: Int?
+        /// What calls fail with: after so many that do not, and how many.
+        var failing: (after: Int, count: Int, error: Errno)?
         var random: SplitMix
         var counts = Counts()
     }
@@ -49,6 +51,7 @@ final class VirtualDisk: Sendable {
         var syncs = 0
         var renames = 0
         var torn = 0
+        var failed = 0
     }
 
     private let state: Mutex<State>
@@ -98,6 +101,16 @@ final class VirtualDisk: Sendable {
     }
 
     private static func countCall(_ state: inout State) throws(Errno) {
+        if var failing = state.failing {
+            defer { state.failing = failing.count > 0 ? failing : nil }
+            if failing.after > 0 {
+                failing.after -= 1
+            } else {
+                failing.count -= 1
+                state.counts.failed += 1
+                throw failing.error
+            }
+        }
         guard let left = state.callsLeft else { return }
         if left <= 0 { throw .ioError }
         state.callsLeft = left - 1
@@ -153,8 +166,18 @@ final class VirtualDisk: Sendable {
 
     var hasEnded: Bool { state.withLock { $0.callsLeft == 0 } }
 
+    /// Has some calls fail, after others.
+    func fail(_ count: Int, after calls: Int, with error: Errno) {
+        state.withLock { $0.failing = (calls, count, error) }
+    }
+
     /// A program begins on this disk: what the one before left is in the system's memory still, unless the power was cut.
-    func begin() { state.withLock { $0.callsLeft = nil } }
+    func begin() {
+        state.withLock {
+            $0.callsLeft = nil
+            $0.failing = nil
+        }
+    }
 
     /// Takes back what was not synced, or a part of it.
     func cutPower() throws {

@@ -17,7 +17,12 @@ package struct LogReader {
         }
     }
 
+    /// Where the log may be continued: no position is used twice, not even one of a write that failed.
     package private(set) var end = 0
+    /// Where the last block ends that can be read. What is between it and `end` was never durable, unless there is damage.
+    private var readEnd = 0
+    /// The position before which everything is durable that the log has.
+    package var synced: Int { damage == nil ? readEnd : end }
     package private(set) var damage: Damage?
 
     private let directory: Directory
@@ -50,6 +55,7 @@ package struct LogReader {
             return try noteDamage(in: needed, at: 0, segments)
         }
         let first = segments.lastIndex { $0 <= needed } ?? 0
+        readEnd = segments.isEmpty ? 0 : segments[first]
         for (index, start) in segments.enumerated() where index >= first {
             var reader = try BlockReader(start, in: directory)
             let length = Int(try reader.file.byteCount())
@@ -57,7 +63,8 @@ package struct LogReader {
             let synced = try synced(from: index + 1, of: segments)
             let trusted = synced.map { min(length, max(0, $0 - start)) } ?? length
             while reader.offset < trusted, try reader.next() {
-                end = max(end, start + reader.offset)
+                readEnd = start + reader.offset
+                end = max(end, readEnd)
                 reader.forEachFrame(body)
             }
             let expected = synced.map { min($0, segments[index + 1]) } ?? known

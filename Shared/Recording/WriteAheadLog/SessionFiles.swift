@@ -203,7 +203,7 @@ package final class SessionFiles {
                 try target.file.replaceAfterFailedSync()
             }
             forget(directory.session)
-            return try directory.finishFiles(from: log, failures: failures)
+            return try directory.finishFiles(from: log, failures: failures, calls: calls)
         }
     }
 
