@@ -66,8 +66,8 @@ package struct RecorderCommand: ServiceCommand {
         _ = try SessionDirectory.sessions(in: configuration.dataDirectory)
     }
 
-    /// A hundred samples of eight fields as JSON.
-    private static let messageBytes = 16 << 10
+    /// A hundred samples of eight fields as JSON take 16 KB, and the kernel holds some more.
+    private static let messageBytes = 20 << 10
 
     package static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
         let listener = try await host.listenerToStreams(

@@ -14,7 +14,7 @@ package import ServiceKit
 /// | `shard` | which part of the devices it takes, of how many | `2/3` for the second of three | all of them |
 /// | `log-manager` | who says how logs are to be written | endpoint | `tcp://127.0.0.1:5581` |
 /// | `log-manager-limit` | how long a recording's start may wait for it | duration | 300 ms |
-/// | `receive-high-water-mark` | messages that wait in the socket per publisher before the network is no longer read | messages | 10000 |
+/// | `receive-high-water-mark` | messages that wait in the socket per publisher before the network is no longer read | messages | 3000 |
 package struct RecorderSettings: Sendable {
     package let subscribe: [Endpoint]
     package let syncInterval: TimeSpan
@@ -40,7 +40,7 @@ package struct RecorderSettings: Sendable {
         shard = try reader.value("shard", as: Shard.self)
         logManager = try reader.reply(of: .logManager)
         logManagerLimit = try reader.value("log-manager-limit", default: TimeSpan.milliseconds(300))
-        receiveHighWaterMark = try reader.value("receive-high-water-mark", default: 10_000)
+        receiveHighWaterMark = try reader.value("receive-high-water-mark", default: 3_000)
         guard receiveHighWaterMark > 0 else {
             throw ServiceError(.badConfiguration, "receive-high-water-mark is \(receiveHighWaterMark): write 1 or more")
         }
