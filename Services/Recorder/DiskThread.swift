@@ -14,12 +14,7 @@ actor DiskThread {
 
     /// - Returns: why it failed; nil if it did not.
     func attempt(_ body: @Sendable () throws(RecordingError) -> Void) -> RecordingError? {
-        do throws(RecordingError) {
-            try body()
-            return nil
-        } catch {
-            return error
-        }
+        RecordingError.thrown(by: body)
     }
 
     func run<Value: Sendable>(_ body: @Sendable () throws -> Value) throws -> Value { try body() }

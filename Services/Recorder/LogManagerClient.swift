@@ -1,6 +1,6 @@
-import RecorderCore
 import MessageBus
 import Messages
+import RecorderCore
 import Recording
 import ServiceKit
 import ZeroMQ

@@ -17,12 +17,7 @@ actor LogWriter {
     /// Makes a block durable.
     /// - Returns: why it is not.
     func append(_ block: LogBlock) -> RecordingError? {
-        do throws(RecordingError) {
-            try log.append(block)
-            return nil
-        } catch {
-            return error
-        }
+        RecordingError.thrown { () throws(RecordingError) in try log.append(block) }
     }
 
     /// Deletes segments that no session needs any more.

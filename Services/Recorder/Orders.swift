@@ -1,6 +1,6 @@
 import RecorderCore
 
-/// What a recorder's engine is to do that takes time, by who does it.
+/// Effects that take time, in a queue for each task that carries them out.
 struct Orders: Sendable {
     /// Effects that one task carries out, one after the other.
     ///

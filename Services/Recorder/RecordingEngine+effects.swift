@@ -7,9 +7,9 @@ import Recording
 import ServiceKit
 import ZeroMQ
 
-/// What `Recordings` asks for. What takes time is ordered, and done by the one who does all of its kind, one after the other.
+/// Carries out the effects of `Recordings`. Work that takes time goes into a queue for its kind, and each queue has one task.
 extension RecordingEngine {
-    /// Carries out what is asked for. To be called whenever something was told to the core.
+    /// Carries out the effects. Call it after every call of the core.
     func perform() {
         for effect in core.takeEffects() { perform(effect) }
         resumeWaits()
@@ -110,7 +110,7 @@ extension RecordingEngine {
                     try directory.writeChecksums(known: record.logs.flatMap(\.files))
                 }
                 core.concluded(record, failure, at: .now)
-            case .removeJournal(let directory): directory.removeJournal()
+            case .removeJournal(let directory): _ = await disk.attempt { directory.removeJournal() }
             default: return
             }
             perform()

@@ -43,8 +43,7 @@ extension RecordingEngine {
                     maximumFileSize: request.maximumFileSize, maximumFileAge: request.maximumFileAge,
                     duration: request.duration), shard: settings.shard)
             if request.format == nil, request.root == nil { record.isFormatDefault = true }
-            record.logPosition = LogPosition(
-                log: core.appender.log, recorded: core.appender.position, written: core.appender.position)
+            record.logPosition = core.logPosition
             let directory = try await disk.run { [self, data, record] in
                 restoreReserves()
                 return try SessionDirectory.create(record, in: data)
@@ -101,7 +100,7 @@ extension RecordingEngine {
     ) async throws -> RecordingStart.Reply {
         let isRunning = core.begin(session, with: streams, at: .now)
         try await commit()
-        if isRunning, session.status == .running { core.tell(.status, of: session, at: .now) }
+        if isRunning, session.status == .running { core.publish(.status, of: session, at: .now) }
         perform()
         try requireSound(session)
         // It works again.
@@ -218,7 +217,7 @@ extension RecordingEngine {
         try await commit()
         try requireSound(session)
         if isChanged {
-            core.tell(change, of: session, at: .now)
+            core.publish(change, of: session, at: .now)
             perform()
         }
         return state
@@ -230,7 +229,7 @@ extension RecordingEngine {
             .inputOutput, "session \(session.identifier) failed: \(session.record.failures.joined(separator: "; "))")
     }
 
-    /// Ends a session whose result nobody wants.
+    /// Ends a session as cancelled, without asking for missing samples.
     func cancel(_ request: RecordingCancel) async throws -> RecordingState {
         let session = try running(request.session)
         core.cancel(session, at: .now)

@@ -14,7 +14,8 @@ struct SyncQueues: Sendable {
         let round = Round(count: files.count)
         for (index, file) in files.enumerated() {
             queues[index % queues.count].async(group: round.group) {
-                do throws(RecordingError) { try file.sync() } catch { round.errors.withLock { $0[index] = error } }
+                let error = RecordingError.thrown { () throws(RecordingError) in try file.sync() }
+                if let error { round.errors.withLock { $0[index] = error } }
             }
         }
         return round

@@ -52,6 +52,16 @@ package struct RecordingError: Error, Hashable, CustomStringConvertible {
         self.advice = advice
     }
 
+    /// The error that some work throws; nil if it throws none.
+    package static func thrown(by body: () throws(RecordingError) -> Void) -> RecordingError? {
+        do throws(RecordingError) {
+            try body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// The error for a system call that failed; its code and advice follow from `errno`.
     package init(_ errno: Errno, action: String, path: FilePath) {
         let (code, advice): (Code, String) =

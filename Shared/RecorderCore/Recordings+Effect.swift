@@ -3,7 +3,7 @@ package import Messages
 package import Recording
 
 extension Recordings {
-    /// What somebody is to do for the recorder. Where a method is named, it is to be told what came of it.
+    /// Work that the caller carries out. Where a method is named after the colon, call it with the result.
     package enum Effect: Sendable {
         // The write-ahead log, one after the other
 
@@ -32,18 +32,18 @@ extension Recordings {
         /// Store the end of a session: its report, what is known of it, and the checksums of its files: `concluded`.
         case conclude(SessionRecord, SessionReport, SessionDirectory)
         case removeJournal(SessionDirectory)
-        /// Give room on a full disk free.
+        /// Free reserved space on a full disk.
         case release(Reserve)
-        /// Take up that room again.
+        /// Reserve that space again.
         case restoreReserves
 
         // Publishers and log-manager
 
         /// Ask for a stream's missing samples until none is missing: `missing`, `take`, `giveUp`.
         case recover(SessionIdentifier, StreamName)
-        /// Ask publishers how far their streams of some patterns are: `listed`. If it is hurried, nobody waits long.
+        /// Ask publishers to describe their streams that match some patterns: `listed`. If hurried, wait a second at most.
         case list(SessionIdentifier, [String], at: Set<String>, isHurried: Bool)
-        /// Compare publishers' clocks with ours: `compared`.
+        /// Compare publishers' clocks with this machine's: `compared`.
         case compareClocks(SessionIdentifier, at: Set<String>, isLast: Bool)
         /// Ask log-manager how logs are to be written: `unknownLogs`, `configured`.
         case configure
@@ -57,19 +57,19 @@ extension Recordings {
         /// A finished file is listed in `session.json`, so that whoever hears of it may remove it.
         case announce(SegmentFinished)
         case log(Logger.Level, Logger.Message, Logger.Metadata)
-        /// Health tells of something under a key.
+        /// Report a problem to health under a key.
         case degraded(String, for: String)
-        /// Health tells no more of what was told under a key.
+        /// Clear the problem that health has under a key.
         case well(String)
-        /// Health tells of a publisher's clock that is so many seconds ahead of ours.
+        /// Report to health that a publisher's clock is so many seconds ahead of this machine's.
         case wrongClock(String, ahead: Double)
-        /// Something that arrived could not be read.
+        /// A message could not be read.
         case malformed(any Error)
         /// A session is over.
         case ended(SessionReport, SessionStatus)
     }
 
-    /// Room that is kept for a full disk.
+    /// Space that is reserved for a full disk.
     package enum Reserve: Sendable {
         /// For what is in memory.
         case samples

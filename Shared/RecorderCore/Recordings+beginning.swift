@@ -7,7 +7,7 @@ import ServiceKit
 
 /// How sessions begin, change, and are continued after an interruption.
 extension Recordings {
-    /// Adds a session of which nothing is recorded yet. From here on its end takes back what it has.
+    /// Adds a new session. Whatever was prepared for it, such as subscriptions, is undone when it ends.
     package func add(_ record: SessionRecord, in directory: SessionDirectory, at now: Moment) throws -> Session {
         let session = try Session(record, in: directory, appender: appender, held: held, at: now)
         sessions[session.identifier] = session
@@ -15,9 +15,8 @@ extension Recordings {
         return session
     }
 
-    /// Opens the logs of the streams that are there, each from where it stands. Every sample that is taken from now on is
-    /// recorded.
-    /// - Returns: whether the session runs, which is not to be told before it is durable.
+    /// Opens the logs of the streams that exist, each at its next sample. Every sample that arrives from now on is recorded.
+    /// - Returns: whether the session is running. Publish that only once it is durable.
     package func begin(_ session: Session, with streams: [StreamDescription], at now: Moment) -> Bool {
         let wanted = streams.filter { description in
             session.wants(description.name)
@@ -27,11 +26,6 @@ extension Recordings {
             _ = stream(for: description, from: description.nextSequence, in: session, at: now)
         }
         return session.rise(to: .running)
-    }
-
-    /// Tells of a session's change, once that is durable.
-    package func tell(_ change: RecordingEvent.Change, of session: Session, at now: Moment) {
-        publish(change, of: session, at: now)
     }
 
     /// Continues an interrupted session.
@@ -56,8 +50,8 @@ extension Recordings {
         isStoringDue = true
     }
 
-    /// Notes how much room the disk has, and ends sessions before there is none.
-    /// - Parameter free: bytes; nil where it can't be told.
+    /// Takes the free space on the disk, and stops sessions before it runs out.
+    /// - Parameter free: bytes; nil if unknown.
     package func take(freeBytes free: Int?, at now: Moment) {
         if let free, free < settings.minimumFree {
             for session in sessions.values where session.status == .running {

@@ -27,8 +27,8 @@ extension Recordings {
     /// The number of the block that ends what was written so far.
     var lastBlock: Int { takenBlocks + (appender.count > 0 ? 1 : 0) }
 
-    /// Has everything that was written so far made durable without waiting for more.
-    /// - Returns: what `isCommitted` tells of.
+    /// Commits everything that was written so far, without waiting for more.
+    /// - Returns: the block to pass to `isCommitted`.
     @discardableResult
     package func commitNow(at now: Moment) -> Int {
         demandedBlocks = lastBlock
@@ -36,7 +36,7 @@ extension Recordings {
         return demandedBlocks
     }
 
-    /// Whether what `commitNow` was called for is durable, or can't become so, which its sessions say.
+    /// Whether the commit of a block has ended. If it failed, the sessions have failed too.
     package func isCommitted(_ block: Int) -> Bool { committedBlocks >= block }
 
     /// Begins a commit if it is time, and says when it will be.
@@ -65,7 +65,7 @@ extension Recordings {
         emit(.append(block))
     }
 
-    /// Takes what came of a commit. If it failed, sessions end: what they have goes into their files directly.
+    /// Takes the result of a commit. If it failed, all sessions fail, and their data goes into their files directly.
     package func appended(_ failure: RecordingError?, at now: Moment) {
         guard let commit else { return }
         self.commit = nil
@@ -114,7 +114,7 @@ extension Recordings {
         }
     }
 
-    /// Takes what came of writing into files.
+    /// Takes the result of writing into files.
     package func wrote(_ outcome: SessionFiles.Outcome, at now: Moment) {
         if fileWork == .block, let block = unwritten.popFirst() {
             writtenBlocks += 1
@@ -135,7 +135,7 @@ extension Recordings {
 
     // MARK: Log
 
-    /// Deletes what of the write-ahead log no session needs.
+    /// Deletes the part of the write-ahead log that no session needs.
     func removeLog() {
         let needed = (sessions.values.map(\.stored) + unstored.values.map(\.stored) + interrupted).min()
         if needed == nil, appender.count == 0, commit == nil { appender.beginSegment() }

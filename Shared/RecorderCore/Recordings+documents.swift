@@ -4,8 +4,8 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// What is stored of sessions, and when their files are made durable so that the write-ahead log of before can go. One session
-/// at a time.
+/// Stores sessions, and makes their files durable, so that older parts of the write-ahead log can be deleted. One session at a
+/// time.
 extension Recordings {
     /// How often what could not be stored is tried again.
     private static let storeInterval = TimeSpan.seconds(5)
@@ -69,11 +69,10 @@ extension Recordings {
         while document == nil, let identifier = unlooked.popFirst() {
             guard let session = sessions[identifier], session.isRecording else { continue }
             // What `session.json` says of the log must not be stored before the log has the places of files.
+            document = DocumentWork(session: session, step: .marking)
             if session.isFromFiles || isCheckpointDue(for: session, at: now) {
                 session.checkpointedAt = now.monotonic
-                document = DocumentWork(session: session, step: .marking)
             } else {
-                document = DocumentWork(session: session, step: .marking)
                 store(at: now)
             }
         }
@@ -97,7 +96,7 @@ extension Recordings {
         document?.step = .writing(block: lastBlock)
     }
 
-    /// Takes what came of making a session's files durable.
+    /// Takes the result of making a session's files durable.
     package func synced(_ identifier: SessionIdentifier, _ failure: RecordingError?, at now: Moment) {
         guard let work = document, work.session.identifier == identifier, case .syncing = work.step,
             let checkpoint = work.checkpoint
@@ -123,7 +122,7 @@ extension Recordings {
         document?.step = .committing(record, block: lastBlock)
     }
 
-    /// Takes what came of storing a session.
+    /// Takes the result of storing a session.
     package func stored(_ failure: RecordingError?, at now: Moment) {
         guard let work = document, case .storing(let record) = work.step else { return }
         if let failure {
@@ -140,8 +139,6 @@ extension Recordings {
         guard let work = document else { return }
         work.session.finishStoring(stored, began: work.began, at: now.monotonic)
         finishCheckpoint()
-        // Others may wait.
-        advanceDocuments(at: now)
     }
 
     private func finishCheckpoint() {
@@ -155,7 +152,7 @@ extension Recordings {
         removeLog()
     }
 
-    /// Tells which log files are finished. Not before `session.json` lists them: a program that hears of a file may remove it.
+    /// Announces finished log files. `session.json` must list them first: a program that hears of a file may remove it.
     func announceFiles(in record: SessionRecord, of session: Session) {
         for log in record.logs {
             for (index, file) in log.files.enumerated().dropFirst(session.announced[log.name] ?? 0) {
@@ -172,7 +169,7 @@ extension Recordings {
 
     // MARK: Time
 
-    /// Does what is due by time. Call it once in each `settings.syncInterval`.
+    /// Does what depends on time alone. Call it once every `settings.syncInterval`.
     package func tick(at now: Moment) {
         for session in sessions.values {
             if let deadline = session.deadline, now.monotonic >= deadline, session.status == .running {

@@ -36,7 +36,7 @@ extension Recordings {
     }
 
     struct Settling {
-        /// When nobody waits any longer, in this round and at all, on the monotonic clock.
+        /// When this round of waiting ends, and when all waiting ends, on the monotonic clock.
         var deadline: Int64
         let limit: Int64
         /// Streams that may not have everything. Whatever arrives asks again, so only one is looked at that keeps the others
@@ -50,7 +50,7 @@ extension Recordings {
 
     // MARK: Stopping
 
-    /// Has every session end, for the program is about to: nobody waits for publishers any longer than a moment.
+    /// Stops every session because the program is about to end. Waits for publishers no longer than `lastWait`.
     package func stopAll(at now: Moment) {
         lastCall = now.monotonic + Self.lastWait.nanoseconds
         unstopped.append(contentsOf: sessions.keys)
@@ -75,7 +75,7 @@ extension Recordings {
         }
     }
 
-    /// Ends a session whose result nobody wants.
+    /// Ends a session as cancelled, without asking for missing samples.
     package func cancel(_ session: Session, at now: Moment) {
         guard endings[session.identifier] == nil else { return }
         rise(session, to: .cancelled, at: now)
@@ -196,7 +196,7 @@ extension Recordings {
         }
     }
 
-    /// Takes what came of writing a session's files anew.
+    /// Takes the result of writing a session's files again.
     package func rebuilt(
         _ identifier: SessionIdentifier, _ outcome: Result<SessionRecord, RecordingError>, at now: Moment
     ) {
@@ -213,7 +213,7 @@ extension Recordings {
         advance(at: now)
     }
 
-    /// Takes what came of storing a session's end.
+    /// Takes the result of storing a session's end.
     package func concluded(_ record: SessionRecord, _ failure: RecordingError?, at now: Moment) {
         guard let session = sessions[record.session] ?? unstored[record.session],
             case .concluding(let isSecond) = endings[record.session]

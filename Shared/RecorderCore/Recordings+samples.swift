@@ -95,7 +95,8 @@ extension Recordings {
     ///
     /// A stream that was not there when the session started gets its log now. All of its epoch belongs to the session,
     /// except what was sampled before the start.
-    /// - Parameter first: the first sample that belongs to the session, where it starts with this.
+    /// - Parameter first: the first sample that belongs to the session, for a stream that exists when the session starts; nil
+    ///   otherwise.
     func stream(
         for description: StreamDescription, from first: Int?, in session: Session, at now: Moment
     ) -> StreamRecording? {

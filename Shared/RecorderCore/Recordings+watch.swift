@@ -89,6 +89,7 @@ extension Recordings {
 
     /// Has health tell of a clock that is so wrong that its samples seem to be of another time than their session.
     private func tellOfWrongClocks() {
+        if wrongClocks.isEmpty { return emit(.well("clock")) }
         let sources = sessions.values.filter { $0.status == .running }.map(\.publishers)
         wrongClocks = wrongClocks.filter { clock in sources.contains { $0.contains(clock.key) } }
         let wrong = wrongClocks.min { $0.key < $1.key }

@@ -8,8 +8,8 @@ package import ServiceKit
 
 /// Everything that a recorder knows and decides: the sessions under way, and the streams that publishers describe.
 ///
-/// It is told what happened and when, and answers with effects. Whoever has files, sockets and a clock carries them out and
-/// tells what came of them. Confined to one thread. Its work is in extensions: what arrives (`+samples`), what is missing
+/// It receives events with their time and returns effects. The caller has files, sockets and a clock: it carries the effects out
+/// and reports the results. Confined to one thread. Its work is in extensions: what arrives (`+samples`), what is missing
 /// (`+recovery`), what becomes durable (`+commits`), what is stored of sessions (`+documents`), how sessions begin
 /// (`+beginning`) and end (`+ending`), which sensors fail and whose clocks are wrong (`+watch`), how far the recorder is
 /// behind (`+lag`).
@@ -65,17 +65,17 @@ package final class Recordings {
     package internal(set) var lastCall: Int64?
 
     // Durability
-    package let appender: LogAppender
-    package let held: HeldBytes
+    let appender: LogAppender
+    let held: HeldBytes
     var pace: CommitPace
     var commit: Commit?
     /// When what waits is to be committed, on the monotonic clock; nil where nothing waits, or a commit is under way.
     var commitAt: Int64?
-    /// How many blocks were handed over to be committed, how many of those that was done with, and how many are in files.
+    /// How many blocks were handed over to be committed, how many commits ended, and how many blocks are in files.
     var takenBlocks = 0
     var committedBlocks = 0
     var writtenBlocks = 0
-    /// How many blocks are to be handed over at once.
+    /// The block up to which a commit must not wait for more.
     var demandedBlocks = 0
     /// Blocks that are committed and not in files yet, and the bytes of all that is not.
     var unwritten: Deque<LogBlock> = []
@@ -88,12 +88,14 @@ package final class Recordings {
     var areFilesDue = false
     /// Sessions of which a file could not be written.
     var brokenFiles: Set<SessionIdentifier> = []
-    /// How often the write-ahead log is being shortened, and its bytes.
+    /// Removals of segments that are under way.
     var logRemovals = 0
+    /// The size of the write-ahead log.
     package internal(set) var logBytes = 0
     var document: DocumentWork?
-    /// Sessions that are looked at next, whether there is something to store, and whether all are to be.
+    /// Sessions to check next for changes that are not stored.
     var unlooked: Deque<SessionIdentifier> = []
+    /// Whether all sessions must be checked again.
     var isStoringDue = false
     var storedAgainAt: Int64 = 0
 
@@ -112,7 +114,7 @@ package final class Recordings {
     package internal(set) var lag = RecorderLag()
     /// When the newest batch was published that was taken since `endBatches`, in nanoseconds since 1970.
     var newest: Int64 = 0
-    /// When streams were last looked at that may have failed, and clocks that may be compared, on the monotonic clock.
+    /// When streams and clocks were last checked, on the monotonic clock.
     var watchedAt: Int64 = 0
 
     // Measures
@@ -138,10 +140,15 @@ package final class Recordings {
         writtenEnd = position
     }
 
-    /// Whether every session has ended, and nothing is left of it to be done.
+    /// Where a session that is added now begins in the write-ahead log.
+    package var logPosition: LogPosition {
+        LogPosition(log: appender.log, recorded: appender.position, written: appender.position)
+    }
+
+    /// Whether every session has ended, and no work is left.
     package var isIdle: Bool { sessions.isEmpty && logRemovals == 0 }
 
-    /// What is to be done now, in this order.
+    /// Returns the effects to carry out, in this order, and forgets them.
     package func takeEffects() -> [Effect] {
         if effects.isEmpty { return [] }
         defer { effects = [] }
@@ -150,7 +157,7 @@ package final class Recordings {
 
     func emit(_ effect: Effect) { effects.append(effect) }
 
-    /// Does whatever can be done now that something happened.
+    /// Starts all work that has become possible. Every method that changes something calls it, except where it says otherwise.
     package func advance(at now: Moment) {
         while let identifier = unstopped.popFirst() { beginStop(identifier, at: now) }
         advanceEndings(at: now)
@@ -161,10 +168,10 @@ package final class Recordings {
 
     // MARK: Telling
 
-    func publish(
+    /// Publishes that a session changed. What a power cut may take back must not be told: commit first.
+    package func publish(
         _ change: RecordingEvent.Change, of session: Session, at now: Moment, stream: StreamName? = nil,
-        gap: Gap? = nil,
-        reason: String? = nil, report: SessionReport? = nil
+        gap: Gap? = nil, reason: String? = nil, report: SessionReport? = nil
     ) {
         let event = RecordingEvent(
             source: Program.recorder.rawValue, sequence: session.eventSequence, session: session.identifier.text,
@@ -178,7 +185,7 @@ package final class Recordings {
         emit(.log(level, message, more.merging(["session": "\(session.identifier)"]) { first, _ in first }))
     }
 
-    /// Tells of gaps that nobody was told of yet.
+    /// Publishes and logs gaps that were not published before.
     func announceGaps(of stream: StreamRecording, in session: Session, at now: Moment) {
         for gap in stream.takeNewGaps() {
             var metadata: Logger.Metadata = [
@@ -191,7 +198,7 @@ package final class Recordings {
         }
     }
 
-    /// Ends a session that can't go on: what is on disk stays valid, and everybody is told.
+    /// Fails a session. What is on disk stays valid. Call `advance` next.
     package func fail(_ session: Session, _ error: any Error, at now: Moment) {
         let isFull = (error as? RecordingError)?.code == .noSpace
         // A full disk is one failure, whichever of the files finds no room first.

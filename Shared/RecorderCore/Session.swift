@@ -39,7 +39,6 @@ package final class Session {
     package private(set) var storePause: Int64 = 0
     /// When it may be stored again, on the monotonic clock.
     private var storableAt: Int64 = 0
-    private var isStoring = false
     private var isChanged = false
     /// When everything was last made durable in the stream files, on the monotonic clock.
     package var checkpointedAt: Int64
@@ -212,9 +211,8 @@ package final class Session {
     /// What is to be stored now, if anything is: with everything that is written into the write-ahead log so far, which must
     /// be durable before it is stored. Then call `finishStoring`.
     package func takeStorable(at now: Int64) -> SessionRecord? {
-        guard !isStoring, now >= storableAt else { return nil }
+        guard now >= storableAt else { return nil }
         guard isChanged || ordered.contains(where: \.isChanged) else { return nil }
-        isStoring = true
         isChanged = false
         for stream in ordered { stream.isChanged = false }
         record.logs = logs
@@ -226,7 +224,6 @@ package final class Session {
     ///   - record: what `session.json` has now; nil if it could not be stored.
     ///   - began: when it began, and `now` when it ended, on the monotonic clock.
     package func finishStoring(_ record: SessionRecord?, began: Int64, at now: Int64) {
-        isStoring = false
         storePause = Self.storeFactor * (now - began)
         storableAt = now + storePause
         stored = record?.logPosition?.written ?? stored

@@ -17,7 +17,7 @@ package struct SessionDirectory: Hashable, Sendable {
     static let reportName = "report.json"
     static let checksumsName = "SHA256SUMS"
 
-    package init(_ session: SessionIdentifier, in data: FilePath) {
+    init(_ session: SessionIdentifier, in data: FilePath) {
         self.session = session
         directory = Directory(Self.recordings(in: data).path.appending(session.text))
     }

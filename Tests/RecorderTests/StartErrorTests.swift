@@ -125,7 +125,9 @@ struct StartErrorTests {
     @Test(arguments: [true, false])
     func aSessionWhoseDirectoryIsGoneFailsOnce(isCancelled: Bool) async throws {
         try await RecorderUnderTest.record { recorder, publisher in
-            try FileManager.default.removeItem(atPath: recorder.directory().directory.path.string)
+            // At once, also while the recorder writes into it.
+            try FileManager.default.moveItem(
+                atPath: recorder.directory().directory.path.string, toPath: recorder.data.appending("gone").string)
             if isCancelled {
                 // Refused where the recorder has noticed by itself.
                 let refusal = try await recorder.refusal(RecordingCancel(session: "s"))

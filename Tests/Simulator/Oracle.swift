@@ -42,9 +42,21 @@ struct Oracle {
         }
     }
 
+    /// A run of a stream's publisher, as its place in `epochs`, and the sample that comes next in it.
+    typealias Place = (epoch: Int, sequence: Int)
+
     /// By stream, in the order in which they began. A sample's second and third value are its epoch's place here, and its
     /// own number.
     private(set) var epochs: [StreamName: [Epoch]] = [:]
+
+    /// Where streams stand that were just described.
+    func places(of descriptions: [StreamDescription]) -> [StreamName: Place] {
+        var places: [StreamName: Place] = [:]
+        for description in descriptions {
+            places[description.name] = ((epochs[description.name]?.count ?? 1) - 1, description.nextSequence)
+        }
+        return places
+    }
 
     mutating func begin(_ stream: StreamName, _ epoch: Epoch) { epochs[stream, default: []].append(epoch) }
 
@@ -74,7 +86,7 @@ struct Oracle {
     ///   - mayLose: whether a sample of an epoch may be lost.
     func judge(
         _ log: SessionRecord.Log, of record: SessionRecord, in directory: SessionDirectory,
-        first: (epoch: Int, sequence: Int), last: (epoch: Int, end: Int)?, isPaused: (Double) -> Bool?,
+        first: Place, last: Place?, isPaused: (Double) -> Bool?,
         mayLose: (Epoch, Int) -> Bool
     ) throws -> Judgement {
         let name = StreamName(device: log.device, stream: log.stream)
@@ -103,7 +115,7 @@ struct Oracle {
                 let present = epochs[expected.epoch]
                 let end =
                     expected.epoch == epoch
-                    ? sequence : expected.epoch == last?.epoch ? last?.end ?? 0 : present.published
+                    ? sequence : expected.epoch == last?.epoch ? last?.sequence ?? 0 : present.published
                 while expected.sequence < end {
                     let sequence = expected.sequence
                     expected.sequence += 1
@@ -155,7 +167,7 @@ struct Oracle {
             }
             if !scanner.isClean { judgement.violations.append("\(file.name) does not parse to its end") }
         }
-        if let last { pass(to: last.epoch, last.end) }
+        if let last { pass(to: last.epoch, last.sequence) }
         return judgement
     }
 }

@@ -165,8 +165,7 @@ final class SimulatedRecorder {
             status: .starting, startDate: now.date,
             limits: SessionRecord.Limits(
                 maximumFileSize: simulation.happens(0.5) ? simulation.number(2_000...200_000) : nil))
-        let position = core.appender.position
-        record.logPosition = LogPosition(log: core.appender.log, recorded: position, written: position)
+        record.logPosition = core.logPosition
         let session = try core.add(record, in: SessionDirectory.create(record, in: data), at: now)
         _ = core.begin(session, with: descriptions, at: now)
         answers.append((core.commitNow(at: now), done))
@@ -346,13 +345,9 @@ final class SimulatedRecorder {
 
     /// - Returns: why it failed. A program that ends in it throws.
     private func attempt(_ body: () throws(RecordingError) -> Void) throws -> RecordingError? {
-        do throws(RecordingError) {
-            try body()
-            return nil
-        } catch {
-            if disk.hasEnded { throw error }
-            return error
-        }
+        let failure = RecordingError.thrown(by: body)
+        if let failure, disk.hasEnded { throw failure }
+        return failure
     }
 
     // MARK: Missing samples
@@ -392,12 +387,7 @@ final class SimulatedRecorder {
     /// Begins to sync a session's files, and ends that later, unless the end of a file comes first.
     private func sync(_ session: SessionIdentifier) {
         let sync = files.beginSync(of: session) { files in
-            files.map { file in
-                {
-                    do throws(RecordingError) { try file.sync() } catch { return error }
-                    return nil
-                }
-            }
+            files.map { file in { RecordingError.thrown { () throws(RecordingError) in try file.sync() } } }
         }
         later(0...50_000_000) { [self] in
             let failure = files.endSync(sync, of: session)

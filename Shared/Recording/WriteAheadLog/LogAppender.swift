@@ -6,6 +6,9 @@ package import Messages
 /// Confined to one thread. Nothing is written here: `takeBlock` hands over what was collected, and positions say where in
 /// the log it will stand. Records of a stream that follow on its own last ones go into the same frame.
 package final class LogAppender {
+    /// Bytes after which a new segment begins.
+    package static let segmentLength = 64 << 20
+
     /// The log's identifier, so that a session never takes another log's frames for its own.
     package let log: String
     /// Where the block that is being collected begins.
@@ -22,8 +25,6 @@ package final class LogAppender {
     private var last: (number: UInt32, file: Int, head: RecordsHead?)?
     private var capacity = 64 << 10
     private let segmentLength: Int
-    /// Bytes after which a new segment begins.
-    package static let segmentLength = 64 << 20
 
     /// Continues a log behind everything that it has.
     /// - Parameter segmentLength: bytes after which a new segment begins: what can be deleted at once.

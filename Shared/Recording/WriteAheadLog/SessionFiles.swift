@@ -20,7 +20,6 @@ package final class SessionFiles {
 
     /// Files that are being synced.
     package struct Sync {
-        package let files: [OpenFile]
         fileprivate let targets: [Target]
         fileprivate let number: Int
     }
@@ -107,7 +106,7 @@ package final class SessionFiles {
 
     private func target(_ session: SessionIdentifier, _ log: LogName) -> Target {
         if let known = targets[session]?[log] { return known }
-        let directory = Directory(SessionDirectory.recordings(in: data).path.appending(session.text))
+        let directory = SessionDirectory(session, in: data).directory
         let new = Target(session, StreamFile(log, in: directory, calls: calls), in: directory)
         targets[session, default: [:]][log] = new
         return new
@@ -130,13 +129,9 @@ package final class SessionFiles {
     }
 
     private func attempt(_ target: Target, _ body: () throws(RecordingError) -> Void) {
-        do throws(RecordingError) {
-            try body()
-        } catch {
-            guard failures[target.session] == nil else { return }
-            failures[target.session] = error
-            outcome.failures[target.session] = error
-        }
+        guard let error = RecordingError.thrown(by: body), failures[target.session] == nil else { return }
+        failures[target.session] = error
+        outcome.failures[target.session] = error
     }
 
     // MARK: Durability
@@ -161,7 +156,7 @@ package final class SessionFiles {
         }
         syncs += 1
         for ((target, _), outcome) in zip(changed, sync(changed.map(\.file))) { target.syncing = (syncs, outcome) }
-        return Sync(files: changed.map(\.file), targets: changed.map(\.target), number: syncs)
+        return Sync(targets: changed.map(\.target), number: syncs)
     }
 
     /// Notes what came of a sync.
