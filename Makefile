@@ -16,7 +16,7 @@ run: setup
 	for product in $(PROGRAMS); do $(RELEASE) --product $$product || exit 1; done
 	@Scripts/run "$$($(SWIFT) build -c release --show-bin-path)"
 
-# Makes the keys that protect connections, as far as they are missing: see SECURITY.md. KEYS=./keys says where.
+# Makes the keys that protect connections, as far as they are missing: see docs/security.md. KEYS=./keys says where.
 KEYS = ./keys
 keys: setup
 	$(RELEASE) --product holdfast-keys
@@ -114,15 +114,15 @@ step-accuracy: setup
 	$(RELEASE) --product step-accuracy
 	"$$($(SWIFT) build -c release --show-bin-path)/step-accuracy" $(STEPS)
 
-# The reference of the libraries, as static pages in ./docs.
+# The reference of the libraries, as static pages in ./.build-reference.
 docs: setup
-	HOLDFAST_DOCS=1 $(SWIFT) package --allow-writing-to-directory docs generate-documentation \
+	HOLDFAST_DOCS=1 $(SWIFT) package --allow-writing-to-directory .build-reference generate-documentation \
 	    --target ZeroMQ --target Messages --target MessageBus --enable-experimental-combined-documentation \
-	    --output-path docs
+	    --output-path .build-reference
 
 clean:
 	$(SWIFT) package clean
-	rm -rf .build-tsan Tests/Benchmarks/.build docs
+	rm -rf .build-tsan .build-reference Tests/Benchmarks/.build
 
 setup:
 	@Scripts/setup

@@ -9,7 +9,7 @@ struct KeysCommand: ParsableCommand {
         abstract: "Makes and lists the keys that protect Holdfast's connections.",
         discussion: """
             Programs are given the directory with --keys DIR, or HOLDFAST_KEYS. Every NAME.key in it may connect, as its \
-            role allows; NAME.key_secret is for its owner alone. To revoke a key, remove its NAME.key. See SECURITY.md.
+            role allows; NAME.key_secret is for its owner alone. To revoke a key, remove its NAME.key. See docs/security.md.
             """,
         version: Version.current, subcommands: [MakeCommand.self, AddCommand.self, ListCommand.self])
 

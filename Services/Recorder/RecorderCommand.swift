@@ -26,7 +26,7 @@ package struct RecorderCommand: ServiceCommand {
     @Option(help: "Ask a silent publisher for missing samples this long (default: 10s).")
     var recoveryLimit: TimeSpan?
 
-    @Option(help: "Let this much wait in memory, per stream, while samples are asked for (default: 64MB).")
+    @Option(help: "Hold at most this much in memory while missing samples are requested (default: 64MB).")
     var holdLimit: ByteCount?
 
     @Option(help: "Stop sessions before less than this is free on the disk (default: 0, no such limit).")
@@ -41,7 +41,7 @@ package struct RecorderCommand: ServiceCommand {
     @Option(help: "Let a recording's start wait for log-manager this long (default: 300ms).")
     var logManagerLimit: TimeSpan?
 
-    @Option(help: "Let this many messages wait in the socket per publisher (default: 10000).")
+    @Option(help: "Let this many messages of each publisher wait in the socket (default: 3000).")
     var receiveHighWaterMark: Int?
 
     package init() {}

@@ -1,7 +1,7 @@
 import Messages
 import Testing
 
-/// What each request needs, as SECURITY.md lists it.
+/// What each request needs, as docs/security.md lists it.
 @Suite struct RoleTests {
     @Test func rolesIncludeThoseBeforeThem() {
         #expect(Role.listen < .command)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SystemPackage
 
-/// The tables of METRICS.md.
+/// The tables of docs/metrics.md.
 enum DocumentedMetrics {
     /// A row.
     struct Row: Hashable {
@@ -14,7 +14,7 @@ enum DocumentedMetrics {
 
     /// The rows by the heading above them: `Every program`, `recorder`.
     static func read() throws -> [String: Set<Row>] {
-        let path = FilePath(#filePath).removingLastComponent().appending("../../METRICS.md")
+        let path = FilePath(#filePath).removingLastComponent().appending("../../docs/metrics.md")
         let text = try String(contentsOfFile: path.string, encoding: .utf8)
         var heading = ""
         var rows: [String: Set<Row>] = [:]

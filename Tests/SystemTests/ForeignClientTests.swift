@@ -90,11 +90,11 @@ struct ForeignClientTests {
         return try await Python.run(path)
     }
 
-    /// A Python block of the README.
+    /// A Python block of the page on messages.
     private static func snippet(containing text: String) throws -> String {
         let root = folder.removingLastComponent().removingLastComponent()
-        let readme = try String(contentsOf: URL(filePath: root.appending("README.md").string), encoding: .utf8)
-        let blocks = readme.split(separator: "```python\n").dropFirst().compactMap { $0.split(separator: "```").first }
+        let page = try String(contentsOf: URL(filePath: root.appending("docs/protocol.md").string), encoding: .utf8)
+        let blocks = page.split(separator: "```python\n").dropFirst().compactMap { $0.split(separator: "```").first }
         return String(try #require(blocks.first { $0.contains(text) }))
     }
 }

@@ -44,7 +44,7 @@ struct LockedTests {
         }
     }
 
-    /// Who asked for more than a role allows is in the log, and is counted as METRICS.md says.
+    /// Who asked for more than a role allows is in the log, and is counted as docs/metrics.md says.
     private static func expectRefusals(by recorder: Locked.Running) async throws {
         let log = recorder.program.standardError
         let lines = log.split(separator: "\n").filter { line in

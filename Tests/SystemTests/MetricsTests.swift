@@ -155,7 +155,7 @@ struct MetricsTests {
         url.split(separator: ":").last.flatMap { UInt16($0.prefix(while: \.isNumber)) }
     }
 
-    /// Every family that a program serves is in METRICS.md as it is, and every one that is there is served.
+    /// Every family that a program serves is in docs/metrics.md as it is, and every one that is there is served.
     private static func expectAsDocumented(_ pages: [ServedMetrics]) throws {
         let documented = try DocumentedMetrics.read()
         let common = try #require(documented["Every program"])
@@ -167,9 +167,9 @@ struct MetricsTests {
                         labels: family.labels, help: family.help)
                 })
             let rows = common.union(try #require(documented[program]))
-            #expect(served.subtracting(rows).map(\.name).sorted() == [], "\(program) serves, METRICS.md says else")
+            #expect(served.subtracting(rows).map(\.name).sorted() == [], "\(program) serves, docs/metrics.md says else")
             let missing = rows.subtracting(served).map(\.name).filter { !optional.contains($0) }
-            #expect(missing.sorted() == [], "METRICS.md says, \(program) serves else")
+            #expect(missing.sorted() == [], "docs/metrics.md says, \(program) serves else")
             #expect(page.value("holdfast_metrics_complete") == 1)
             #expect(page.value("process_resident_memory_bytes") ?? 0 > 1e6)
         }

@@ -1,0 +1,147 @@
+import FoundationEssentials
+import SystemPackage
+import TestSupport
+import Testing
+
+/// README.md and docs/: what they show runs, what they link to exists.
+@Suite(.timeLimit(.minutes(5)))
+struct DocumentationTests {
+    private static let pages = (try? DocumentationPage.all()) ?? []
+
+    @Test func thereAreAllPages() throws {
+        let names = try DocumentationPage.all().map(\.name)
+        #expect(names.first == "README.md")
+        let index = try #require(DocumentationPage.all().first { $0.name == "docs/README.md" })
+        for name in names where name.hasPrefix("docs/") && name != index.name {
+            #expect(index.links.contains(String(name.dropFirst("docs/".count))), "docs/README.md does not list it")
+        }
+    }
+
+    @Test func theReadmeIsShort() throws {
+        let readme = try #require(Self.pages.first)
+        #expect(readme.lines.count <= 150)
+    }
+
+    @Test(arguments: pages)
+    func everyLinkLeadsSomewhere(on page: DocumentationPage) throws {
+        for link in page.links where !link.hasPrefix("https://") {
+            let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let target = parts[0].isEmpty ? page.path : page.path.removingLastComponent().appending(parts[0])
+            #expect(FileManager.default.fileExists(atPath: target.string), "\(page.name) links to \(link)")
+            guard parts.count == 2 else { continue }
+            let anchors = try DocumentationPage(path: target, name: link).anchors
+            #expect(anchors.contains(parts[1]), "\(page.name) links to \(link)")
+        }
+    }
+
+    /// So that every block is judged by one of the tests here, or is output.
+    @Test(arguments: pages)
+    func everyBlockSaysWhatItIs(on page: DocumentationPage) {
+        for block in page.blocks {
+            #expect(["sh", "python", "json", "yaml", "text"].contains(block.kind), "\(page.name):\(block.line)")
+        }
+        #expect(!page.prose.contains("\n\n    "), "a block without a fence")
+    }
+
+    @Test(arguments: pages)
+    func everyJSONBlockIsJSON(on page: DocumentationPage) {
+        for block in page.blocks where block.kind == "json" {
+            #expect(throws: Never.self, "\(page.name):\(block.line)") {
+                _ = try JSONDecoder().decode(AnyJSON.self, from: Data(block.text.utf8))
+            }
+        }
+    }
+
+    /// What runs for long, or outside this machine, is tested as a target of make.
+    @Test(arguments: pages)
+    func everyTargetOfMakeExists(on page: DocumentationPage) throws {
+        let makefile = try String(
+            contentsOfFile: DocumentationPage.root.appending("Makefile").string, encoding: .utf8)
+        let targets = Set(makefile.split(separator: "\n").compactMap { $0.firstMatch(of: #/^([a-z-]+):/#)?.output.1 })
+        let named = page.text.matches(of: #/(?m)(?:^|`)make ([a-z-]+)/#).map(\.output.1)
+        for target in named { #expect(targets.contains(target), "\(page.name): make \(target)") }
+    }
+
+    /// Options in the text are options of a program.
+    @Test func everyOptionExists() async throws {
+        var known = try Self.options(
+            in: String(
+                contentsOfFile: DocumentationPage.root.appending("compose/compose.yaml").string, encoding: .utf8))
+        // Of Git's, Debian's and Docker's programs that pages name.
+        known.formUnion(["--scale", "--check", "--quiet", "--ignore-missing"])
+        for program in DocumentationPage.programs {
+            known.formUnion(try await Self.help(of: program, []))
+            for subcommand in try await Self.subcommands(of: program) {
+                known.formUnion(try await Self.help(of: program, [subcommand]))
+            }
+        }
+        let pages = Self.pages.filter { !["docs/testing.md", "docs/benchmarks.md"].contains($0.name) }
+        for page in pages {
+            for option in Self.options(in: page.inlineCode) where !known.contains(option) {
+                Issue.record("\(page.name): no program has the option \(option)")
+            }
+        }
+    }
+
+    /// A page's commands, one after the other as a reader would type them, in a network of their own: they have the ports
+    /// that programs have by default.
+    @Test(.enabled("\(Network.need)") { await Network.isPossible() }, arguments: pages.filter { !$0.commands.isEmpty })
+    func everyCommandRuns(on page: DocumentationPage) async throws {
+        let programs = try ProductsDirectory.executable("recorder").removingLastComponent()
+        try await withTemporaryDirectory { directory in
+            try await Network.run(hosts: 1) { network in
+                let (executable, arguments) = network.on(1)
+                let script = """
+                    trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
+                    set -eu
+                    \(page.commands)
+                    """
+                let search = ([programs] + Tool.directories).map(\.string).joined(separator: ":")
+                try await ProgramUnderTest.run(
+                    executable: executable, arguments: arguments + ["bash", "-c", script],
+                    environment: ["PATH": search], in: directory
+                ) { run in
+                    let end = try await run.end(within: .seconds(240))
+                    #expect(end == .exited(0), "\(page.name): \(run.standardOutput)\(run.standardError)")
+                }
+            }
+        }
+    }
+
+    // MARK: Help
+
+    private static func help(of program: String, _ arguments: [String]) async throws -> Set<String> {
+        try await options(
+            in: Tool.output(of: ProductsDirectory.executable(program), arguments + ["--help"]))
+    }
+
+    private static func subcommands(of program: String) async throws -> [String] {
+        let help = try await Tool.output(of: ProductsDirectory.executable(program), ["--help"])
+        guard let list = help.firstRange(of: "SUBCOMMANDS:\n") else { return [] }
+        return help[list.upperBound...].matches(of: #/(?m)^  ([a-z]+) /#).map { String($0.output.1) }
+    }
+
+    private static func options(in text: String) -> Set<String> {
+        Set(text.matches(of: #/--[a-z][a-z0-9-]*/#).map { String($0.output) })
+    }
+
+    /// Any JSON value.
+    private struct AnyJSON: Decodable {
+        init(from decoder: any Decoder) throws {
+            if var list = try? decoder.unkeyedContainer() {
+                while !list.isAtEnd { _ = try list.decode(AnyJSON.self) }
+            } else if let object = try? decoder.container(keyedBy: Key.self) {
+                for key in object.allKeys { _ = try object.decode(AnyJSON.self, forKey: key) }
+            } else {
+                _ = try decoder.singleValueContainer()
+            }
+        }
+
+        private struct Key: CodingKey {
+            let stringValue: String
+            let intValue: Int? = nil
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+    }
+}
