@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run keys test test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs clean setup openssl receivers network promtool
+.PHONY: run keys test test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs clean setup openssl receivers network promtool shell-tools
 .PHONY: up down logs compose-test
 
 SWIFT = swift
@@ -33,7 +33,7 @@ FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 TEST = $(FEW) $(SWIFT) test --skip-build
 # Each attack wants a processor, and its victim another.
 FEWER = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
-test: setup receivers network promtool
+test: setup receivers network promtool shell-tools
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(TEST) --filter '^($(COMPUTING))\.'
 	$(TEST) --filter '^LogManagerTests\.'
@@ -138,6 +138,10 @@ receivers:
 # What tests make networks and clocks with.
 network:
 	@Scripts/setup-network
+
+# What commands of the documentation use.
+shell-tools:
+	@Scripts/install curl openssl python3
 
 # What tests have metrics judged by.
 promtool:
