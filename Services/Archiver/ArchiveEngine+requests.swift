@@ -94,7 +94,7 @@ extension ArchiveEngine {
         let first = view.archives.first
         return ArchiveStatus(
             session: session.text, state: state,
-            path: view.isArchiveThere ? first.map { ArchiveFolder.path(of: $0.name) } : nil,
+            path: view.isArchiveThere ? first.map { ArchiveDirectory.path(of: $0.name) } : nil,
             bytes: first == nil ? nil : view.archives.reduce(0) { $0 + $1.bytes }, sha256: first?.sha256,
             receipt: view.receipt?.summary, reason: failure?.reason ?? retries.withLock { $0[session] })
     }

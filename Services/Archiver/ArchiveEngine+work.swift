@@ -111,7 +111,7 @@ extension ArchiveEngine {
         ArchiveFailure(
             code: "notEncrypted",
             reason:
-                "\(ArchiveFolder.path(of: name)) is from before a certificate was configured, and is not uploaded for "
+                "\(ArchiveDirectory.path(of: name)) is from before a certificate was configured, and is not uploaded for "
                 + "it is not encrypted. Remove it, and an encrypted one is made; or start the archiver without certificates.",
             retry: .never, isRefusal: true)
     }

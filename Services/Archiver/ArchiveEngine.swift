@@ -20,7 +20,7 @@ actor ArchiveEngine {
     private static let source = Program.archiver.rawValue
 
     let settings: ArchiverSettings
-    let folder: ArchiveFolder
+    let folder: ArchiveDirectory
     let maker: ArchiveMaker
     /// Nil where archives stay here.
     let uploader: Uploader?
@@ -52,7 +52,7 @@ actor ArchiveEngine {
     /// Sets it up; nothing is done yet.
     init(settings: ArchiverSettings, on host: ServiceHost) throws {
         self.settings = settings
-        folder = ArchiveFolder(host.configuration.dataDirectory)
+        folder = ArchiveDirectory(host.configuration.dataDirectory)
         maker = try ArchiveMaker(
             SessionArchiver(choices: settings.choices, recipients: settings.recipients), folder)
         uploader = try settings.uploads.uploader()
@@ -80,7 +80,7 @@ actor ArchiveEngine {
         sequences[session] = sequence + 1
         let event = ArchiveEvent(
             source: Self.source, sequence: sequence, session: session.text, change: change, date: .now,
-            path: archive.map { ArchiveFolder.path(of: $0.name) }, bytes: archive?.bytes ?? bytes,
+            path: archive.map { ArchiveDirectory.path(of: $0.name) }, bytes: archive?.bytes ?? bytes,
             sha256: archive?.sha256, location: location, code: failure?.code, reason: failure?.reason)
         do {
             try events.publish(event)

@@ -6,12 +6,12 @@ import ZeroMQ
 /// Makes archives on a thread of its own, one after the other.
 actor ArchiveMaker {
     private let archiver: SessionArchiver
-    private let folder: ArchiveFolder
+    private let folder: ArchiveDirectory
     private let thread: SocketThread
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    init(_ archiver: SessionArchiver, _ folder: ArchiveFolder) throws(ZeroMQError) {
+    init(_ archiver: SessionArchiver, _ folder: ArchiveDirectory) throws(ZeroMQError) {
         self.archiver = archiver
         self.folder = folder
         thread = try SocketThread(name: "archiving")

@@ -41,7 +41,7 @@ struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
     var isSound: Bool {
         schema == Self.schema
             && archives.allSatisfy { confirmed in
-                ArchiveFolder.session(ofArchive: confirmed.archive.name) == session.text
+                ArchiveDirectory.session(ofArchive: confirmed.archive.name) == session.text
                     && confirmed.confirmation.bytes == confirmed.archive.bytes
                     && confirmed.confirmation.sha256 == confirmed.archive.sha256
             }

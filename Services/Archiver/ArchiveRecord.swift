@@ -60,7 +60,7 @@ struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
     var isSound: Bool {
         schema == Self.schema && !archives.isEmpty
             && archives.allSatisfy { archive in
-                ArchiveFolder.session(ofArchive: archive.name) == session.text && archive.bytes >= 0
+                ArchiveDirectory.session(ofArchive: archive.name) == session.text && archive.bytes >= 0
                     && archive.sha256.hexBytes?.count == 32
             }
     }

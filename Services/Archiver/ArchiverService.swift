@@ -18,7 +18,7 @@ struct ArchiverService: Service {
     func run() async throws {
         try await runTogether(
             { try await listener.forEachBatch { await engine.take($0) } },
-            { try await listener.afterComings { await engine.scan() } }, { try await engine.scanRegularly() },
+            { try await listener.onReconnect { await engine.scan() } }, { try await engine.scanRegularly() },
             { try await engine.work() })
     }
 }

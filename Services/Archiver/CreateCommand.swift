@@ -50,10 +50,10 @@ struct CreateCommand: ParsableCommand {
     }
 
     /// Takes the session, so that no running archiver writes the same file meanwhile.
-    private func claim(_ session: SessionIdentifier, in archives: Directory) throws(ArchiveError) -> Claim {
+    private func claim(_ session: SessionIdentifier, in archives: Directory) throws(ArchiveError) -> DirectoryLock {
         do throws(RecordingError) {
             try archives.create()
-            if let claim = try Claim.take(session.text, in: archives) { return claim }
+            if let claim = try DirectoryLock.take(session.text, in: archives) { return claim }
         } catch {
             throw ArchiveError(error)
         }

@@ -18,20 +18,20 @@ struct DirectoryReceiver: Receiver {
     }
 
     func upload(
-        _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
+        _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
     ) throws(UploadError) -> UploadConfirmation {
         let file = source.archive
         let final = directory.appending(file.name)
         removeLeftovers(of: file)
         if try isThere(final, file) {
-            try compare(final, file, .different, pace)
+            try compare(final, file, .different, throttle)
             try sync(file)
             return confirmation(of: file, wasThere: true)
         }
         let temporary = directory.appending(Self.temporaryName(of: file.name))
         do throws(UploadError) {
-            try copy(source, to: temporary, pace)
-            try compare(temporary, file, .corrupted, pace)
+            try copy(source, to: temporary, throttle)
+            try compare(temporary, file, .corrupted, throttle)
             try name(temporary, final, file)
             try sync(file)
         } catch {
@@ -57,7 +57,7 @@ struct DirectoryReceiver: Receiver {
         }
     }
 
-    private func copy(_ source: SourceFile, to path: FilePath, _ pace: Pace) throws(UploadError) {
+    private func copy(_ source: SourceFile, to path: FilePath, _ throttle: UploadThrottle) throws(UploadError) {
         let file = source.archive
         let target = try attempt(file) {
             try FileDescriptor.open(
@@ -69,7 +69,7 @@ struct DirectoryReceiver: Receiver {
         defer { buffer.deallocate() }
         var offset = 0
         while offset < file.bytes {
-            let allowed = pace.allowance(upTo: min(buffer.count, file.bytes - offset))
+            let allowed = throttle.allowance(upTo: min(buffer.count, file.bytes - offset))
             guard allowed > 0 else { throw .cancelled(at: location(of: file.name)) }
             let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<allowed])
             let count = try source.read(into: piece, at: offset)
@@ -84,7 +84,7 @@ struct DirectoryReceiver: Receiver {
 
     /// Reads what is there, from the disk where the system can be told to forget what it has in memory.
     private func compare(
-        _ path: FilePath, _ file: UploadFile, _ code: UploadError.Code, _ pace: Pace
+        _ path: FilePath, _ file: UploadFile, _ code: UploadError.Code, _ throttle: UploadThrottle
     ) throws(UploadError) {
         let target = try attempt(file) {
             try FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .noFollow])
@@ -96,7 +96,7 @@ struct DirectoryReceiver: Receiver {
         var hash = SHA256()
         var offset = 0
         while offset <= file.bytes {
-            if pace.isCancelled { throw .cancelled(at: location(of: file.name)) }
+            if throttle.isCancelled { throw .cancelled(at: location(of: file.name)) }
             let count = try attempt(file) {
                 try target.read(fromAbsoluteOffset: Int64(offset), into: buffer)
             }

@@ -3,7 +3,7 @@ import Crypto
 /// One request under way: feeds its body, and takes the answer. Used by one thread.
 final class HTTPTransfer {
     private let request: HTTPRequest
-    private let pace: Pace
+    private let throttle: UploadThrottle
     private var position = 0
     private var status = 0
     private var headers: [HTTPHeader] = []
@@ -18,20 +18,20 @@ final class HTTPTransfer {
     private static let longestBody = 4 << 20
     private static let mostHeaders = 256
 
-    init(_ request: HTTPRequest, pace: Pace) {
+    init(_ request: HTTPRequest, throttle: UploadThrottle) {
         self.request = request
-        self.pace = pace
+        self.throttle = throttle
     }
 
     /// Whether the transfer is to end.
-    var isCancelled: Bool { pace.isCancelled }
+    var isCancelled: Bool { throttle.isCancelled }
 
     /// Fills in what is sent next.
     /// - Returns: how many bytes, 0 at the end; `nil` to end the transfer.
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         let rest = request.body.count - position
         if rest == 0 { return 0 }
-        let allowed = pace.allowance(upTo: min(rest, buffer.count))
+        let allowed = throttle.allowance(upTo: min(rest, buffer.count))
         if allowed == 0 { return nil }
         switch request.body {
         case .none: return 0

@@ -9,8 +9,8 @@ protocol ObjectStore: Sendable {
     /// Sends a file, but not in the place of another one.
     /// - Returns: what the server said about the file when it took it; `nil` where there is one of this name already.
     func put(
-        _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
-    ) throws(UploadError) -> ObjectStatement?
+        _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
+    ) throws(UploadError) -> RemoteObject?
 
     /// Why an answer is none of success.
     func refusal(_ response: HTTPResponse, of name: String) -> UploadError

@@ -30,8 +30,8 @@ struct PutStore: ObjectStore {
     }
 
     func put(
-        _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
-    ) throws(UploadError) -> ObjectStatement? {
+        _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
+    ) throws(UploadError) -> RemoteObject? {
         let file = source.archive
         var request = try request("PUT", file.name)
         // A user's own fields decide.
@@ -41,10 +41,10 @@ struct PutStore: ObjectStore {
         ]
         request.headers += ours.filter { request.headers[$0.name] == nil }
         request.body = .file(source, 0..<file.bytes)
-        let response = try connection.answer(to: request, pace, at: location(of: file.name))
+        let response = try connection.answer(to: request, throttle, at: location(of: file.name))
         if response.status == 412 { return nil }
         guard response.isSuccess else { throw refusal(response, of: file.name) }
-        return ObjectStatement(response, isAboutObject: false)
+        return RemoteObject(response, isAboutObject: false)
     }
 
     func refusal(_ response: HTTPResponse, of name: String) -> UploadError {

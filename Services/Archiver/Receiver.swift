@@ -12,6 +12,6 @@ protocol Receiver: Sendable {
     /// - Returns: what the receiver confirmed.
     /// - Throws: where it did not confirm that it has all of the file, whatever arrived.
     func upload(
-        _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
+        _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
     ) throws(UploadError) -> UploadConfirmation
 }

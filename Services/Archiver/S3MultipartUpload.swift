@@ -11,7 +11,7 @@ struct S3MultipartUpload {
     let store: S3Store
     let source: SourceFile
     let connection: HTTPConnection
-    let pace: Pace
+    let throttle: UploadThrottle
 
     private var file: UploadFile { source.archive }
     private var key: String { store.key(of: file.name) }
@@ -33,8 +33,8 @@ struct S3MultipartUpload {
 
     /// Sends what is missing and completes the object.
     /// - Returns: what the receiver says about it; `nil` where there is an object of this name already.
-    func run() throws(UploadError) -> ObjectStatement? {
-        let parts = try source.digests(pace).parts
+    func run() throws(UploadError) -> RemoteObject? {
+        let parts = try source.digests(throttle).parts
         var there: [Int: StoredPart] = [:]
         let identifier: String
         if let found = try existing() {
@@ -121,7 +121,7 @@ struct S3MultipartUpload {
             entityTag: tag, bytes: part.range.count, sha256: response.headers["x-amz-checksum-sha256"])
     }
 
-    private func finish(_ parts: [StoredPart], _ identifier: String) throws(UploadError) -> ObjectStatement? {
+    private func finish(_ parts: [StoredPart], _ identifier: String) throws(UploadError) -> RemoteObject? {
         var body = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
         for (index, part) in parts.enumerated() {
             body += "<Part><PartNumber>\(index + 1)</PartNumber><ETag>\(XMLText.escaped(part.entityTag))</ETag>"
@@ -142,7 +142,7 @@ struct S3MultipartUpload {
         _ = try isDone(response)
         store.begun[key] = nil
         let result = XMLText(response.text)
-        var statement = ObjectStatement()
+        var statement = RemoteObject()
         statement.takeAmazon(result.first("ChecksumSHA256"))
         statement.takeEntityTag(result.first("ETag"))
         return statement
@@ -154,7 +154,7 @@ struct S3MultipartUpload {
     ) throws(UploadError) -> HTTPResponse {
         let request = try store.request(
             method, key: key ?? self.key, query: query, headers: headers, body: body, payload: payload, for: file.name)
-        return try connection.answer(to: request, pace, at: location)
+        return try connection.answer(to: request, throttle, at: location)
     }
 
     /// Whether the receiver did it: S3 begins some answers before it knows, so an error may come with status 200.

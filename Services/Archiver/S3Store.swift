@@ -37,19 +37,19 @@ struct S3Store: ObjectStore {
     }
 
     func put(
-        _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
-    ) throws(UploadError) -> ObjectStatement? {
+        _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
+    ) throws(UploadError) -> RemoteObject? {
         let file = source.archive
         if source.plan.ranges.count > 1 {
-            return try S3MultipartUpload(store: self, source: source, connection: connection, pace: pace).run()
+            return try S3MultipartUpload(store: self, source: source, connection: connection, throttle: throttle).run()
         }
         let request = try request(
             "PUT", key: key(of: file.name), headers: Self.headers(of: file.sha256Bytes) + Self.objectHeaders,
             body: .file(source, 0..<file.bytes), payload: file.sha256, for: file.name)
-        let response = try connection.answer(to: request, pace, at: location(of: file.name))
+        let response = try connection.answer(to: request, throttle, at: location(of: file.name))
         if response.status == 412 { return nil }
         guard response.isSuccess else { throw refusal(response, of: file.name) }
-        return ObjectStatement(response, isAboutObject: false)
+        return RemoteObject(response, isAboutObject: false)
     }
 
     func refusal(_ response: HTTPResponse, of name: String) -> UploadError {

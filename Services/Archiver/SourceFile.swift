@@ -47,7 +47,7 @@ final class SourceFile: Sendable {
 
     /// The hashes of the file and its parts. Reads it whole at the first call; later ones cost nothing.
     /// - Throws: `unreadable` where it is not the file any more that it was; `cancelled`.
-    func digests(_ pace: Pace) throws(UploadError) -> FileDigests {
+    func digests(_ throttle: UploadThrottle) throws(UploadError) -> FileDigests {
         if let known = knownDigests.withLock({ $0 }) { return known }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
@@ -57,7 +57,7 @@ final class SourceFile: Sendable {
             var part = (SHA256(), Insecure.MD5())
             var offset = range.lowerBound
             while offset < range.upperBound {
-                if pace.isCancelled { throw .cancelled(at: archive.name) }
+                if throttle.isCancelled { throw .cancelled(at: archive.name) }
                 let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(range.upperBound - offset))
                 let count = try read(into: wanted, at: offset)
                 let piece = UnsafeRawBufferPointer(rebasing: buffer[..<count])

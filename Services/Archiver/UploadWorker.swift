@@ -16,11 +16,11 @@ actor UploadWorker {
     }
 
     /// Tries once.
-    func upload(_ source: SourceFile, _ pace: Pace) -> Result<UploadConfirmation, UploadError> {
+    func upload(_ source: SourceFile, _ throttle: UploadThrottle) -> Result<UploadConfirmation, UploadError> {
         Result { () throws(UploadError) in
             let location = receiver.location(of: source.archive.name)
-            if pace.isCancelled { throw .cancelled(at: location) }
-            return try receiver.upload(source, over: try openConnection(location), pace)
+            if throttle.isCancelled { throw .cancelled(at: location) }
+            return try receiver.upload(source, over: try openConnection(location), throttle)
         }
     }
 

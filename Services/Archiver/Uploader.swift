@@ -63,11 +63,11 @@ actor Uploader {
 
     private func attemptUpload(_ source: SourceFile) async throws(UploadError) -> UploadConfirmation {
         let worker = try await takeWorker(for: source.archive)
-        let pace = Pace(limit: limit)
+        let throttle = UploadThrottle(limit: limit)
         let result = await withTaskCancellationHandler {
-            await worker.upload(source, pace)
+            await worker.upload(source, throttle)
         } onCancel: {
-            pace.cancel()
+            throttle.cancel()
         }
         idle.append(worker)
         wakeOne()

@@ -11,13 +11,13 @@ struct WebReceiver: Receiver {
     func location(of name: String) -> String { store.location(of: name) }
 
     func upload(
-        _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
+        _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
     ) throws(UploadError) -> UploadConfirmation {
-        let visit = Visit(source: source, store: store, connection: connection, pace: pace)
+        let visit = Visit(source: source, store: store, connection: connection, throttle: throttle)
         if let there = try visit.look() { return try visit.confirm(there, code: .different) }
-        guard let said = try store.put(source, over: connection, pace) else {
+        guard let said = try store.put(source, over: connection, throttle) else {
             // Somebody was faster; it may be the same file.
-            return try visit.confirm(try visit.look() ?? ObjectStatement(), code: .different)
+            return try visit.confirm(try visit.look() ?? RemoteObject(), code: .different)
         }
         // An answer that proves the file was made when the file was taken, so it need not be asked for.
         if case .same(let proof, let checksum) = try visit.verdict(on: said, code: .corrupted) {
@@ -31,15 +31,15 @@ struct WebReceiver: Receiver {
         let source: SourceFile
         let store: any ObjectStore
         let connection: HTTPConnection
-        let pace: Pace
+        let throttle: UploadThrottle
 
         var file: UploadFile { source.archive }
 
         /// What the server has under the file's name.
         /// - Returns: `nil` where nothing is there, or where it does not say so.
-        func look() throws(UploadError) -> ObjectStatement? {
+        func look() throws(UploadError) -> RemoteObject? {
             let response = try ask("HEAD")
-            if response.isSuccess { return ObjectStatement(response, isAboutObject: true) }
+            if response.isSuccess { return RemoteObject(response, isAboutObject: true) }
             let refusal = store.refusal(response, of: file.name)
             // Many let us write and not look; what is wrong comes out when we write.
             if (300..<500).contains(response.status), ![408, 425, 429].contains(response.status) { return nil }
@@ -47,9 +47,9 @@ struct WebReceiver: Receiver {
         }
 
         func verdict(
-            on statement: ObjectStatement, code: UploadError.Code
-        ) throws(UploadError) -> ObjectStatement.Verdict {
-            let verdict = try statement.verdict(on: file) { () throws(UploadError) in try source.digests(pace) }
+            on statement: RemoteObject, code: UploadError.Code
+        ) throws(UploadError) -> RemoteObject.Verdict {
+            let verdict = try statement.verdict(on: file) { () throws(UploadError) in try source.digests(throttle) }
             if case .different(let reason) = verdict {
                 throw .mismatch(code, at: store.location(of: file.name), reason)
             }
@@ -57,7 +57,7 @@ struct WebReceiver: Receiver {
         }
 
         /// - Parameter code: what it is called where the server has something else.
-        func confirm(_ statement: ObjectStatement, code: UploadError.Code) throws(UploadError) -> UploadConfirmation {
+        func confirm(_ statement: RemoteObject, code: UploadError.Code) throws(UploadError) -> UploadConfirmation {
             let wasThere = code == .different
             if case .same(let proof, let checksum) = try verdict(on: statement, code: code) {
                 return confirmation(proof, checksum, wasThere: wasThere)
@@ -88,7 +88,7 @@ struct WebReceiver: Receiver {
         private func ask(_ method: String, hashing: Int? = nil) throws(UploadError) -> HTTPResponse {
             var request = try store.request(method, file.name)
             request.hashedBytes = hashing
-            return try connection.answer(to: request, pace, at: store.location(of: file.name))
+            return try connection.answer(to: request, throttle, at: store.location(of: file.name))
         }
     }
 }
@@ -96,9 +96,11 @@ struct WebReceiver: Receiver {
 extension HTTPConnection {
     /// Makes a request and waits for the answer.
     /// - Parameter location: what the error is to name.
-    func answer(to request: HTTPRequest, _ pace: Pace, at location: String) throws(UploadError) -> HTTPResponse {
+    func answer(to request: HTTPRequest, _ throttle: UploadThrottle, at location: String) throws(UploadError)
+        -> HTTPResponse
+    {
         do throws(HTTPFailure) {
-            return try send(request, pace)
+            return try send(request, throttle)
         } catch {
             throw UploadError(error, at: location)
         }

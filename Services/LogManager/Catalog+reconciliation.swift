@@ -9,7 +9,7 @@ extension Catalog {
     /// Adds a file that is known to be finished, or notes how it is now, and its hash where that was not known; a file that
     /// is being removed is left alone.
     @discardableResult
-    func add(_ file: FoundFile) throws(RecordingError) -> CatalogChanges {
+    func add(_ file: ScannedFile) throws(RecordingError) -> CatalogChanges {
         guard !removing.contains(file.place) else { return CatalogChanges() }
         let order = SegmentOrder(file.name)
         // With the ones after it: each is later than the one before.
@@ -24,8 +24,8 @@ extension Catalog {
             return CatalogChanges()
         }
         var found = [file]
-        found += known.lazy.filter { SegmentOrder($0.name) != order }.map(FoundFile.init)
-        return try apply([SpanDifference(known: known, found: found, after: last)], to: file.session, isOver: nil)
+        found += known.lazy.filter { SegmentOrder($0.name) != order }.map(ScannedFile.init)
+        return try apply([CatalogDiff(known: known, found: found, after: last)], to: file.session, isOver: nil)
     }
 
     /// Where a span of files begins.
@@ -96,7 +96,7 @@ extension Catalog {
     /// Makes the catalog have what the disk has, in one transaction.
     /// - Parameter isOver: whether the session is over, where that is known.
     func apply(
-        _ differences: [SpanDifference], to session: SessionIdentifier, isOver: Bool?
+        _ differences: [CatalogDiff], to session: SessionIdentifier, isOver: Bool?
     ) throws(RecordingError) -> CatalogChanges {
         let statusChanges = isOver != nil && names.sessions[session]?.isOver != isOver
         guard statusChanges || differences.contains(where: { !$0.isEmpty }) else { return CatalogChanges() }
@@ -152,7 +152,7 @@ extension Catalog {
         for file in files { try statement.execute(arguments: [file.id]) }
     }
 
-    private func update(_ difference: SpanDifference, _ database: Database) throws {
+    private func update(_ difference: CatalogDiff, _ database: Database) throws {
         let statement = try database.cachedStatement(
             sql: "UPDATE file SET device = ?, inode = ?, bytes = ?, modified = ?, finished = ? WHERE id = ?")
         for (_, file) in difference.updated {
@@ -166,7 +166,7 @@ extension Catalog {
         for file in difference.changed { try forget.execute(arguments: [file.id]) }
     }
 
-    private func insert(_ files: [FoundFile], of session: Int64, _ database: Database) throws -> [CatalogFile] {
+    private func insert(_ files: [ScannedFile], of session: Int64, _ database: Database) throws -> [CatalogFile] {
         let statement = try database.cachedStatement(
             sql: """
                 INSERT INTO file (session, log, stamp, count, format, device, inode, bytes, modified, finished, sha256)
@@ -187,7 +187,7 @@ extension Catalog {
     }
 }
 
-extension FoundFile {
+extension ScannedFile {
     /// A file that is as the catalog has it.
     fileprivate init(_ file: CatalogFile) {
         self.init(

@@ -17,7 +17,7 @@ enum DryRun {
             let engine = try LogEngine(
                 settings: settings, data: configuration.dataDirectory, events: nil, health: Health(),
                 logger: Logger(label: Program.logManager.rawValue))
-            let files = try await engine.wouldGo().map(\.entry)
+            let files = try await engine.removalCandidates().map(\.entry)
             StandardStream.output.print(try ReportTable(files: files).text(.text, values: files))
             let bytes = files.reduce(0) { $0 + $1.bytes }
             StandardStream.output.print(

@@ -4,12 +4,12 @@ import ZeroMQ
 
 /// Does what takes long with files: lists directories, removes files and waits for the disk, while requests are answered.
 actor FileWorker {
-    private let folder: DataFolder
+    private let folder: DataDirectory
     private let thread: SocketThread
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    init(folder: DataFolder) throws {
+    init(folder: DataDirectory) throws {
         self.folder = folder
         thread = try SocketThread(name: "files")
     }
@@ -18,7 +18,7 @@ actor FileWorker {
     func sessions() throws -> [SessionIdentifier] { try folder.sessions() }
 
     /// What a session has.
-    func content(of session: SessionIdentifier) throws -> DataFolder.Content { try folder.content(of: session) }
+    func content(of session: SessionIdentifier) throws -> DataDirectory.Content { try folder.content(of: session) }
 
     /// Bytes of the files that are being written, and bytes free on the disk.
     func look(at sessions: [SessionIdentifier]) -> (currentBytes: Int, freeBytes: Int?) {

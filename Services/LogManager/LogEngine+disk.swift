@@ -71,7 +71,7 @@ extension LogEngine {
     }
 
     /// Has the disk compared with the catalog soon: a recorder has come, which may have finished files unheard.
-    func noteComing() { hasRecorderCome = true }
+    func noteReconnect() { hasRecorderCome = true }
 
     /// Compares the disk with the catalog regularly, until the task is cancelled: files come and go without a word. Sooner
     /// where a recorder has come, and after a failure, which may have kept a file out of it.

@@ -32,7 +32,7 @@ extension LogEngine {
             let plan = RemovalPlan(freeing: self.catalog.usage.totalBytes - request.bytes)
             let deadline = MonotonicClock.now + Self.requestLimit.nanoseconds
             let removed = try await self.removeAll(
-                isUploaded: WhenFull.oldest.isUploaded, log: nil, plan: plan, reason: .removeOldAndUploaded,
+                isUploaded: RetentionPolicy.oldest.isUploaded, log: nil, plan: plan, reason: .removeOldAndUploaded,
                 until: deadline)
             let totalBytes = self.catalog.usage.totalBytes
             guard totalBytes <= request.bytes else {
@@ -82,7 +82,7 @@ extension LogEngine {
 
     /// What `cleanUpWhenFull` would remove now, in order, with the thresholds that were given. For a dry run: nothing is
     /// changed but that the catalog knows what the disk has.
-    func wouldGo() async throws -> [CatalogFile] {
+    func removalCandidates() async throws -> [CatalogFile] {
         try await rescan(isStart: true)
         var plan = RemovalPlan(freeing: bytesToFree(by: try catalog.thresholds.changed(by: settings.thresholds)))
         var files: [CatalogFile] = []

@@ -180,7 +180,7 @@ extension LogEngine {
     func usage(_ request: LogsUsage) async throws -> LogsUsage.Reply {
         let usage = catalog.usage
         let logs = try request.logs == true ? catalog.usagePerLog() : nil
-        let (currentBytes, freeBytes) = await looker.look(at: catalog.openSessions)
+        let (currentBytes, freeBytes) = await diskReader.look(at: catalog.openSessions)
         return LogsUsage.Reply(
             pendingUploadBytes: usage.pendingBytes, totalBytes: usage.totalBytes, currentBytes: currentBytes,
             freeBytes: freeBytes ?? 0, logs: logs)

@@ -38,7 +38,7 @@ extension LogEngine {
                     .threshold, of: LogFileEvent.allLogs, bytes: value, threshold: threshold.kind, limit: limit)
             }
         }
-        if isFull { becomesFull.yield() } else { health.clear("full") }
+        if isFull { fullContinuation.yield() } else { health.clear("full") }
         noteHealth()
     }
 

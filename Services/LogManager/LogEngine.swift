@@ -18,7 +18,7 @@ actor LogEngine {
     static let source = Program.logManager.rawValue
 
     let settings: LogManagerSettings
-    let folder: DataFolder
+    let folder: DataDirectory
     /// Kept as long as the program runs: nobody else keeps this catalog.
     private let lock: DataLock
     let catalog: Catalog
@@ -32,7 +32,7 @@ actor LogEngine {
     /// Lists directories and removes files.
     let worker: FileWorker
     /// Looks at what is being written, and does not wait for a removal.
-    let looker: FileWorker
+    let diskReader: FileWorker
 
     /// Events of recorders that could not be read.
     var malformed: MalformedMessages
@@ -47,7 +47,7 @@ actor LogEngine {
     var waitingRemovals: [CheckedContinuation<Void, Never>] = []
     /// Woken where a threshold is crossed that cleaning up is for.
     nonisolated let full: AsyncStream<Void>
-    let becomesFull: AsyncStream<Void>.Continuation
+    let fullContinuation: AsyncStream<Void>.Continuation
     /// What was removed since the program's start.
     var removals: [RemovalReason: (files: Int, bytes: Int)] = [:]
     /// Files that were marked as uploaded since then.
@@ -65,7 +65,7 @@ actor LogEngine {
         self.settings = settings
         lock = try DataLock.acquire(in: data, directory: Catalog.directoryName, for: Program.logManager.rawValue)
         reserve = DiskReserve(in: Directory(data.appending(Catalog.directoryName)))
-        folder = try DataFolder(data)
+        folder = try DataDirectory(data)
         catalog = try Self.catalog(in: data, reserve)
         self.events = events
         self.health = health
@@ -73,8 +73,8 @@ actor LogEngine {
         malformed = MalformedMessages(health: health, logger: logger)
         thread = try SocketThread(name: "catalog")
         worker = try FileWorker(folder: folder)
-        looker = try FileWorker(folder: folder)
-        (full, becomesFull) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        diskReader = try FileWorker(folder: folder)
+        (full, fullContinuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Opens the catalog, with the room that was kept for it where the disk is full.

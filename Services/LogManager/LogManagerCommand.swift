@@ -13,7 +13,7 @@ package struct LogManagerCommand: ServiceCommand {
         var configuration = commandConfiguration(
             abstract: "Keeps account of finished log files, and removes them when they may go.",
             discussion: """
-                Nothing is removed unless somebody asks for it, or --when-full says so.
+                Empty is removed unless somebody asks for it, or --when-full says so.
                 """)
         configuration.subcommands += [UsageCommand.self, ListCommand.self]
         return configuration
@@ -34,7 +34,7 @@ package struct LogManagerCommand: ServiceCommand {
     var minimumFree: ByteCount?
 
     @Option(help: "Remove where --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
-    var whenFull: WhenFull?
+    var whenFull: RetentionPolicy?
 
     @Option(help: "Compare the disk with the catalog this often (default: 5m).")
     var rescanInterval: TimeSpan?

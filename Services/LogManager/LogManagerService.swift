@@ -20,7 +20,7 @@ struct LogManagerService: Service {
             { try await listener.forEachBatch { await engine.take($0) } },
             { try await engine.watchDisk() },
             { try await engine.rescanRegularly() },
-            { try await listener.afterComings { await engine.noteComing() } },
+            { try await listener.onReconnect { await engine.noteReconnect() } },
             { try await engine.cleanUpWhenFull() })
     }
 }

@@ -17,7 +17,7 @@ package struct LogManagerSettings: Sendable {
     /// Thresholds that were given; the others stay as they were set last.
     let thresholds: LogsSetThresholds
     /// What is removed where there is too much.
-    let whenFull: WhenFull
+    let whenFull: RetentionPolicy
     /// How often the disk is compared with the catalog.
     let rescanInterval: TimeSpan
 

@@ -12,11 +12,11 @@ struct Reconciliation {
     static let stepSize = Catalog.batchSize
 
     private let stepSize: Int
-    private let content: DataFolder.Content
+    private let content: DataDirectory.Content
     private let catalog: Catalog
-    private let folder: DataFolder
+    private let folder: DataDirectory
     /// The files that were found and are still to be looked at.
-    private var found: ArraySlice<FoundFile>
+    private var found: ArraySlice<ScannedFile>
     /// The logs that are still to be looked at, by name.
     private var logs: ArraySlice<LogName>
     /// Where the next step begins in the first of them.
@@ -25,7 +25,7 @@ struct Reconciliation {
 
     /// - Parameter content: what the directory had a moment ago.
     init(
-        of content: DataFolder.Content, in catalog: Catalog, folder: DataFolder, stepSize: Int = Self.stepSize
+        of content: DataDirectory.Content, in catalog: Catalog, folder: DataDirectory, stepSize: Int = Self.stepSize
     ) throws(RecordingError) {
         self.stepSize = stepSize
         self.content = content
@@ -44,7 +44,7 @@ struct Reconciliation {
         if isDone { return nil }
         let directory = try folder.openIfThere(content.session)
         var left = stepSize
-        var differences: [SpanDifference] = []
+        var differences: [CatalogDiff] = []
         while left > 0, let log = logs.first {
             differences.append(try difference(of: log, in: directory, left: &left))
         }
@@ -57,8 +57,8 @@ struct Reconciliation {
 
     /// The difference for the next files of a log.
     private mutating func difference(
-        of log: LogName, in directory: SessionFolder?, left: inout Int
-    ) throws(RecordingError) -> SpanDifference {
+        of log: LogName, in directory: SessionListing?, left: inout Int
+    ) throws(RecordingError) -> CatalogDiff {
         let (last, known) = try catalog.span(of: log, in: content.session, from: start, limit: left)
         // The names in `found` from here on that belong to the log, and lie before the end of what is known.
         let isAllKnown = known.count < left
@@ -79,7 +79,7 @@ struct Reconciliation {
         }
         do {
             let found = try verified(span, known: part, in: directory)
-            return SpanDifference(known: Array(part), found: found, after: last)
+            return CatalogDiff(known: Array(part), found: found, after: last)
         } catch {
             throw RecordingError(error, action: "look at the files of session", path: FilePath(content.session.text))
         }
@@ -87,11 +87,11 @@ struct Reconciliation {
 
     /// What is there of these files now, in order: looked at again where listing and catalog differ.
     private func verified(
-        _ span: ArraySlice<FoundFile>, known: ArraySlice<CatalogFile>, in directory: SessionFolder?
-    ) throws(Errno) -> [FoundFile] {
-        var files: [FoundFile] = []
+        _ span: ArraySlice<ScannedFile>, known: ArraySlice<CatalogFile>, in directory: SessionListing?
+    ) throws(Errno) -> [ScannedFile] {
+        var files: [ScannedFile] = []
         var known = known
-        func look(_ name: FinishedName) throws(Errno) -> FoundFile? {
+        func look(_ name: FinishedName) throws(Errno) -> ScannedFile? {
             let place = LogFilePath(session: content.session, name: name)
             return catalog.removing.contains(place) ? nil : try directory?.find(name)
         }
@@ -122,7 +122,9 @@ struct Reconciliation {
 
 extension Catalog {
     /// Makes the catalog have what a session's directory has, at once.
-    func reconcile(with content: DataFolder.Content, in folder: DataFolder) throws(RecordingError) -> CatalogChanges {
+    func reconcile(with content: DataDirectory.Content, in folder: DataDirectory) throws(RecordingError)
+        -> CatalogChanges
+    {
         var reconciliation = try Reconciliation(of: content, in: self, folder: folder)
         var changes = CatalogChanges()
         while let step = try reconciliation.step() { changes += step }

@@ -58,7 +58,9 @@ extension RecordingEngine {
     }
 
     private func checkStart(of identifier: SessionIdentifier) throws {
-        guard core.lastCall == nil else { throw RequestError(.stopping, "the recorder is stopping: start another one") }
+        guard core.shutdownDeadline == nil else {
+            throw RequestError(.stopping, "the recorder is stopping: start another one")
+        }
         if starting.contains(identifier) { try SessionStatus.starting.checkStart(of: identifier) }
         try known(identifier)?.status.checkStart(of: identifier)
         lookAtDisk()

@@ -40,7 +40,7 @@ final class DeviceCounter {
     private(set) var clock: ClockReading
     /// Where missing samples can be asked for.
     private(set) var replay: String
-    private(set) var intake = StreamIntake()
+    private(set) var intake = ReorderBuffer()
     private(set) var finder: StepFinder
     /// What was wrong with the last samples that could not be read.
     private(set) var lastFault: MessageError?
@@ -176,7 +176,7 @@ final class DeviceCounter {
         switch admission {
         case .take(let rows): count(rows, of: batch)
         case .duplicate, .late: break
-        case .wait, .gap: if canHold { intake.hold(StreamIntake.HeldBatch(batch, epoch: epoch)) }
+        case .wait, .gap: if canHold { intake.hold(ReorderBuffer.HeldBatch(batch, epoch: epoch)) }
         }
         return admission == .gap ? .recover : .nothing
     }
@@ -274,7 +274,7 @@ final class DeviceCounter {
 
         self.epoch = epoch
         token = Self.token(of: epoch)
-        intake = StreamIntake()
+        intake = ReorderBuffer()
         intake.start(epoch: epoch, at: 0)
         let found = finder.found
         earlierSamples += finder.samplesHeard

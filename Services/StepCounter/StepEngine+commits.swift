@@ -50,7 +50,7 @@ extension StepEngine {
     func awaitCommit() async throws {
         guard !isStopping, isCommitting || !pending.isEmpty else { return }
         let wanted = pending.isEmpty ? commitsBegun : commitsBegun + 1
-        wantCommit.yield()
+        commitContinuation.yield()
         while commitsEnded < wanted { try await thread.sleep(until: MonotonicClock.now + 1_000_000) }
     }
 

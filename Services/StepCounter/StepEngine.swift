@@ -11,7 +11,7 @@ import ZeroMQ
 /// the history yet.
 ///
 /// An actor on a thread of its own, where the detectors run. Nothing there waits: the history is written by a
-/// `HistoryKeeper` and read by a `StepHistoryReader`, and publishers are asked by the service. Its work is in extensions:
+/// `StepHistoryStore` and read by a `StepHistoryReader`, and publishers are asked by the service. Its work is in extensions:
 /// what arrives (`+samples`), what is missing (`+recovery`), what is found (`+findings`), what becomes durable
 /// (`+commits`), what is asked (`+requests`), how it is (`+watch`), what it counts (`+metrics`).
 actor StepEngine {
@@ -21,7 +21,7 @@ actor StepEngine {
     let settings: StepCounterSettings
     /// Kept as long as the program runs: nobody else counts into this data directory.
     private let lock: DataLock
-    let keeper: HistoryKeeper
+    let keeper: StepHistoryStore
     let reader: StepHistoryReader
     let events: EventPublisher
     let health: Health
@@ -34,7 +34,7 @@ actor StepEngine {
     let recovering: AsyncStream<StreamName>.Continuation
     /// Woken where somebody waits for a commit.
     nonisolated let commitsWanted: AsyncStream<Void>
-    let wantCommit: AsyncStream<Void>.Continuation
+    let commitContinuation: AsyncStream<Void>.Continuation
     let startedAt = MonotonicClock.now
 
     var counters: [StreamName: DeviceCounter] = [:]
@@ -87,7 +87,7 @@ actor StepEngine {
         let data = host.configuration.dataDirectory
         lock = try DataLock.acquire(
             in: data, directory: StepHistory.directoryName, for: Program.stepCounter.rawValue)
-        keeper = try HistoryKeeper(in: data)
+        keeper = try StepHistoryStore(in: data)
         reader = try StepHistoryReader(in: data, keep: settings.keep)
         events = host.publisher
         health = host.health
@@ -96,7 +96,8 @@ actor StepEngine {
         thread = try SocketThread(name: "steps")
         publishers = host.peers.publishers
         (recoveries, recovering) = AsyncStream.makeStream(of: StreamName.self, bufferingPolicy: .unbounded)
-        (commitsWanted, wantCommit) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        (commitsWanted, commitContinuation) = AsyncStream.makeStream(
+            of: Void.self, bufferingPolicy: .bufferingNewest(1))
         heard = MonotonicClock.now
     }
 

@@ -29,7 +29,7 @@ package struct ReceivedBatch {
     /// Refuses a batch that is not as long as it says, before anything is counted by what it says.
     /// - Parameter columns: how many values a row has.
     package func check(columns: () throws(MessageError) -> Int) throws(MessageError) {
-        guard StreamIntake.isPossible(sequence: body.sequence, count: body.count) else {
+        guard ReorderBuffer.isPossible(sequence: body.sequence, count: body.count) else {
             throw MessageError(.outOfRange, "there can't be \(body.count) samples from \(body.sequence) on")
         }
         if let values = body.values {

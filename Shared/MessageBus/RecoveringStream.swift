@@ -32,7 +32,7 @@ package struct MissingSamples: Sendable {
     }
 
     /// Asks a publisher for what a recovery misses.
-    package init(_ recovery: StreamIntake.Recovery, of stream: StreamName, at endpoint: String) {
+    package init(_ recovery: ReorderBuffer.Recovery, of stream: StreamName, at endpoint: String) {
         request = SamplesReplay(
             device: stream.device, stream: stream.stream, epoch: recovery.epoch, from: recovery.missing.lowerBound,
             count: recovery.missing.count)

@@ -18,7 +18,7 @@ extension Request {
 }
 
 /// A request or reply that says nothing more than that it was made: `{}`.
-public struct Nothing: Codable, Hashable, Sendable {
+public struct Empty: Codable, Hashable, Sendable {
     /// Nothing.
     public init() {}
 }

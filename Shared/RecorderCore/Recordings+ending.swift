@@ -52,7 +52,7 @@ extension Recordings {
 
     /// Stops every session because the program is about to end. Waits for publishers no longer than `lastWait`.
     package func stopAll(at now: Moment) {
-        lastCall = now.monotonic + Self.lastWait.nanoseconds
+        shutdownDeadline = now.monotonic + Self.lastWait.nanoseconds
         unstopped.append(contentsOf: sessions.keys)
         advance(at: now)
     }
@@ -69,7 +69,7 @@ extension Recordings {
         if session.status == .waitingToStop {
             endings[identifier] = .asking
             emit(
-                .list(identifier, session.record.streams, at: session.publishers, isHurried: lastCall != nil))
+                .list(identifier, session.record.streams, at: session.publishers, isHurried: shutdownDeadline != nil))
         } else {
             close(session, at: now)
         }
@@ -121,7 +121,7 @@ extension Recordings {
             {
                 settling.rest.removeLast()
             }
-            let isLate = now.monotonic >= min(settling.deadline, lastCall ?? .max)
+            let isLate = now.monotonic >= min(settling.deadline, shutdownDeadline ?? .max)
             guard settling.rest.isEmpty || isLate || session.status != .waitingToStop else {
                 endings[session.identifier] = .settling(settling)
                 return
@@ -140,7 +140,7 @@ extension Recordings {
     }
 
     private func compareLast(_ session: Session, at now: Moment) {
-        guard lastCall == nil, session.status == .waitingToStop,
+        guard shutdownDeadline == nil, session.status == .waitingToStop,
             session.ordered.contains(where: \.log.record.isEndKnown)
         else { return finishSettling(session, at: now) }
         endings[session.identifier] = .comparing

@@ -62,7 +62,7 @@ package final class Recordings {
     /// Sessions that are to be stopped.
     var unstopped: Deque<SessionIdentifier> = []
     /// When sessions that are being stopped must have what they wait for, on the monotonic clock: set when the program ends.
-    package internal(set) var lastCall: Int64?
+    package internal(set) var shutdownDeadline: Int64?
 
     // Durability
     let appender: LogAppender

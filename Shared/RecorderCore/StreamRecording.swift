@@ -27,7 +27,7 @@ package final class StreamRecording {
     package let log: StreamLog
     /// Whether something was noted of it that is not stored yet.
     package var isChanged = true
-    package var intake: StreamIntake
+    package var intake: ReorderBuffer
     /// When the replay of its missing samples began, on the engine's clock; nil if none is under way.
     package var recoveringSince: Int64?
     /// What was wrong with the last rows that could not be read.
@@ -63,7 +63,7 @@ package final class StreamRecording {
             name: name, device: description.device, stream: description.stream, fields: description.fields,
             unit: description.unit, rate: description.rate)
         record.configure(by: configuration, in: session.record)
-        self.init(record, [], current: 0, next: first ?? 0, StreamIntake(), of: session, at: now)
+        self.init(record, [], current: 0, next: first ?? 0, ReorderBuffer(), of: session, at: now)
         if first == nil { earliest = uptimeAtStart(by: description, at: now.date) }
         try meet(description, from: first, at: now)
         log.open()
@@ -79,7 +79,7 @@ package final class StreamRecording {
             epoch.isNoted = true
             return epoch
         }
-        var intake = StreamIntake()
+        var intake = ReorderBuffer()
         for position in recovered.positions {
             intake.start(epoch: position.epoch, at: position.next)
             if !epochs.contains(where: { $0.name == position.epoch }), let last = epochs.last {
@@ -110,7 +110,7 @@ package final class StreamRecording {
     }
 
     private init(
-        _ record: SessionRecord.Log, _ epochs: [PublisherEpoch], current: Int, next: Int, _ intake: StreamIntake,
+        _ record: SessionRecord.Log, _ epochs: [PublisherEpoch], current: Int, next: Int, _ intake: ReorderBuffer,
         of session: Session, at now: Moment
     ) {
         name = StreamName(device: record.device, stream: record.stream)
@@ -215,7 +215,7 @@ package final class StreamRecording {
     /// Keeps a batch until its turn, in the write-ahead log too. If too much waits already, it is asked for later.
     private func hold(_ batch: ReceivedBatch, epoch: String) {
         guard held.bytes < held.limit else { return }
-        intake.hold(StreamIntake.HeldBatch(batch, epoch: epoch))
+        intake.hold(ReorderBuffer.HeldBatch(batch, epoch: epoch))
         log.appender.append(held: batch.frame, packed: batch.packed, of: log.number)
         account()
     }

@@ -28,7 +28,7 @@ package struct Listener: Sendable {
 
     /// Calls a closure soon after a program has come, or come back, until the task is cancelled: what it published before
     /// was not heard.
-    package func afterComings(_ look: () async throws -> Void) async throws {
+    package func onReconnect(_ look: () async throws -> Void) async throws {
         var (before, covered) = (0, 0)
         while true {
             try await Task.sleep(for: Self.comingInterval)

@@ -124,12 +124,12 @@ package enum ServiceRunner<Command: ServiceCommand> {
     ) async throws {
         let (ended, hasEnded) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (drain, drainBegan) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let watch = DrainWatch {
+        let watch = ShutdownObserver {
             host.health.report(.degraded, "the program is stopping", for: "stopping")
             drainBegan.yield()
         }
         // One part's failure is to the others what a signal is: finish your work.
-        let services: [any Service] = parts.map { Part(service: $0) { hasEnded.yield() } } + [watch]
+        let services: [any Service] = parts.map { ManagedService(service: $0) { hasEnded.yield() } } + [watch]
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: services.map {
@@ -139,7 +139,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
                 }, logger: host.logger))
 
         let format = host.configuration.logStyle
-        defer { LastResort.disarm() }
+        defer { ShutdownWatchdog.disarm() }
         try await withThrowingTaskGroup(of: Bool.self) { tasks in
             tasks.addTask {
                 try await group.run()
@@ -154,7 +154,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
                 for await signal in signals {
                     host.logger.notice("signal", metadata: [LogKey.signal: "\(signal)"])
                     guard isFirst else {
-                        LastResort.arm(seconds: lastResort, saying: format, as: Command.program)
+                        ShutdownWatchdog.arm(seconds: lastResort, saying: format, as: Command.program)
                         throw ServiceError(
                             .inputOutput, "a second signal cut the stop short; see the log for what is unfinished")
                     }
@@ -166,7 +166,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
             tasks.addTask {
                 for await _ in drain {
                     let seconds = UInt32(drainLimit.components.seconds) + lastResort
-                    LastResort.arm(seconds: seconds, saying: format, as: Command.program)
+                    ShutdownWatchdog.arm(seconds: seconds, saying: format, as: Command.program)
                     guard (try? await Task.sleep(for: drainLimit)) != nil else { break }
                     throw ServiceError(.inputOutput, "stopping took longer than \(drainLimit) and was cut short")
                 }

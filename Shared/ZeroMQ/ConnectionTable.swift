@@ -147,7 +147,7 @@ struct ConnectionTable: Sendable {
     ///   - memory: what the process takes, in bytes.
     ///   - nanoseconds: the time since the last judgement.
     mutating func judge(
-        _ readings: [Int32: ConnectionHandle.Reading], use: ConnectionUse, memory: Int, nanoseconds: Int
+        _ readings: [Int32: ConnectionHandle.Reading], use: SocketTraffic, memory: Int, nanoseconds: Int
     ) -> [Int32: ConnectionIncident.Reason] {
         let forgotten = forgotten(after: nanoseconds)
         if use.isDrained {
@@ -194,7 +194,7 @@ struct ConnectionTable: Sendable {
 
     /// How much of what a connection has unfinished is no message that waits for its reader.
     /// - Parameter before: what it had when it was looked at last.
-    private func judged(_ connection: Connection, before: Int, took: Bool, use: ConnectionUse) -> Int {
+    private func judged(_ connection: Connection, before: Int, took: Bool, use: SocketTraffic) -> Int {
         if pattern != .subscribe || use.isDrained { return connection.unfinished }
         // The reader is behind. libzmq gives it messages of all connections in turn, so one that had none in several
         // turns has none.

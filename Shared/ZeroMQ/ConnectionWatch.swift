@@ -136,7 +136,7 @@ actor ConnectionWatch {
         lookedAt = now
         // Each judgement asks the owner and the kernel, which costs more than all else while nothing happens.
         guard table.hasNews(in: readings) || release != nil else { return }
-        let use = await owner?.takeUse() ?? ConnectionUse()
+        let use = await owner?.takeTraffic() ?? SocketTraffic()
         let verdict = table.judge(
             readings, use: use, memory: ProcessMemory.resident, nanoseconds: Int(now - judgedAt))
         judgedAt = now

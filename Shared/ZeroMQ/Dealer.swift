@@ -18,7 +18,7 @@ public actor Dealer: ConnectionUser {
     private final class Connection {
         let socket: Socket
         let monitor: SocketMonitor
-        var use = ConnectionUse()
+        var use = SocketTraffic()
 
         init(to endpoint: String, in context: Context, on thread: SocketThread, options: SocketOptions)
             throws(ZeroMQError)
@@ -85,8 +85,8 @@ public actor Dealer: ConnectionUser {
         return try connection.socket.receive(into: &batch, counting: &connection.use)
     }
 
-    func takeUse() -> ConnectionUse {
-        guard let connection else { return ConnectionUse() }
+    func takeTraffic() -> SocketTraffic {
+        guard let connection else { return SocketTraffic() }
         return connection.socket.take(&connection.use)
     }
 }

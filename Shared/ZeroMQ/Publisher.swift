@@ -51,13 +51,13 @@ public final class Publisher: ConnectionUser {
         _ = try socket.withLock { (socket) throws(ZeroMQError) in try socket.send(frames) }
     }
 
-    func takeUse() -> ConnectionUse { ConnectionUse() }
+    func takeTraffic() -> SocketTraffic { SocketTraffic() }
 
     // Declared as the protocol does: a function that is not async would run where its caller does.
     @concurrent
     func settle() async {
         socket.withLock { socket in
-            var use = ConnectionUse()
+            var use = SocketTraffic()
             _ = socket.take(&use)
         }
     }

@@ -20,7 +20,7 @@ public actor Replier: ConnectionUser {
     private let thread: SocketThread
     private let socket: Socket
     private let monitor: SocketMonitor
-    private var use = ConnectionUse()
+    private var use = SocketTraffic()
 
     /// The thread that owns the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -72,5 +72,5 @@ public actor Replier: ConnectionUser {
         }
     }
 
-    func takeUse() -> ConnectionUse { socket.take(&use) }
+    func takeTraffic() -> SocketTraffic { socket.take(&use) }
 }

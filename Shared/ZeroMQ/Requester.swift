@@ -8,7 +8,7 @@ public actor Requester: ConnectionUser {
     private let socket: Socket
     private var endpoint: String
     private let monitor: SocketMonitor
-    private var use = ConnectionUse()
+    private var use = SocketTraffic()
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -60,7 +60,7 @@ public actor Requester: ConnectionUser {
         return reply[0]
     }
 
-    func takeUse() -> ConnectionUse { socket.take(&use) }
+    func takeTraffic() -> SocketTraffic { socket.take(&use) }
 
     private func connect(to endpoint: String) throws(ZeroMQError) {
         if endpoint == self.endpoint { return }

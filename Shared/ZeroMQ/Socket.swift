@@ -189,7 +189,7 @@ struct Socket: ~Copyable {
     /// - Returns: false where there is none.
     @inline(__always)
     func receive(
-        into batch: inout MessageBatch, counting use: inout ConnectionUse, tellingOriginsOf topic: [UInt8] = [],
+        into batch: inout MessageBatch, counting use: inout SocketTraffic, tellingOriginsOf topic: [UInt8] = [],
         inspecting inspect: (inout zmq_msg_t) -> Void = { _ in }
     ) throws(ZeroMQError) -> Bool {
         // zmq_msg_t must not be copied after it was initialised, so it stays this local variable.
@@ -226,17 +226,17 @@ struct Socket: ~Copyable {
 
     /// Takes the next whole message of a socket within the process, if there is one now.
     func receive(into batch: inout MessageBatch) throws(ZeroMQError) -> Bool {
-        var unused = ConnectionUse()
+        var unused = SocketTraffic()
         return try receive(into: &batch, counting: &unused)
     }
 
     /// Hands over what was counted, with whether every whole message was taken by now, and starts anew.
-    func take(_ use: inout ConnectionUse) -> ConnectionUse {
+    func take(_ use: inout SocketTraffic) -> SocketTraffic {
         var events: Int32 = 0
         var size = MemoryLayout<Int32>.size
         zmq_getsockopt(handle, ZMQ_EVENTS, &events, &size)
         use.isDrained = events & Int32(ZMQ_POLLIN) == 0
-        defer { use = ConnectionUse() }
+        defer { use = SocketTraffic() }
         return use
     }
 }

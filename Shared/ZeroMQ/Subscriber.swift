@@ -11,7 +11,7 @@ public actor Subscriber: ConnectionUser {
     private var isReceiving = false
     /// The messages whose senders' addresses are wanted: what their topics begin with.
     private var originTopic: [UInt8] = []
-    private var use = ConnectionUse()
+    private var use = SocketTraffic()
 
     /// The thread that owns the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -90,5 +90,5 @@ public actor Subscriber: ConnectionUser {
         }
     }
 
-    func takeUse() -> ConnectionUse { socket.take(&use) }
+    func takeTraffic() -> SocketTraffic { socket.take(&use) }
 }

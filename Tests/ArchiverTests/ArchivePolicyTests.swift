@@ -111,7 +111,7 @@ struct ArchivePolicyTests {
         (".zip", nil), ("s1.receipt.json", nil),
     ])
     func archivesSayWhoseTheyAre(file: String, session: String?) {
-        #expect(ArchiveFolder.session(ofArchive: file) == session)
+        #expect(ArchiveDirectory.session(ofArchive: file) == session)
     }
 
     @Test func howLongIsTypedAsPeopleDo() throws {

@@ -329,7 +329,7 @@ struct ArchiverServiceTests {
             let session = try ArchivedSession("s1", in: data)
             try session.addLog()
             try session.finish(status: .failed, hasChecksums: false)
-            let folder = ArchiveFolder(data)
+            let folder = ArchiveDirectory(data)
             #expect(try !folder.view(of: session.record.session).isOver)
             let before = Date(timeIntervalSinceNow: -700)
             for path in [session.path("session.json"), session.directory.directory.path] {
@@ -365,7 +365,7 @@ struct ArchiverServiceTests {
     /// What a kill leaves between two steps.
     @Test func everyStateThatAKillLeavesGoesOn() async throws {
         try await withDirectories { data, out in
-            let folder = ArchiveFolder(data)
+            let folder = ArchiveDirectory(data)
             let options = ["upload-to": "file://\(out)"]
             // The archive has its name, and nothing says what is in it.
             let first = try finished("first", in: data)
@@ -405,7 +405,7 @@ struct ArchiverServiceTests {
     @Test func aReceiptThatCanNotBeReadIsSaidAndKept() async throws {
         try await withDirectories { data, out in
             _ = try finished(in: data)
-            try ArchiveFolder(data).directory.create()
+            try ArchiveDirectory(data).directory.create()
             try Data("{}".utf8).write(to: URL(filePath: data.appending("archives/s1.receipt.json").string))
             try await ArchiverUnderTest.run(in: data, options: ["upload-to": "file://\(out)"]) { archiver in
                 try await eventually("health") {

@@ -36,7 +36,7 @@ struct CommandTests {
             #expect(end == .exited(74), "\(output)")
             // An archiver that is at work there would write the same file.
             do {
-                let claim = try #require(try Claim.take("s1", in: session.archives))
+                let claim = try #require(try DirectoryLock.take("s1", in: session.archives))
                 (end, output) = try await run(["create", "recordings/s1"], in: data)
                 withExtendedLifetime(claim) {}
             }

@@ -103,10 +103,10 @@ import Testing
         return FileDigests(sha256: sha256, md5: md5, parts: [FileDigests.Part(range: 0..<3, sha256: sha256, md5: md5)])
     }
 
-    private func verdict(_ fields: [String: String]) throws -> ObjectStatement.Verdict {
+    private func verdict(_ fields: [String: String]) throws -> RemoteObject.Verdict {
         let response = HTTPResponse(
             status: 200, headers: fields.map { HTTPHeader($0, $1) }, body: [], hashed: nil, retryAfter: nil)
-        return try ObjectStatement(response, isAboutObject: true).verdict(on: file) { () throws(UploadError) in digests
+        return try RemoteObject(response, isAboutObject: true).verdict(on: file) { () throws(UploadError) in digests
         }
     }
 

@@ -51,16 +51,16 @@ struct UploadS3Tests {
             let source = try SourceFile(archive, sizes: smallSizes)
             let worker = try UploadWorker(1, receiver: WebReceiver(store: try server.store()), options: HTTPOptions())
             // Its hashes are known, and then its third part ends too early.
-            _ = try source.digests(Pace())
+            _ = try source.digests(UploadThrottle())
             try #require(truncate(archive.path.string, 12_000_000) == 0)
-            let error = await worker.upload(source, Pace()).failure
+            let error = await worker.upload(source, UploadThrottle()).failure
             #expect(error?.code == .unreadable)
             #expect(try await server.client("uploads", key: archive.name) == "1")
 
             // A program that knows nothing of the first one.
             let handle = try FileDescriptor.open(archive.path, .writeOnly)
             try handle.closeAfter { _ = try handle.writeAll(toAbsoluteOffset: 12_000_000, bytes[12_000_000...]) }
-            let rest = Pace()
+            let rest = UploadThrottle()
             let later = try UploadWorker(1, receiver: WebReceiver(store: try server.store()), options: HTTPOptions())
             let confirmation = try await later.upload(source, rest).get()
             #expect(!confirmation.wasThere && rest.sentBytes < 8_000_000)

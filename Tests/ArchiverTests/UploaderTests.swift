@@ -30,7 +30,7 @@ import Testing
         func location(of name: String) -> String { "gate:\(name)" }
 
         func upload(
-            _ source: SourceFile, over connection: HTTPConnection, _ pace: Pace
+            _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
         ) throws(UploadError) -> UploadConfirmation {
             let failure = state.withLock { state in
                 state.running += 1
@@ -41,7 +41,7 @@ import Testing
             defer { state.withLock { $0.running -= 1 } }
             if let failure { throw failure }
             while !state.withLock({ $0.isOpen }) {
-                if pace.isCancelled { throw .cancelled(at: location(of: source.archive.name)) }
+                if throttle.isCancelled { throw .cancelled(at: location(of: source.archive.name)) }
                 usleep(1_000)
             }
             return UploadConfirmation(

@@ -15,7 +15,7 @@ actor WebClient {
     /// - Throws: `TestFailure` with what the server says in its place.
     func get(_ address: String) throws -> String {
         let request = HTTPRequest(method: "GET", address: try WebAddress(typed: address))
-        let response = try HTTPConnection(HTTPOptions()).send(request, Pace())
+        let response = try HTTPConnection(HTTPOptions()).send(request, UploadThrottle())
         guard response.isSuccess else { throw TestFailure("\(address): \(response.status) \(response.text)") }
         return response.text
     }

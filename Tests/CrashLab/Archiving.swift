@@ -27,7 +27,7 @@ struct Archiving: Experiment {
     func run(in lab: Laboratory, row: inout Row) async throws {
         var random = lab.random(for: name)
         try await Rig.run(name, in: lab, row: &row) { rig, row in
-            try await Custody.record(with: rig)
+            try await CatalogExperiment.record(with: rig)
             let keys = try await StudyKeys(in: rig.directory)
             var counts: [FaultLayer.Call: Int] = [:]
             // The most calls that there can be.
@@ -74,12 +74,12 @@ struct Archiving: Experiment {
 
     private static func withArchivist(
         _ plan: Plan, _ keys: StudyKeys, on template: FilePath, at data: FilePath, _ lab: Laboratory,
-        _ body: (Archivist) async throws -> Void
+        _ body: (ArchiveDriver) async throws -> Void
     ) async throws {
-        try await Custodian.run(on: template, at: data, in: lab) { custodian in
+        try await CatalogDriver.run(on: template, at: data, in: lab) { custodian in
             try await custodian.start()
             try await custodian.ready()
-            try await Archivist.run(
+            try await ArchiveDriver.run(
                 beside: custodian, in: lab, keys: plan.isEncrypted ? keys : nil, keepsArchives: plan.keepsArchives,
                 keepsRecordings: plan.keepsRecordings, body)
             try await custodian.kill()
@@ -101,7 +101,7 @@ struct Archiving: Experiment {
 
     /// - Returns: whether the call was reached.
     private static func attempt(
-        _ fault: FaultLayer.Fault, _ archivist: Archivist, _ random: inout SplitMix
+        _ fault: FaultLayer.Fault, _ archivist: ArchiveDriver, _ random: inout SplitMix
     ) async throws -> Bool {
         var layer = FaultLayer(library: archivist.faultLayer, root: archivist.data)
         layer.fault = fault

@@ -19,11 +19,11 @@ struct ArchivingSelfTest: Experiment {
 
     func run(in lab: Laboratory, row: inout Row) async throws {
         try await Rig.run(name, in: lab, row: &row) { rig, row in
-            try await Custody.record(with: rig)
-            try await Custodian.run(on: rig.data, at: rig.directory.appending("data"), in: lab) { custodian in
+            try await CatalogExperiment.record(with: rig)
+            try await CatalogDriver.run(on: rig.data, at: rig.directory.appending("data"), in: lab) { custodian in
                 try await custodian.start()
                 try await custodian.ready()
-                try await Archivist.run(
+                try await ArchiveDriver.run(
                     beside: custodian, in: lab, keys: nil, keepsArchives: true, keepsRecordings: false
                 ) { archivist in
                     try await archivist.start()
@@ -43,7 +43,7 @@ struct ArchivingSelfTest: Experiment {
     }
 
     /// Spoils a file, has the oracle look, and brings back what was there.
-    private static func isNoticed(_ path: String, _ bytes: String?, _ archivist: Archivist) async throws -> Bool {
+    private static func isNoticed(_ path: String, _ bytes: String?, _ archivist: ArchiveDriver) async throws -> Bool {
         let file = URL(filePath: archivist.data.pushing(FilePath(path)).string)
         let original = try? Data(contentsOf: file)
         if let bytes { try Data(bytes.utf8).write(to: file) } else { try FileManager.default.removeItem(at: file) }

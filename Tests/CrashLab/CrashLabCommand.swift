@@ -58,7 +58,7 @@ struct CrashLabCommand: AsyncParsableCommand {
         Console.say("seed \(seed), sessions in \(directory)")
 
         let all: [any Experiment] =
-            selfTest ? [SelfTest(), CustodySelfTest(), ArchivingSelfTest()] : soak == nil ? Self.experiments : [Soak()]
+            selfTest ? [SelfTest(), CatalogSelfTest(), ArchivingSelfTest()] : soak == nil ? Self.experiments : [Soak()]
         let unknown = only.filter { name in !all.contains { $0.name == name } }
         guard unknown.isEmpty else {
             throw ValidationError("there is no \(unknown.joined(separator: ", ")): \(all.map(\.name))")
@@ -89,7 +89,7 @@ struct CrashLabCommand: AsyncParsableCommand {
         PowerCuts(part: 1.5),
         PowerCuts(part: 0.1, isWithMany: true),
         FailingCalls(part: 0.5),
-        Custody(),
+        CatalogExperiment(),
         Archiving(),
         CutLogs(part: 1.5),
         SpoiledLog(part: 0.15),

@@ -183,14 +183,14 @@ struct DiskModel {
     }
 
     /// What is left: the contents of each file by its path under the root, and the paths of the directories.
-    struct Remains: Hashable, Sendable {
+    struct DiskAfterCrash: Hashable, Sendable {
         var files: [String: [UInt8]] = [:]
         var directories: Set<String> = []
     }
 
     /// What a disk could hold if the power was cut now.
-    func remains(_ mercy: Mercy, using random: inout SplitMix) -> Remains {
-        var remains = Remains()
+    func remains(_ mercy: Mercy, using random: inout SplitMix) -> DiskAfterCrash {
+        var remains = DiskAfterCrash()
         // A file that has two names has the same bytes under both.
         var contents: [Int: [UInt8]] = [:]
         collect(0, path: "", mercy, &random, &contents, &remains)
@@ -199,7 +199,7 @@ struct DiskModel {
 
     private func collect(
         _ node: Int, path: String, _ mercy: Mercy, _ random: inout SplitMix, _ contents: inout [Int: [UInt8]],
-        _ remains: inout Remains
+        _ remains: inout DiskAfterCrash
     ) {
         guard let directory = directories[node] else { return }
         var entries = directory.durable

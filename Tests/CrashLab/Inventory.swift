@@ -67,7 +67,7 @@ struct Inventory: Sendable {
     }
 
     /// Takes a request, and what was answered; `nil` where the program ended before.
-    mutating func take(_ request: CustodyRequest, _ answer: CustodyRequest.Answer?) {
+    mutating func take(_ request: CatalogRequest, _ answer: CatalogRequest.Answer?) {
         switch request {
         case .mark(let paths, let receipt): change(paths, to: receipt, answer)
         case .unmark(let paths): change(paths, to: nil, answer)
@@ -82,7 +82,7 @@ struct Inventory: Sendable {
         }
     }
 
-    private mutating func change(_ paths: [String], to receipt: Int?, _ answer: CustodyRequest.Answer?) {
+    private mutating func change(_ paths: [String], to receipt: Int?, _ answer: CatalogRequest.Answer?) {
         // Marks decide what goes first, so from now on nobody knows what a removal meanwhile will take.
         if let policy { loosen(policy) }
         for place in paths.compactMap({ places[$0] }) {
@@ -104,7 +104,7 @@ struct Inventory: Sendable {
         }
     }
 
-    private mutating func removeUploaded(_ paths: [String], _ answer: CustodyRequest.Answer?) {
+    private mutating func removeUploaded(_ paths: [String], _ answer: CatalogRequest.Answer?) {
         for place in paths.compactMap({ places[$0] }) {
             let path = entries[place].file.path
             let removable = entries[place].possible.filter { $0.isThere && $0.receipt != nil }
@@ -122,7 +122,7 @@ struct Inventory: Sendable {
     }
 
     private mutating func remove(
-        _ plan: [Int]?, floor: Int?, _ answer: CustodyRequest.Answer?, _ request: CustodyRequest
+        _ plan: [Int]?, floor: Int?, _ answer: CatalogRequest.Answer?, _ request: CatalogRequest
     ) {
         switch answer {
         case .removed(let paths):

@@ -50,7 +50,7 @@ struct Soak: Experiment {
         lab.keys = try await LabKeys(in: inputs.appending("keys"), of: lab)
         let study = try await StudyKeys(in: inputs)
         var ports: [String: UInt16] = [:]
-        for program in Crew.programs { ports[program] = try lab.freePort() }
+        for program in Programs.programs { ports[program] = try lab.freePort() }
         let memory = MemoryWatch(ports: ports)
         let everything = { (program: String) in
             ["--metrics", "\(ports[program] ?? 0)", "--log-format", Victim.objects, "--log-level", "info"]
@@ -60,7 +60,7 @@ struct Soak: Experiment {
             name, in: lab, row: &row, streams: Self.streams(in: inputs, seed: lab.seed),
             publishing: ["--retention", "30s"] + everything("sensor-publisher")
         ) { rig, row in
-            let crew = try Crew(rig, keys: study, threshold: threshold, options: everything)
+            let crew = try Programs(rig, keys: study, threshold: threshold, options: everything)
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for companion in crew.companions { tasks.addTask { [run = companion.run] in await run() } }
                 tasks.addTask { try await memory.run() }
@@ -77,7 +77,7 @@ struct Soak: Experiment {
     private static func sessionLength(_ lab: Laboratory) -> Duration { min(longestSession, lab.soak / 4) }
 
     /// Records, kills and checks, until the time is over.
-    private func soak(_ crew: Crew, in lab: Laboratory, row: inout Row) async throws {
+    private func soak(_ crew: Programs, in lab: Laboratory, row: inout Row) async throws {
         let interval = min(Self.longestInterval, lab.soak / 8)
         let length = Self.sessionLength(lab)
         let end = ContinuousClock.now + lab.soak
@@ -100,7 +100,7 @@ struct Soak: Experiment {
     }
 
     private func judge(_ memory: MemoryWatch, lasting time: Duration, row: inout Row) {
-        for program in Crew.programs {
+        for program in Programs.programs {
             let summary = memory.summary(of: program, warmUp: Self.warmUp)
             var note = "\(program): at most \(Self.megabytes(summary.peak))"
             if let growth = summary.growth, let first = summary.first, let last = summary.last {

@@ -13,6 +13,6 @@ struct StudyKeys: Sendable {
             ["req", "-x509", "-nodes", "-days", "30", "-subj", "/CN=study", "-newkey", "rsa:2048", "-keyout"]
             + [key.string, "-out", certificate.string, "-addext", "keyUsage=critical,keyEncipherment"]
             + ["-addext", "basicConstraints=critical,CA:FALSE"]
-        _ = try await Archivist.output(of: Tool.require("openssl"), arguments)
+        _ = try await ArchiveDriver.output(of: Tool.require("openssl"), arguments)
     }
 }

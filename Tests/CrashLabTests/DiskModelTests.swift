@@ -101,13 +101,13 @@ struct DiskModelTests {
         disk.apply(Self.record(.open, handle: 2, offset: 1, path: "\(Self.root)/session/log"))
         disk.apply(Self.record(.syncBegin, handle: 1, offset: 3))
         disk.apply(Self.record(.syncEnd, handle: 1, offset: 3))
-        #expect(disk.remains(.none, using: &random) == DiskModel.Remains())
+        #expect(disk.remains(.none, using: &random) == DiskModel.DiskAfterCrash())
         disk.apply(Self.record(.open, handle: 4, path: Self.root))
         disk.apply(Self.record(.syncBegin, handle: 4, offset: 5))
         disk.apply(Self.record(.syncEnd, handle: 4, offset: 5))
         #expect(
             disk.remains(.none, using: &random)
-                == DiskModel.Remains(files: ["session/log": []], directories: ["session"]))
+                == DiskModel.DiskAfterCrash(files: ["session/log": []], directories: ["session"]))
     }
 
     @Test func aShortenedFileMayHaveEitherLength() {

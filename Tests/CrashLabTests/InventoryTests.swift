@@ -36,7 +36,7 @@ struct InventoryTests {
         view.listed = files.map { name in
             CustodyView.Listed(
                 path: name, bytes: 10, isUploaded: marked[name] != nil,
-                receipt: marked[name].map(CustodyRequest.receipt))
+                receipt: marked[name].map(CatalogRequest.receipt))
         }
         view.totalBytes = 10 * files.count
         view.pendingBytes = 10 * files.count { marked[$0] == nil }
@@ -44,7 +44,7 @@ struct InventoryTests {
     }
 
     /// A request, and what was answered.
-    private typealias Exchange = (CustodyRequest, CustodyRequest.Answer?)
+    private typealias Exchange = (CatalogRequest, CatalogRequest.Answer?)
 
     private static func findings(
         _ view: CustodyView, after requests: [Exchange] = [],

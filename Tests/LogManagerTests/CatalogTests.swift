@@ -13,7 +13,7 @@ struct CatalogTests {
     /// Reconciles a whole data directory.
     @discardableResult
     private func scan(_ data: FilePath, into catalog: Catalog) throws -> CatalogChanges {
-        let folder = try DataFolder(data)
+        let folder = try DataDirectory(data)
         var changes = CatalogChanges()
         for session in try folder.sessions() {
             changes += try catalog.reconcile(with: try folder.content(of: session), in: folder)
@@ -301,7 +301,7 @@ struct CatalogTests {
             // As a full disk: the database may not grow.
             let pages = try catalog.pragma("page_count")
             _ = try catalog.pragma("max_page_count = \(pages)")
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             var isFull = false
             for number in 1...2000 {
                 let name = "log\(number)_\(String(repeating: "x", count: 15))"

@@ -13,7 +13,7 @@ struct ReconciliationTests {
     private static func name(_ number: Int) -> String { "phone_gyro-\(20_261_120_000_000 + number).json" }
 
     private func scan(_ data: FilePath, into catalog: Catalog, stepSize: Int = 1000) throws -> CatalogChanges {
-        let folder = try DataFolder(data)
+        let folder = try DataDirectory(data)
         var changes = CatalogChanges()
         for session in Set(try folder.sessions() + catalog.sessions).sorted() {
             let content = try folder.content(of: session)
@@ -48,7 +48,7 @@ struct ReconciliationTests {
             #expect(catalog.usage.totalBytes == 51 && catalog.usage.pendingBytes == 21)
             #expect(try Catalog(in: data).usage == catalog.usage)
             #expect(try scan(data, into: catalog).isEmpty)
-            for file in now { #expect(try DataFolder(data).look(up: file.path) == .found(file.identity)) }
+            for file in now { #expect(try DataDirectory(data).look(up: file.path) == .found(file.identity)) }
         }
     }
 
@@ -78,7 +78,7 @@ struct ReconciliationTests {
             let catalog = try Catalog(in: data)
             #expect(try scan(data, into: catalog).added == 1)
             #expect(catalog.openSessions == [session.identifier])
-            var event = try #require(try DataFolder(data).find(session.wirePath(of: Self.name(1))))
+            var event = try #require(try DataDirectory(data).find(session.wirePath(of: Self.name(1))))
             #expect(try catalog.add(event).added == 1)
             #expect(try catalog.add(event).isEmpty)
             // Said later.
@@ -153,7 +153,7 @@ struct ReconciliationTests {
             let count = Reconciliation.stepSize * 2 + 10
             for number in 0..<count { try session.write(Self.name(number)) }
             let catalog = try Catalog(in: data)
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             // Known before the listing, and removed after it.
             let first = try #require(folder.find(session.wirePath(of: Self.name(count - 1))))
             _ = try catalog.add(first)
@@ -212,7 +212,7 @@ struct ReconciliationTests {
     @Test func aFileThatComesLateMovesTheOnesAfterItOn() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             let catalog = try Catalog(in: data)
             let second: Int64 = 1_795_218_781_000_000_000
             let names = [
@@ -238,7 +238,7 @@ struct ReconciliationTests {
         var random = SplitMix(seed: seed)
         try withTemporaryDirectory { data in
             let sessions = [try StoredSession("a", in: data), try StoredSession("b", in: data)]
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             var catalog = try Catalog(in: data)
             var removing: [CatalogFile] = []
             for step in 0..<400 {

@@ -19,7 +19,7 @@ struct RemovalLedgerTests {
     /// What the program does when it starts.
     private func restart(_ data: FilePath) throws -> Catalog {
         let catalog = try Catalog(in: data)
-        let folder = try DataFolder(data)
+        let folder = try DataDirectory(data)
         for removal in try catalog.interruptedRemovals() {
             let results = folder.remove(
                 [removal.file], of: removal.file.session, reason: removal.reason, date: removal.date)
@@ -111,7 +111,7 @@ struct RemovalLedgerTests {
     @Test func aFileThatIsBeingRemovedIsNotFoundAnew() throws {
         try withSession { data, session, files in
             let catalog = try Catalog(in: data)
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             try catalog.beginRemoval(of: [files[0]], reason: .whenFull, date: .now)
             let content = try folder.content(of: session.identifier)
             #expect(content.files.count == 3)

@@ -3,7 +3,7 @@ import Messages
 
 /// Does with an intake what a recording does, and remembers what became of each sample.
 final class IntakeModel {
-    private(set) var intake = StreamIntake()
+    private(set) var intake = ReorderBuffer()
     private let maximumHeldBytes: Int
     /// The samples that were written, in the order in which they were.
     private(set) var taken: [String: [Int]] = [:]
@@ -20,7 +20,7 @@ final class IntakeModel {
     func expectEnd() -> Bool { intake.expectEnd() }
 
     /// What the intake says of a batch.
-    func admit(_ epoch: String, _ samples: Range<Int>) -> StreamIntake.Admission {
+    func admit(_ epoch: String, _ samples: Range<Int>) -> ReorderBuffer.Admission {
         intake.admit(epoch: epoch, sequence: samples.lowerBound, count: samples.count)
     }
 
@@ -34,7 +34,7 @@ final class IntakeModel {
         case .duplicate, .late: break
         case .wait, .gap:
             let frame = [UInt8](repeating: 0, count: 100)
-            let batch = StreamIntake.HeldBatch(
+            let batch = ReorderBuffer.HeldBatch(
                 epoch: epoch, sequence: samples.lowerBound, count: samples.count, frames: [frame])
             if intake.heldBytes < maximumHeldBytes { intake.hold(batch) }
         }

@@ -39,7 +39,7 @@ struct RequestRouterTests {
     func aRequestIsAnsweredAsFarAsTheRoleAllows(role: Role?, code: Int) async throws {
         let request = #"{"jsonrpc":"2.0","id":4,"method":"streams.stop","params":{"stream":"a/b"}}"#
         let frames = await router.answer([Array(request.utf8)], as: role)
-        let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+        let reply = try WireCoding.decode(ReplyEnvelope<Empty>.self, from: frames[0])
         #expect(reply.id == .integer(4))
         #expect(reply.error?.code == code)
         if code == 19 {
@@ -51,14 +51,14 @@ struct RequestRouterTests {
     @Test func aKeyThatIsOffTheListIsAnsweredNothing() async throws {
         let request = #"{"jsonrpc":"2.0","id":4,"method":"recording.list"}"#
         let refused = await router.answer([Array(request.utf8)], as: nil)
-        #expect(try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: refused[0]).error?.code == 19)
+        #expect(try WireCoding.decode(ReplyEnvelope<Empty>.self, from: refused[0]).error?.code == 19)
         let listening = await router.answer([Array(request.utf8)], as: .listen)
         #expect(try WireCoding.decode(ReplyEnvelope<RecordingList.Reply>.self, from: listening[0]).result != nil)
     }
 
     @Test func bytesThatAreNoTextAreRefused() async throws {
         let frames = await router.answer([[0xFF, 0xFE, 0x00, 0x80]])
-        let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+        let reply = try WireCoding.decode(ReplyEnvelope<Empty>.self, from: frames[0])
         #expect(reply.error?.code == -32700)
         #expect(reply.id == .null)
     }
@@ -81,13 +81,13 @@ struct RequestRouterTests {
 
     @Test func aRequestOfSeveralFramesIsRefused() async throws {
         let frames = await router.answer([Array("{}".utf8), []])
-        let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+        let reply = try WireCoding.decode(ReplyEnvelope<Empty>.self, from: frames[0])
         #expect(reply.error?.code == -32600)
     }
 
     @Test func anOversizedRequestIsRefusedUnread() async throws {
         let frames = await router.answer([[UInt8](repeating: UInt8(ascii: "["), count: 1 << 20 + 1)])
-        let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+        let reply = try WireCoding.decode(ReplyEnvelope<Empty>.self, from: frames[0])
         #expect(reply.error?.code == -32600)
         #expect(reply.error?.message == "the request has 1048577 bytes; at most 1048576 are read")
     }
@@ -102,7 +102,7 @@ struct RequestRouterTests {
         for role in [Role.listen, nil] {
             var refusals: [RequestError] = []
             let frames = await router.answer([stop], as: role) { refusals.append($0) }
-            let reply = try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+            let reply = try WireCoding.decode(ReplyEnvelope<Empty>.self, from: frames[0])
             #expect(reply.error?.data?.reason == "notAllowed")
             #expect(refusals.map(\.message) == [reply.error?.message])
         }
@@ -126,8 +126,8 @@ struct RequestRouterTests {
             String(decoding: frames[0], as: UTF8.self) == #"{"id":null,"jsonrpc":"2.0","result":{"recordings":[]}}"#)
     }
 
-    private func answer(to request: String) async throws -> ReplyEnvelope<Nothing> {
+    private func answer(to request: String) async throws -> ReplyEnvelope<Empty> {
         let frames = await router.answer([Array(request.utf8)])
-        return try WireCoding.decode(ReplyEnvelope<Nothing>.self, from: frames[0])
+        return try WireCoding.decode(ReplyEnvelope<Empty>.self, from: frames[0])
     }
 }

@@ -298,11 +298,11 @@ struct GoldenTests {
 
     @Test func refusals() throws {
         try expectGolden(
-            "error", ReplyEnvelope<Nothing>(id: .text("a"), error: RequestError(.alreadyRunning, "s1 is running")))
+            "error", ReplyEnvelope<Empty>(id: .text("a"), error: RequestError(.alreadyRunning, "s1 is running")))
         try expectGolden(
-            "error-standard", ReplyEnvelope<Nothing>(id: .null, error: .notJSON("the request is not JSON")))
+            "error-standard", ReplyEnvelope<Empty>(id: .null, error: .notJSON("the request is not JSON")))
         let busy = RequestError(.busy, "too much to do", retryAfter: 0.5)
-        try expectGolden("error-busy", ReplyEnvelope<Nothing>(id: .integer(2), error: busy))
+        try expectGolden("error-busy", ReplyEnvelope<Empty>(id: .integer(2), error: busy))
     }
 
     @Test func paramsMayBeLeftOutWhereAllAreOptional() throws {

@@ -36,7 +36,7 @@ struct ConnectionTableTests {
         let last = [Int32(5): reading(41_000_000)]
         for step in 1...1_000 {
             let cut = table.judge(
-                last, use: ConnectionUse(), memory: step * Self.mebibyte, nanoseconds: Self.look)
+                last, use: SocketTraffic(), memory: step * Self.mebibyte, nanoseconds: Self.look)
             #expect(cut.isEmpty)
         }
         // In the end all is taken.
@@ -79,7 +79,7 @@ struct ConnectionTableTests {
         table.open(6, isIncoming: false)
         var cuts: [ConnectionIncident.Reason?] = []
         for step in 1...100 {
-            var taken = ConnectionUse()
+            var taken = SocketTraffic()
             for _ in 0..<100 { taken.take(bytes: Self.mebibyte / 10, from: 5) }
             let cut = table.judge(
                 [5: reading(step * 10 * Self.mebibyte), 6: reading(step * Self.mebibyte)], use: taken, memory: 0,
@@ -107,9 +107,9 @@ struct ConnectionTableTests {
         var table = table(.publish, .publishing)
         for subscriber in Int32(0)..<30 { table.open(subscriber, isIncoming: true) }
         let topics = Dictionary(uniqueKeysWithValues: (Int32(0)..<30).map { ($0, reading(45_000)) })
-        #expect(table.judge(topics, use: ConnectionUse(), memory: 0, nanoseconds: Self.look).isEmpty)
+        #expect(table.judge(topics, use: SocketTraffic(), memory: 0, nanoseconds: Self.look).isEmpty)
         let flood = topics.merging([7: reading(1_100_000)]) { $1 }
-        let cut = table.judge(flood, use: ConnectionUse(), memory: 0, nanoseconds: Self.look)
+        let cut = table.judge(flood, use: SocketTraffic(), memory: 0, nanoseconds: Self.look)
         #expect(cut == [7: .tooManySubscriptions])
     }
 
@@ -118,7 +118,7 @@ struct ConnectionTableTests {
         for subscriber in Int32(1)...20 { table.open(subscriber, isIncoming: true) }
         let readings = Dictionary(
             uniqueKeysWithValues: (Int32(1)...20).map { ($0, reading($0 > 10 ? 200_000 + Int($0) : 40_000)) })
-        let cut = table.judge(readings, use: ConnectionUse(), memory: 0, nanoseconds: Self.look)
+        let cut = table.judge(readings, use: SocketTraffic(), memory: 0, nanoseconds: Self.look)
         // Those left have a mebibyte and a half together.
         #expect(Set(cut.keys) == [16, 17, 18, 19, 20])
     }
@@ -176,7 +176,7 @@ struct ConnectionTableTests {
         table.open(5, isIncoming: true)
         table.open(6, isIncoming: true)
         for step in 1...20 {
-            var taken = ConnectionUse()
+            var taken = SocketTraffic()
             taken.take(bytes: 300, from: 5)
             taken.take(bytes: 1_000_042, from: 6)
             let cut = table.judge(
@@ -191,7 +191,7 @@ struct ConnectionTableTests {
         var table = table(.reply, .replying)
         table.open(5, isIncoming: true)
         table.open(6, isIncoming: true)
-        var sent = ConnectionUse()
+        var sent = SocketTraffic()
         sent.send(bytes: 40 << 20, to: 5)
         sent.send(bytes: 40 << 20, to: 6)
         let readings: [Int32: ConnectionHandle.Reading] = [
@@ -207,7 +207,7 @@ struct ConnectionTableTests {
         table.open(5, isIncoming: true)
         for _ in 0..<20 {
             // Replies for one who has gone, counted for the one who has its descriptor now.
-            var sent = ConnectionUse()
+            var sent = SocketTraffic()
             sent.send(bytes: 4 << 20, to: 5)
             let reading = ConnectionHandle.Reading(received: 1_000, acknowledged: 5_000, isAllSent: true)
             #expect(table.judge([5: reading], use: drained(sent), memory: 0, nanoseconds: Self.look).isEmpty)
@@ -277,7 +277,7 @@ struct ConnectionTableTests {
         for descriptor in Int32(1)...3 {
             table.open(descriptor, isIncoming: true)
             let readings = [descriptor: reading(1_000_000)]
-            #expect(table.judge(readings, use: ConnectionUse(), memory: 0, nanoseconds: Self.look).isEmpty)
+            #expect(table.judge(readings, use: SocketTraffic(), memory: 0, nanoseconds: Self.look).isEmpty)
             table.close(descriptor)
         }
         #expect(!table.isEmpty)
@@ -291,7 +291,7 @@ struct ConnectionTableTests {
     @Test func subscriptionsOfThoseWhoHaveGoneKeepOthersOutUntilTheyAreTakenIn() {
         var table = table(.publish, .publishing)
         table.open(1, isIncoming: true)
-        let cut = table.judge([1: reading(300_000)], use: ConnectionUse(), memory: 0, nanoseconds: Self.look)
+        let cut = table.judge([1: reading(300_000)], use: SocketTraffic(), memory: 0, nanoseconds: Self.look)
         #expect(cut.isEmpty)
         table.close(1)
         #expect((290_000...300_000).contains(table.unsettled))
@@ -311,13 +311,13 @@ struct ConnectionTableTests {
         .init(received: received, acknowledged: 0, isAllSent: true)
     }
 
-    private func use(_ taken: [Int32: Int]) -> ConnectionUse {
-        var use = ConnectionUse()
+    private func use(_ taken: [Int32: Int]) -> SocketTraffic {
+        var use = SocketTraffic()
         for (descriptor, bytes) in taken { use.take(bytes: bytes, from: descriptor) }
         return use
     }
 
-    private func drained(_ use: ConnectionUse = ConnectionUse()) -> ConnectionUse {
+    private func drained(_ use: SocketTraffic = SocketTraffic()) -> SocketTraffic {
         var use = use
         use.isDrained = true
         return use

@@ -86,7 +86,7 @@ struct SendCommand: ParsableCommand {
         } else {
             // Nothing is kept here, so a receiver that lost something reports a gap.
             reply = try WireCoding.encode(
-                ReplyEnvelope<Nothing>(id: header.id, error: RequestError(.unknownStream, "nothing is kept here")))
+                ReplyEnvelope<Empty>(id: header.id, error: RequestError(.unknownStream, "nothing is kept here")))
         }
         zmq_send(replier, reply, reply.count, 0)
     }

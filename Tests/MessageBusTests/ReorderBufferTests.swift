@@ -4,7 +4,7 @@ import Testing
 
 /// Which samples are taken, held back, asked for and given up.
 @Suite(.timeLimit(.minutes(1)))
-struct StreamIntakeTests {
+struct ReorderBufferTests {
     @Test func batchesInOrderAreTaken() {
         let model = IntakeModel()
         model.arrive("a", 0..<3)
@@ -157,13 +157,13 @@ struct StreamIntakeTests {
     }
 
     @Test func numbersThatNoStreamComesToAreRefused() {
-        #expect(StreamIntake.isPossible(sequence: 0, count: 0))
-        #expect(StreamIntake.isPossible(sequence: StreamIntake.maximumSequence - 1, count: 1))
-        #expect(!StreamIntake.isPossible(sequence: StreamIntake.maximumSequence, count: 1))
-        #expect(!StreamIntake.isPossible(sequence: .max, count: 1))
-        #expect(!StreamIntake.isPossible(sequence: 1, count: .max))
-        #expect(!StreamIntake.isPossible(sequence: -1, count: 1))
-        #expect(!StreamIntake.isPossible(sequence: 0, count: -1))
+        #expect(ReorderBuffer.isPossible(sequence: 0, count: 0))
+        #expect(ReorderBuffer.isPossible(sequence: ReorderBuffer.maximumSequence - 1, count: 1))
+        #expect(!ReorderBuffer.isPossible(sequence: ReorderBuffer.maximumSequence, count: 1))
+        #expect(!ReorderBuffer.isPossible(sequence: .max, count: 1))
+        #expect(!ReorderBuffer.isPossible(sequence: 1, count: .max))
+        #expect(!ReorderBuffer.isPossible(sequence: -1, count: 1))
+        #expect(!ReorderBuffer.isPossible(sequence: 0, count: -1))
     }
 
     @Test func whatAPublisherClaimsIsBounded() {
@@ -172,7 +172,7 @@ struct StreamIntakeTests {
         #expect(model.intake.next(of: "a") == 0)
         #expect(!model.expect("a", upTo: .min))
         #expect(model.expect("a", upTo: .max))
-        #expect(model.missing == 0..<StreamIntake.maximumSequence)
+        #expect(model.missing == 0..<ReorderBuffer.maximumSequence)
         model.end("a", before: .min)
         model.goOn()
         #expect(model.intake.isComplete)

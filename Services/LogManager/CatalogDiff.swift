@@ -4,9 +4,9 @@ import Messages
 /// them that stand one after another.
 ///
 /// Also gives each file the time at which it was finished: its own, but later than that of the file before it.
-struct SpanDifference: Sendable {
+struct CatalogDiff: Sendable {
     /// Files that the catalog does not have.
-    private(set) var added: [FoundFile] = []
+    private(set) var added: [ScannedFile] = []
     /// Files that the catalog has, and as it should have them.
     private(set) var updated: [(old: CatalogFile, new: CatalogFile)] = []
     /// Those of the updated ones that have other bytes than before.
@@ -20,7 +20,7 @@ struct SpanDifference: Sendable {
     ///   - known: what the catalog has, in order.
     ///   - found: what the disk has, in order.
     ///   - last: when the file before them was finished.
-    init(known: [CatalogFile], found: [FoundFile], after last: WallTime?) {
+    init(known: [CatalogFile], found: [ScannedFile], after last: WallTime?) {
         self.last = last
         var known = known[...]
         for file in found {
@@ -44,7 +44,7 @@ struct SpanDifference: Sendable {
     /// Whether the catalog has it all.
     var isEmpty: Bool { added.isEmpty && updated.isEmpty && gone.isEmpty }
 
-    private mutating func compare(_ known: CatalogFile, with file: FoundFile) {
+    private mutating func compare(_ known: CatalogFile, with file: ScannedFile) {
         var new = known
         if known.identity != file.identity {
             new.identity = file.identity

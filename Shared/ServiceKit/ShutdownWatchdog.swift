@@ -6,7 +6,7 @@ import Synchronization
 /// Ends the process after a time, whatever its threads hang in: a disk that does not answer, a call that never returns.
 ///
 /// The kernel keeps the time (alarm(2)), so that no thread of ours is needed. One per process.
-enum LastResort {
+enum ShutdownWatchdog {
     private static let message = "the program hangs while stopping, so it ends here; what was not yet on disk is lost"
 
     /// The line that is written, made beforehand: only what signal-safety(7) allows can be done then. Never freed.
@@ -27,8 +27,8 @@ enum LastResort {
         line.store(UInt(bitPattern: copy.baseAddress), ordering: .sequentiallyConsistent)
         lineLength.store(bytes.count, ordering: .sequentiallyConsistent)
         signal(SIGALRM) { _ in
-            let length = LastResort.lineLength.load(ordering: .sequentiallyConsistent)
-            let line = UnsafeRawPointer(bitPattern: LastResort.line.load(ordering: .sequentiallyConsistent))
+            let length = ShutdownWatchdog.lineLength.load(ordering: .sequentiallyConsistent)
+            let line = UnsafeRawPointer(bitPattern: ShutdownWatchdog.line.load(ordering: .sequentiallyConsistent))
             _ = write(STDERR_FILENO, line, length)
             _exit(ExitStatus.inputOutput.rawValue)
         }

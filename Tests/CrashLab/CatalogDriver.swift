@@ -7,7 +7,7 @@ import TestSupport
 /// A log-manager that is asked, killed and started again, and the inventory that it is held against.
 ///
 /// Confined to the task of one experiment.
-final class Custodian {
+final class CatalogDriver {
     let data: FilePath
     var inventory: Inventory
     private let lab: Laboratory
@@ -29,12 +29,12 @@ final class Custodian {
     /// Lends a log-manager that is not started yet, with a copy of sessions of its own. The copy stays where an error is
     /// thrown or something is found.
     static func run(
-        on template: FilePath, at data: FilePath, in lab: Laboratory, _ body: (Custodian) async throws -> Void
+        on template: FilePath, at data: FilePath, in lab: Laboratory, _ body: (CatalogDriver) async throws -> Void
     ) async throws {
         try copySessions(from: template, to: data)
         let victim = Victim(lab.programs.appending("log-manager"))
         let endpoints = try lab.freeEndpoints(3)
-        let custodian = try Custodian(
+        let custodian = try CatalogDriver(
             lab, data: data, victim: victim, endpoints: (endpoints[0], endpoints[1], endpoints[2]))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await victim.run() }
@@ -107,7 +107,7 @@ final class Custodian {
 
     /// Asks, and notes in the inventory what was answered, or that nothing was.
     /// - Throws: `Rig.Died` where it was killed before it answered.
-    func ask(_ request: CustodyRequest) async throws {
+    func ask(_ request: CatalogRequest) async throws {
         do {
             let answer = try await answer(to: request)
             inventory.take(request, answer)
@@ -117,15 +117,15 @@ final class Custodian {
         }
     }
 
-    private func answer(to request: CustodyRequest) async throws -> CustodyRequest.Answer {
-        func outcome(_ outcome: LogFileOutcome) -> CustodyRequest.Answer {
+    private func answer(to request: CatalogRequest) async throws -> CatalogRequest.Answer {
+        func outcome(_ outcome: LogFileOutcome) -> CatalogRequest.Answer {
             .outcome(done: outcome.done, refused: outcome.refused.map(\.path))
         }
         do {
             switch request {
             case .mark(let paths, let receipt):
                 return outcome(
-                    try await send(LogsMarkUploaded(paths: paths, receipt: CustodyRequest.receipt(receipt))))
+                    try await send(LogsMarkUploaded(paths: paths, receipt: CatalogRequest.receipt(receipt))))
             case .unmark(let paths): return outcome(try await send(LogsUnmarkUploaded(paths: paths)))
             case .removeUploaded(let paths): return outcome(try await send(LogsRemoveUploaded(paths: paths)))
             case .removeTo(let bytes): return .removed(try await send(LogsRemoveOldAndUploaded(bytes: bytes)).removed)

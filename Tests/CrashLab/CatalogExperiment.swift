@@ -4,7 +4,7 @@ import TestSupport
 
 /// kill -9 of log-manager while files are marked, unmarked and removed, by request and by itself, and while it completes
 /// what an earlier kill left: at any of its file calls, SQLite's too, before it, after it, and in the middle of a write.
-struct Custody: Experiment {
+struct CatalogExperiment: Experiment {
     let name = "custody"
     let fault = "kill -9 of log-manager at one of its file calls, while it marks, removes and recovers"
 
@@ -40,7 +40,7 @@ struct Custody: Experiment {
                 let fault = Self.fault(counts[work] ?? [:], using: &random)
                 let data = rig.directory.appending("data-\(number)")
                 do {
-                    try await Custodian.run(on: template, at: data, in: lab) { custodian in
+                    try await CatalogDriver.run(on: template, at: data, in: lab) { custodian in
                         let kills = try await Self.attempt(work, fault, custodian, lab, &row, &random)
                         if kills.isReached { reached += 1 }
                         again += kills.inRecovery
@@ -89,7 +89,7 @@ struct Custody: Experiment {
         of work: Work, on template: FilePath, _ rig: Rig, _ random: inout SplitMix
     ) async throws -> [FaultLayer.Call: Int] {
         var counts: [FaultLayer.Call: Int] = [:]
-        try await Custodian.run(on: template, at: rig.directory.appending("counted"), in: rig.lab) { custodian in
+        try await CatalogDriver.run(on: template, at: rig.directory.appending("counted"), in: rig.lab) { custodian in
             let policy = try await prepare(work, custodian, &random)
             var layer = FaultLayer(library: rig.lab.faultLayer, root: custodian.data)
             let trace = rig.directory.appending("trace")
@@ -123,7 +123,7 @@ struct Custody: Experiment {
 
     /// - Returns: whether the fault was reached, and how often another one was while it recovered.
     private static func attempt(
-        _ work: Work, _ fault: FaultLayer.Fault?, _ custodian: Custodian, _ lab: Laboratory, _ row: inout Row,
+        _ work: Work, _ fault: FaultLayer.Fault?, _ custodian: CatalogDriver, _ lab: Laboratory, _ row: inout Row,
         _ random: inout SplitMix
     ) async throws -> (isReached: Bool, inRecovery: Int) {
         let policy = try await prepare(work, custodian, &random)
@@ -189,7 +189,7 @@ struct Custody: Experiment {
 
     /// What was there before: a catalog of all files, some of them marked.
     private static func prepare(
-        _ work: Work, _ custodian: Custodian, _ random: inout SplitMix
+        _ work: Work, _ custodian: CatalogDriver, _ random: inout SplitMix
     ) async throws -> CustodyPolicy? {
         if work != .firstStart {
             try await custodian.start()
@@ -206,7 +206,7 @@ struct Custody: Experiment {
     }
 
     /// Asks until it dies, or enough was asked.
-    private static func carryOut(_ work: Work, _ custodian: Custodian, _ random: inout SplitMix) async throws {
+    private static func carryOut(_ work: Work, _ custodian: CatalogDriver, _ random: inout SplitMix) async throws {
         switch work {
         case .requests, .firstStart:
             for _ in 0..<5 { try await custodian.ask(request(custodian.inventory, &random)) }
@@ -223,7 +223,7 @@ struct Custody: Experiment {
     }
 
     /// Anything that can be asked.
-    private static func request(_ inventory: Inventory, _ random: inout SplitMix) -> CustodyRequest {
+    private static func request(_ inventory: Inventory, _ random: inout SplitMix) -> CatalogRequest {
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<3: .mark(some(inventory.paths, &random), receipt: Int.random(in: 2...99, using: &random))
         case 3: .unmark(some(inventory.paths(marked: true), &random))

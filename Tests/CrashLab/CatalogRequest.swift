@@ -1,7 +1,7 @@
 import Messages
 
 /// What the laboratory asks of a log-manager.
-enum CustodyRequest: Hashable, Sendable {
+enum CatalogRequest: Hashable, Sendable {
     case mark([String], receipt: Int)
     case unmark([String])
     case removeUploaded([String])

@@ -4,7 +4,7 @@ import ServiceLifecycle
 ///
 /// ServiceLifecycle takes a part that ends before its turn during a shutdown for a failure. A writer that ends because
 /// its reader did is none, so a part that has ended asks for the shutdown and waits for its turn.
-struct Part: Service {
+struct ManagedService: Service {
     let service: any Service
     let hasEnded: @Sendable () -> Void
 

@@ -9,7 +9,7 @@ import Testing
 @testable import LogManager
 
 @Suite(.timeLimit(.minutes(1)))
-struct DataFolderTests {
+struct DataDirectoryTests {
     private static let name = "phone_gyro-20261120235301.json"
     private static let other = "phone_gyro-20261120235302.json"
 
@@ -26,7 +26,7 @@ struct DataFolderTests {
             let outside = try StoredSession("s", in: root.appending("outside"))
             try outside.write(Self.name)
             let catalog = try Catalog(in: data)
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             _ = try catalog.reconcile(with: try folder.content(of: session.identifier), in: folder)
             let files = try catalog.files(limit: 10)
             #expect(files.map(\.name.description) == [Self.name, Self.other])
@@ -40,7 +40,7 @@ struct DataFolderTests {
         _ reason: String, of files: [CatalogFile], in data: FilePath, isWholeSession: Bool = false,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        let folder = try DataFolder(data)
+        let folder = try DataDirectory(data)
         let look = folder.look(up: files[0].path)
         let results = folder.remove(
             isWholeSession ? files : [files[0]], of: files[0].session, reason: .removeUploaded, date: .now)
@@ -62,7 +62,7 @@ struct DataFolderTests {
 
     @Test func aFileThatIsTheOneIsRemovedAndListed() throws {
         try withFiles { data, session, _, files in
-            let results = try DataFolder(data).remove(
+            let results = try DataDirectory(data).remove(
                 [files[0]], of: session.identifier, reason: .removeUploaded, date: .now)
             #expect(results.map(\.refusal) == [nil])
             #expect(!session.has(Self.name))
@@ -76,7 +76,7 @@ struct DataFolderTests {
     @Test func aFileThatIsGoneCountsAsRemoved() throws {
         try withFiles { data, session, _, files in
             unlink(session.path(of: Self.name).string)
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             let results = folder.remove(files, of: session.identifier, reason: .whenFull, date: .now)
             #expect(results.map(\.refusal) == [nil, nil])
             #expect(!session.has(Self.other))
@@ -91,7 +91,7 @@ struct DataFolderTests {
     ])
     func aForeignPathIsRefused(path: String) throws {
         try withFiles { data, _, _, _ in
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             guard case .refused = folder.look(up: path) else {
                 Issue.record("\(path) is looked at")
                 return
@@ -115,7 +115,7 @@ struct DataFolderTests {
             #expect(rename(path.string, path.string + ".old") == 0)
             #expect(symlink(outside.string, path.string) == 0)
             try expectRefusal("symbolic link", of: files, in: data, isWholeSession: true)
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             #expect(try folder.sessions().map(\.text) == ["s.old"])
             #expect(folder.currentBytes(of: [session.identifier]) == 0)
             #expect(try !folder.content(of: session.identifier).isThere)
@@ -128,7 +128,7 @@ struct DataFolderTests {
             #expect(rename(recordings.string, recordings.string + ".old") == 0)
             #expect(symlink(outside.removingLastComponent().string, recordings.string) == 0)
             try expectRefusal("symbolic link", of: files, in: data, isWholeSession: true)
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             #expect(throws: RecordingError.self) { try folder.sessions() }
             // Nor is it forgotten what was known.
             #expect(throws: RecordingError.self) { try folder.content(of: session.identifier) }
@@ -173,7 +173,7 @@ struct DataFolderTests {
     @Test func oneRefusalKeepsNoOtherFile() throws {
         try withFiles { data, session, _, files in
             try session.append(to: Self.name)
-            let results = try DataFolder(data).remove(files, of: session.identifier, reason: .whenFull, date: .now)
+            let results = try DataDirectory(data).remove(files, of: session.identifier, reason: .whenFull, date: .now)
             #expect(results.map { $0.refusal == nil } == [false, true])
             #expect(session.has(Self.name))
             #expect(!session.has(Self.other))
@@ -191,7 +191,7 @@ struct DataFolderTests {
             try session.write("stranger-20261120235301.json")
             try session.write("phone_gyro.json")
             try session.list(Self.other)
-            let content = try DataFolder(data).content(of: session.identifier)
+            let content = try DataDirectory(data).content(of: session.identifier)
             #expect(content.isOver && content.warning == nil)
             let finished = content.files.filter(\.isFinished)
             #expect(finished.map(\.name.description) == [Self.name, Self.other])
@@ -205,7 +205,7 @@ struct DataFolderTests {
             try session.write(Self.name)
             try session.write(Self.other)
             try session.list(Self.name, bytes: 39)
-            let content = try DataFolder(data).content(of: session.identifier)
+            let content = try DataDirectory(data).content(of: session.identifier)
             #expect(!content.isOver)
             #expect(content.files.filter(\.isFinished).map(\.name.description) == [Self.name])
             // The hash is of a file of another size.
@@ -217,7 +217,7 @@ struct DataFolderTests {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
             try session.write(Self.name)
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             try session.write("session.json", bytes: 10)
             let content = try folder.content(of: session.identifier)
             #expect(content.files.map(\.isFinished) == [false])
@@ -237,7 +237,7 @@ struct DataFolderTests {
     @Test func currentBytesAreThoseOfFilesBeingWritten() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data, status: .running)
-            let folder = try DataFolder(data)
+            let folder = try DataDirectory(data)
             try session.write(Self.name, bytes: 1000)
             try session.write("report.json", bytes: 1000)
             #expect(folder.currentBytes(of: [session.identifier]) == 0)
@@ -257,22 +257,22 @@ struct DataFolderTests {
     @Test func namesAreListedAgainWhereTheDirectoryMayHaveChanged() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data, status: .running)
-            let folder = try #require(try DataFolder(data).open(session.identifier))
+            let folder = try #require(try DataDirectory(data).open(session.identifier))
             try session.write("phone_gyro.json")
             let changed = try folder.entriesChanged()
-            let early = CurrentFiles(
+            let early = OpenFileNames(
                 in: folder, known: nil, now: WallTime(nanosecondsSince1970: changed + 1))
-            let late = CurrentFiles(
+            let late = OpenFileNames(
                 in: folder, known: nil, now: WallTime(nanosecondsSince1970: changed + 1_000_000_000))
             let names = session.directory.directory.path
             let time = timespec(tv_sec: Int(changed / 1_000_000_000), tv_nsec: Int(changed % 1_000_000_000))
             try session.write("watch_gyro.json")
             // As if it had come in the same tick.
             #expect(utimensat(AT_FDCWD, names.string, [time, time], 0) == 0)
-            #expect(CurrentFiles(in: folder, known: early, now: .now)?.names.count == 2)
-            #expect(CurrentFiles(in: folder, known: late, now: .now)?.names.count == 1)
+            #expect(OpenFileNames(in: folder, known: early, now: .now)?.names.count == 2)
+            #expect(OpenFileNames(in: folder, known: late, now: .now)?.names.count == 1)
             try session.write("a.json")
-            #expect(CurrentFiles(in: folder, known: late, now: .now)?.names.count == 3)
+            #expect(OpenFileNames(in: folder, known: late, now: .now)?.names.count == 3)
         }
     }
 }

@@ -5,7 +5,7 @@ import SystemPackage
 import ZeroMQ
 
 /// Writes the history on a thread that may wait for the disk, while counting goes on.
-actor HistoryKeeper {
+actor StepHistoryStore {
     private let history: StepHistory
     private let thread: SocketThread
 

@@ -6,7 +6,7 @@ package import Messages
 ///
 /// A pure value without threads or clocks. The samples of an epoch are counted by a `SequenceCursor`; an epoch that is
 /// met for the first time is expected from its sample 0, unless `start` said otherwise.
-package struct StreamIntake: Sendable {
+package struct ReorderBuffer: Sendable {
     /// What becomes of a batch.
     package enum Admission: Hashable, Sendable {
         /// These of its samples are new and in order: use them.

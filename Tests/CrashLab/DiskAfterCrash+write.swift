@@ -1,7 +1,7 @@
 import FoundationEssentials
 import SystemPackage
 
-extension DiskModel.Remains {
+extension DiskModel.DiskAfterCrash {
     /// Makes the files in a directory that is not there yet.
     func write(to directory: FilePath) throws {
         try FileManager.default.createDirectory(atPath: directory.string, withIntermediateDirectories: true)

@@ -5,11 +5,11 @@ import Recording
 import SystemPackage
 
 /// A session's directory that is open: its files are reached by it, and no symbolic link is ever followed.
-final class SessionFolder {
+final class SessionListing {
     let session: SessionIdentifier
-    private let descriptor: FolderDescriptor
+    private let descriptor: DirectoryDescriptor
 
-    init(session: SessionIdentifier, descriptor: FolderDescriptor) {
+    init(session: SessionIdentifier, descriptor: DirectoryDescriptor) {
         self.session = session
         self.descriptor = descriptor
     }
@@ -42,12 +42,12 @@ final class SessionFolder {
     }
 
     /// The file of a finished file's name; `nil` where there is certainly no regular one.
-    func find(_ name: FinishedName) throws(Errno) -> FoundFile? {
+    func find(_ name: FinishedName) throws(Errno) -> ScannedFile? {
         switch look(at: name.description) {
         case .gone, .other: return nil
         case .unknown(let errno): throw errno
         case .file(let identity, _):
-            return FoundFile(
+            return ScannedFile(
                 session: session, name: name, identity: identity, finished: name.moment(modified: identity.modified),
                 sha256: nil, isFinished: true)
         }

@@ -6,7 +6,7 @@ import TestSupport
 /// All five programs, one session after the other, and who is killed next.
 ///
 /// Confined to the task of one experiment.
-final class Crew {
+final class Programs {
     /// In the order in which they are killed.
     static let programs = ["recorder", "step-counter", "log-manager", "archiver", "sensor-publisher"]
 

@@ -3,14 +3,14 @@ import Messages
 import Recording
 import SystemPackage
 
-extension DataFolder {
+extension DataDirectory {
     /// Removes files of a session that were entered into the ledger: says so in its list of removed files, unlinks
     /// them, and waits until that would survive a power cut. A file that is not the one that was catalogued stays.
     /// - Returns: each file, and why it is still there, if it is.
     func remove(
         _ files: [CatalogFile], of session: SessionIdentifier, reason: RemovalReason, date: WallTime
     ) -> [(file: CatalogFile, refusal: String?)] {
-        let folder: SessionFolder
+        let folder: SessionListing
         do throws(Refusal) {
             guard let opened = try open(session) else {
                 // The directory is gone, and its files with it; or all is, because a disk is not mounted.

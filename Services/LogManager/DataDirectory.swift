@@ -9,17 +9,17 @@ import SystemPackage
 ///
 /// Everything is reached by open directories from the data directory down, and no symbolic link is followed below that:
 /// what lies elsewhere is never touched. Any thread.
-final class DataFolder: Sendable {
-    private let root: FolderDescriptor
+final class DataDirectory: Sendable {
+    private let root: DirectoryDescriptor
     private let path: FilePath
     /// The names of files being written, of sessions whose directories have not changed since.
-    private let current = Mutex<[SessionIdentifier: CurrentFiles]>([:])
+    private let current = Mutex<[SessionIdentifier: OpenFileNames]>([:])
 
     /// - Throws: `RecordingError` where the directory can't be opened.
     init(_ data: FilePath) throws(RecordingError) {
         path = data
         do {
-            root = try FolderDescriptor(data)
+            root = try DirectoryDescriptor(data)
         } catch {
             throw RecordingError(error, action: "open", path: data)
         }
@@ -33,7 +33,7 @@ final class DataFolder: Sendable {
         /// Whether nothing more will be recorded. Not so where that can't be told.
         var isOver = false
         /// Files with the names of finished ones, by log and in the order in which they were finished.
-        var files: [FoundFile] = []
+        var files: [ScannedFile] = []
         /// Why files are left alone that are not in the catalog, where `session.json` can't be read.
         var warning: String?
     }
@@ -75,10 +75,10 @@ final class DataFolder: Sendable {
     /// Opens a session's directory.
     /// - Returns: `nil` where there is none.
     /// - Throws: `Refusal` where it is not to be touched.
-    func open(_ session: SessionIdentifier) throws(Refusal) -> SessionFolder? {
+    func open(_ session: SessionIdentifier) throws(Refusal) -> SessionListing? {
         do throws(Errno) {
             guard let recordings = try recordings() else { return nil }
-            return SessionFolder(session: session, descriptor: try FolderDescriptor(session.text, in: recordings))
+            return SessionListing(session: session, descriptor: try DirectoryDescriptor(session.text, in: recordings))
         } catch .noSuchFileOrDirectory {
             return nil
         } catch .notDirectory, .tooManySymbolicLinkLevels {
@@ -91,15 +91,15 @@ final class DataFolder: Sendable {
     /// Opens a session's directory to find out what is gone.
     /// - Returns: `nil` where there is certainly none: there is nothing of its name in `recordings`, or something else.
     /// - Throws: `RecordingError` where that can't be told, and where `recordings` is not there: a disk may be missing.
-    func openIfThere(_ session: SessionIdentifier) throws(RecordingError) -> SessionFolder? {
-        let recordings: FolderDescriptor
+    func openIfThere(_ session: SessionIdentifier) throws(RecordingError) -> SessionListing? {
+        let recordings: DirectoryDescriptor
         do {
-            recordings = try FolderDescriptor(SessionDirectory.recordingsName, in: root)
+            recordings = try DirectoryDescriptor(SessionDirectory.recordingsName, in: root)
         } catch {
             throw recordingsError(error)
         }
         do throws(Errno) {
-            return SessionFolder(session: session, descriptor: try FolderDescriptor(session.text, in: recordings))
+            return SessionListing(session: session, descriptor: try DirectoryDescriptor(session.text, in: recordings))
         } catch .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels {
             return nil
         } catch {
@@ -129,11 +129,11 @@ final class DataFolder: Sendable {
             content.warning = error.description
         }
         do {
-            var files: [FoundFile] = []
+            var files: [ScannedFile] = []
             try folder.forEachFinished { name, identity in
                 let listed = sizes.isEmpty ? nil : sizes[name.description]
                 files.append(
-                    FoundFile(
+                    ScannedFile(
                         session: session, name: name, identity: identity,
                         finished: name.moment(modified: identity.modified),
                         sha256: listed?.bytes == identity.bytes ? listed?.sha256 : nil,
@@ -148,7 +148,7 @@ final class DataFolder: Sendable {
     }
 
     /// By log, and then as they were finished.
-    private static func sorted(_ files: [FoundFile]) -> [FoundFile] {
+    private static func sorted(_ files: [ScannedFile]) -> [ScannedFile] {
         Dictionary(grouping: files.indices) { Array(files[$0].log.text.utf8) }
             .sorted { $0.key.lexicographicallyPrecedes($1.key) }
             .flatMap { _, indices in
@@ -175,7 +175,7 @@ final class DataFolder: Sendable {
     }
 
     /// The file at a path, of which somebody who knows says that it is finished; `nil` where there is none.
-    func find(_ path: String) -> FoundFile? {
+    func find(_ path: String) -> ScannedFile? {
         guard let place = try? LogFilePath(path), let folder = try? open(place.session) else { return nil }
         return (try? folder.find(place.name)) ?? nil
     }
@@ -184,12 +184,12 @@ final class DataFolder: Sendable {
 
     /// Bytes of the files that are being written, in sessions that are not over.
     func currentBytes(of sessions: some Sequence<SessionIdentifier>) -> Int {
-        var files: [SessionIdentifier: CurrentFiles] = [:]
+        var files: [SessionIdentifier: OpenFileNames] = [:]
         let known = current.withLock { $0 }
         var bytes = 0
         for session in sessions {
             guard let folder = try? open(session),
-                let names = CurrentFiles(in: folder, known: known[session], now: WallTime.now)
+                let names = OpenFileNames(in: folder, known: known[session], now: WallTime.now)
             else { continue }
             files[session] = names
             for name in names.names {
@@ -211,9 +211,9 @@ final class DataFolder: Sendable {
     // MARK: -
 
     /// The directory of all sessions; `nil` where there is none.
-    private func recordings() throws(Errno) -> FolderDescriptor? {
+    private func recordings() throws(Errno) -> DirectoryDescriptor? {
         do throws(Errno) {
-            return try FolderDescriptor(SessionDirectory.recordingsName, in: root)
+            return try DirectoryDescriptor(SessionDirectory.recordingsName, in: root)
         } catch {
             if error == .noSuchFileOrDirectory { return nil }
             throw error

@@ -2,7 +2,7 @@ import FoundationEssentials
 import SystemPackage
 
 /// Whether the oracle of custody notices: what a log-manager keeps is found whole, and is then spoiled.
-struct CustodySelfTest: Experiment {
+struct CatalogSelfTest: Experiment {
     let name = "custody-self-test"
     let fault = "catalogs and files spoiled on purpose, found by the oracle"
 
@@ -33,11 +33,11 @@ struct CustodySelfTest: Experiment {
 
     func run(in lab: Laboratory, row: inout Row) async throws {
         try await Rig.run(name, in: lab, row: &row) { rig, row in
-            try await Custody.record(with: rig)
+            try await CatalogExperiment.record(with: rig)
             for (number, spoiling) in Self.spoilings.enumerated() {
                 row.tries += 1
                 let data = rig.directory.appending("data-\(number)")
-                try await Custodian.run(on: rig.data, at: data, in: lab) { custodian in
+                try await CatalogDriver.run(on: rig.data, at: data, in: lab) { custodian in
                     custodian.inventory.begin(nil)
                     try await custodian.start()
                     try await custodian.ready()

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Recording
 
 /// What a web server says about a file that it has, in the fields of an answer.
-struct ObjectStatement: Sendable {
+struct RemoteObject: Sendable {
     /// Whether what it says is about our file.
     enum Verdict: Hashable, Sendable {
         /// It is, all of it: how that is known, and the hash as the server said it.

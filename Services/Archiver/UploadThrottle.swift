@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 
 /// What an upload's thread asks before it moves more: whether to go on at all, and how much may be sent now.
-final class Pace: Sendable {
+final class UploadThrottle: Sendable {
     private let limit: BandwidthLimit?
     private let cancelled = Atomic(false)
     private let allowed = Atomic(0)

@@ -3,7 +3,7 @@ import RecorderCore
 import Testing
 
 /// When the recorder commits, and when it makes files durable. Pure: time is given.
-struct PaceTests {
+struct CommitPaceTests {
     private static let millisecond: Int64 = 1_000_000
     private static let second: Int64 = 1_000_000_000
 

@@ -1,5 +1,5 @@
 /// What a socket's owner has taken out of it and put into it since it was asked last, by connection.
-struct ConnectionUse: Sendable {
+struct SocketTraffic: Sendable {
     /// What was exchanged over one connection.
     struct Exchange: Sendable {
         /// Bytes on the wire of messages that were taken.
@@ -52,7 +52,7 @@ struct ConnectionUse: Sendable {
 /// The owner of a socket, who can say how it is used.
 protocol ConnectionUser: AnyObject, Sendable {
     /// Hands over the counts, and starts new ones.
-    func takeUse() async -> ConnectionUse
+    func takeTraffic() async -> SocketTraffic
     /// Has libzmq let go of what connections left that were cut. It may take as long as a flood goes on, so it is done on
     /// no thread that cuts others.
     @concurrent

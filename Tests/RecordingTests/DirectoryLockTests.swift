@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
-struct ClaimTests {
+struct DirectoryLockTests {
     @Test func oneAtATimeHasAPieceOfWork() throws {
         try withTemporaryDirectory { path in
             let directory = Directory(path)
-            let first = try Claim.take("s1", in: directory)
+            let first = try DirectoryLock.take("s1", in: directory)
             #expect(first != nil)
-            let second = try Claim.take("s1", in: directory)
+            let second = try DirectoryLock.take("s1", in: directory)
             #expect(second == nil)
             let names = try directory.names()
             #expect(names == [".s1.claim"])
@@ -22,7 +22,7 @@ struct ClaimTests {
         try withTemporaryDirectory { path in
             let directory = Directory(path)
             for _ in 0..<3 {
-                let claim = try Claim.take("s1", in: directory)
+                let claim = try DirectoryLock.take("s1", in: directory)
                 #expect(claim != nil)
             }
             let names = try directory.names()
@@ -38,9 +38,9 @@ struct ClaimTests {
                     group.addTask {
                         var most = 0
                         for _ in 0..<200 {
-                            guard let claim = try? Claim.take("s1", in: Directory(path)) else { continue }
+                            guard let claim = try? DirectoryLock.take("s1", in: Directory(path)) else { continue }
                             // As long as it is held, nobody else gets it.
-                            if (try? Claim.take("s1", in: Directory(path))) ?? nil != nil { most = 2 }
+                            if (try? DirectoryLock.take("s1", in: Directory(path))) ?? nil != nil { most = 2 }
                             withExtendedLifetime(claim) {}
                         }
                         return most
@@ -55,7 +55,7 @@ struct ClaimTests {
     }
 
     @Test func aClaimsFileSaysWhatItIsAbout() {
-        #expect(Claim.name(ofFile: Claim.fileName("s.1")) == "s.1")
-        for name in ["s1.claim", ".claim", ".s1.zip.new"] { #expect(Claim.name(ofFile: name) == nil) }
+        #expect(DirectoryLock.name(ofFile: DirectoryLock.fileName("s.1")) == "s.1")
+        for name in ["s1.claim", ".claim", ".s1.zip.new"] { #expect(DirectoryLock.name(ofFile: name) == nil) }
     }
 }

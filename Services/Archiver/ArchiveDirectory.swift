@@ -6,7 +6,7 @@ import SystemPackage
 
 /// The archives of a data directory and what is noted beside them: `<session>.zip[.p7m]`, `<session>~<number>.zip[.p7m]`
 /// for sections, `<session>.archive.json` until `<session>.receipt.json` is there. Waits for the disk.
-struct ArchiveFolder: Sendable {
+struct ArchiveDirectory: Sendable {
     /// Its name in the data directory.
     static let directoryName = "archives"
 
@@ -143,9 +143,9 @@ struct ArchiveFolder: Sendable {
 
     /// Takes a session, so that no other archiver works on it.
     /// - Returns: `nil` while another one does.
-    func claim(_ session: SessionIdentifier) throws(RecordingError) -> Claim? {
+    func claim(_ session: SessionIdentifier) throws(RecordingError) -> DirectoryLock? {
         try directory.create()
-        return try Claim.take(session.text, in: directory)
+        return try DirectoryLock.take(session.text, in: directory)
     }
 
     /// Notes what was made; on disk when it returns.
@@ -178,8 +178,8 @@ struct ArchiveFolder: Sendable {
     /// Removes what programs left that were killed: claims, and files that got no name.
     func removeLeftovers(at now: WallTime) throws(RecordingError) {
         for file in try directory.names() where file.hasPrefix(".") {
-            if let name = Claim.name(ofFile: file) {
-                _ = try Claim.take(name, in: directory)
+            if let name = DirectoryLock.name(ofFile: file) {
+                _ = try DirectoryLock.take(name, in: directory)
                 continue
             }
             let path = directory.path.appending(file)

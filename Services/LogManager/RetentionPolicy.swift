@@ -2,7 +2,7 @@ import ArgumentParser
 import ServiceKit
 
 /// What is removed by itself where the files have grown beyond a threshold.
-enum WhenFull: String, CaseIterable, ConfigurationValue, ExpressibleByArgument {
+enum RetentionPolicy: String, CaseIterable, ConfigurationValue, ExpressibleByArgument {
     /// Nothing: somebody else decides.
     case nothing
     /// Uploaded files, oldest first.

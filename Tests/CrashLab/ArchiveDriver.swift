@@ -8,13 +8,13 @@ import TestSupport
 /// file.
 ///
 /// Confined to the task of one experiment.
-final class Archivist {
+final class ArchiveDriver {
     let data: FilePath
     /// Where archives are brought, inside of `data`, so that the fault layer sees calls there too.
     let receiver: FilePath
     var faultLayer: FilePath { lab.faultLayer }
     private let lab: Laboratory
-    private let custodian: Custodian
+    private let custodian: CatalogDriver
     private let keys: StudyKeys?
     private let keepsArchives: Bool
     private let keepsRecordings: Bool
@@ -27,7 +27,8 @@ final class Archivist {
     private var objects: [String: String] = [:]
 
     private init(
-        beside custodian: Custodian, in lab: Laboratory, keys: StudyKeys?, keepsArchives: Bool, keepsRecordings: Bool,
+        beside custodian: CatalogDriver, in lab: Laboratory, keys: StudyKeys?, keepsArchives: Bool,
+        keepsRecordings: Bool,
         victim: Victim
     ) throws {
         data = custodian.data
@@ -46,11 +47,12 @@ final class Archivist {
 
     /// Lends an archiver that is not started yet.
     static func run(
-        beside custodian: Custodian, in lab: Laboratory, keys: StudyKeys?, keepsArchives: Bool, keepsRecordings: Bool,
-        _ body: (Archivist) async throws -> Void
+        beside custodian: CatalogDriver, in lab: Laboratory, keys: StudyKeys?, keepsArchives: Bool,
+        keepsRecordings: Bool,
+        _ body: (ArchiveDriver) async throws -> Void
     ) async throws {
         let victim = Victim(lab.programs.appending("archiver"))
-        let archivist = try Archivist(
+        let archivist = try ArchiveDriver(
             beside: custodian, in: lab, keys: keys, keepsArchives: keepsArchives, keepsRecordings: keepsRecordings,
             victim: victim)
         try await withThrowingTaskGroup(of: Void.self) { tasks in

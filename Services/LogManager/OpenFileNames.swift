@@ -2,7 +2,7 @@ import Messages
 import SystemPackage
 
 /// The names of the files that a session is writing to, kept as long as nothing came or went in its directory.
-struct CurrentFiles: Sendable {
+struct OpenFileNames: Sendable {
     let names: [String]
     /// When the directory had changed last, in nanoseconds since 1970; `nil` where it may change again unseen.
     private let changed: Int64?
@@ -12,7 +12,7 @@ struct CurrentFiles: Sendable {
 
     /// Lists the names, unless the known ones are still right.
     /// - Returns: `nil` where the directory can't be listed.
-    init?(in folder: SessionFolder, known: CurrentFiles?, now: WallTime) {
+    init?(in folder: SessionListing, known: OpenFileNames?, now: WallTime) {
         guard let time = try? folder.entriesChanged() else { return nil }
         if let known, known.changed == time {
             self = known

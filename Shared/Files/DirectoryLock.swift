@@ -5,7 +5,7 @@ import SystemPackage
 /// work is about.
 ///
 /// The system takes it back when the program ends, however it ends; the file goes with the claim, or with the next one.
-package final class Claim: Sendable {
+package final class DirectoryLock: Sendable {
     private let file: OpenFile
 
     private init(_ file: OpenFile) {
@@ -30,7 +30,7 @@ package final class Claim: Sendable {
     /// Takes a piece of work.
     ///
     /// - Returns: `nil` while somebody else has it, in this program or another.
-    package static func take(_ name: String, in directory: Directory) throws(RecordingError) -> Claim? {
-        try OpenFile.lock(directory.path.appending(fileName(name))).map { Claim($0) }
+    package static func take(_ name: String, in directory: Directory) throws(RecordingError) -> DirectoryLock? {
+        try OpenFile.lock(directory.path.appending(fileName(name))).map { DirectoryLock($0) }
     }
 }

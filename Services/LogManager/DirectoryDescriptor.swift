@@ -2,7 +2,7 @@ import Glibc
 import SystemPackage
 
 /// An open directory, by which its entries are reached whatever becomes of its path. Closed with the last holder.
-final class FolderDescriptor: Sendable {
+final class DirectoryDescriptor: Sendable {
     let number: Int32
 
     /// Opens a directory by its path. A symbolic link in that is followed: it is the user's own.
@@ -11,7 +11,7 @@ final class FolderDescriptor: Sendable {
     }
 
     /// Opens an entry that is a directory itself; `notDirectory` where it is anything else, a symbolic link too.
-    init(_ name: String, in folder: FolderDescriptor) throws(Errno) {
+    init(_ name: String, in folder: DirectoryDescriptor) throws(Errno) {
         number = try Self.check(openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))
     }
 

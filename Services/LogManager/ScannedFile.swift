@@ -2,7 +2,7 @@ import Messages
 import Recording
 
 /// A file with the name of a finished one, as it is on the disk.
-struct FoundFile: Hashable, Sendable {
+struct ScannedFile: Hashable, Sendable {
     var session: SessionIdentifier
     var name: FinishedName
     var identity: FileIdentity
