@@ -78,13 +78,13 @@ struct ArchiveDirectory: Sendable {
         view.receipt = try note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)
         if let receipt = view.receipt {
             // What the session has is of no account any more.
-            view.isThere = (try? SessionDirectory.open(session, in: data)) != nil
-            view.isOver = view.isThere
-            view.isArchiveThere = receipt.archives.contains { isThere($0.archive) }
+            view.exists = (try? SessionDirectory.open(session, in: data)) != nil
+            view.isOver = view.exists
+            view.archiveExists = receipt.archives.contains { exists($0.archive) }
             return view
         }
         if let recorded = try? SessionDirectory.open(session, in: data) {
-            view.isThere = true
+            view.exists = true
             let status = try recorded.record().status
             // The last thing that a recorder writes; missing where a session failed before its end. The recorder may still
             // be at that one's files.
@@ -94,7 +94,7 @@ struct ArchiveDirectory: Sendable {
         // Another archiver may have put the receipt in its place meanwhile.
         let isDelivered = view.record == nil && directory.contains(session.text + Self.receiptSuffix)
         if isDelivered { return try self.view(of: session) }
-        view.isArchiveThere = view.record?.archives.allSatisfy { directory.contains($0.name) } ?? false
+        view.archiveExists = view.record?.archives.allSatisfy { directory.contains($0.name) } ?? false
         return view
     }
 
@@ -132,7 +132,7 @@ struct ArchiveDirectory: Sendable {
     }
 
     /// Whether a confirmed archive is here, and not another file of that name.
-    private func isThere(_ archive: ArchiveRecord.Archive) -> Bool {
+    private func exists(_ archive: ArchiveRecord.Archive) -> Bool {
         guard let status = try? directory.path.appending(archive.name).stat(followTargetSymlink: false) else {
             return false
         }
@@ -169,7 +169,7 @@ struct ArchiveDirectory: Sendable {
     /// Removes archives that the receiver has.
     /// - Returns: those that were there.
     func removeArchives(of receipt: ArchiveReceipt) throws(RecordingError) -> [ArchiveRecord.Archive] {
-        let archives = receipt.archives.map(\.archive).filter(isThere)
+        let archives = receipt.archives.map(\.archive).filter(exists)
         for archive in archives { try Directory.removeFile(directory.path.appending(archive.name)) }
         try directory.sync()
         return archives

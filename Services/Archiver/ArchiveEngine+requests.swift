@@ -67,7 +67,7 @@ extension ArchiveEngine {
 
     private func knownView(of session: SessionIdentifier) throws -> SessionView {
         let view = try folder.view(of: session)
-        guard view.isThere || view.record != nil || view.receipt != nil else {
+        guard view.exists || view.record != nil || view.receipt != nil else {
             throw RequestError(
                 .unknownSession, "there is no session '\(session)'; archive.list has those that there are")
         }
@@ -86,7 +86,7 @@ extension ArchiveEngine {
             state = .archiving
         } else if failure != nil {
             state = .failed
-        } else if view.record != nil, view.isArchiveThere {
+        } else if view.record != nil, view.archiveExists {
             state = .archived
         } else {
             state = view.isOver ? .waiting : .recording
@@ -94,7 +94,7 @@ extension ArchiveEngine {
         let first = view.archives.first
         return ArchiveStatus(
             session: session.text, state: state,
-            path: view.isArchiveThere ? first.map { ArchiveDirectory.path(of: $0.name) } : nil,
+            path: view.archiveExists ? first.map { ArchiveDirectory.path(of: $0.name) } : nil,
             bytes: first == nil ? nil : view.archives.reduce(0) { $0 + $1.bytes }, sha256: first?.sha256,
             receipt: view.receipt?.summary, reason: failure?.reason ?? retries.withLock { $0[session] })
     }

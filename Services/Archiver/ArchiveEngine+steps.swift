@@ -80,7 +80,7 @@ extension ArchiveEngine {
             refused += try await keeper.mark(files.map { path(of: $0, receipt) }, receipt: receipt.mark(for: archive))
         }
         // One that is gone needs no mark.
-        refused.removeAll { !isThere($0.path) }
+        refused.removeAll { !exists($0.path) }
         if let first = refused.first, queue.failures(of: receipt.session) < Self.markAttempts - 1 {
             throw ArchiveFailure(
                 code: "refused",
@@ -106,8 +106,8 @@ extension ArchiveEngine {
     func removeRecordings(of receipt: ArchiveReceipt) async throws {
         var receipt = receipt
         let unmarked = Set((receipt.unmarked ?? []).map(\.path))
-        let files = receipt.files.filter { !unmarked.contains(path(of: $0, receipt)) && isThere(path(of: $0, receipt)) }
-        let refused = try await keeper.remove(files.map { path(of: $0, receipt) }).filter { isThere($0.path) }
+        let files = receipt.files.filter { !unmarked.contains(path(of: $0, receipt)) && exists(path(of: $0, receipt)) }
+        let refused = try await keeper.remove(files.map { path(of: $0, receipt) }).filter { exists($0.path) }
         for refusal in refused {
             logger.warning("a file is kept", metadata: ["path": "\(refusal.path)", "reason": "\(refusal.reason)"])
         }
@@ -130,5 +130,5 @@ extension ArchiveEngine {
         "\(SessionDirectory.recordingsName)/\(receipt.session)/\(file.name)"
     }
 
-    private func isThere(_ path: String) -> Bool { Directory(folder.data).contains(path) }
+    private func exists(_ path: String) -> Bool { Directory(folder.data).contains(path) }
 }

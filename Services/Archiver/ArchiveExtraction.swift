@@ -22,7 +22,7 @@ package struct ArchiveExtraction {
         }
         let target = Directory(directory)
         if Directory(parent).contains(name) {
-            let isEmpty = target.isThere && ((try? target.names())?.isEmpty ?? false)
+            let isEmpty = target.exists && ((try? target.names())?.isEmpty ?? false)
             guard isEmpty else {
                 throw ArchiveError(
                     .alreadyExists, "\(directory) is there and not empty: extract to another directory with --to.")

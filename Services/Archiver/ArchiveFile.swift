@@ -18,7 +18,7 @@ final class ArchiveFile: ByteSink {
     private var written = 0
     private var waiting = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
     private var waitingCount = 0
-    private var isThere = true
+    private var exists = true
 
     /// - Parameter directory: must be there.
     init(_ name: String, in directory: Directory, calls: FileCalls) throws(ArchiveError) {
@@ -43,7 +43,7 @@ final class ArchiveFile: ByteSink {
         waiting.deallocate()
         try? descriptor.close()
         // What was not committed is none.
-        if isThere { try? Directory.removeFile(temporary) }
+        if exists { try? Directory.removeFile(temporary) }
     }
 
     /// How many bytes the archive has.
@@ -90,7 +90,7 @@ final class ArchiveFile: ByteSink {
     /// Gives the file its name, in place of an older archive of that name. The directory is not synced.
     func commit() throws(ArchiveError) {
         try attempt("rename") { () throws(Errno) in try calls.rename(temporary, directory.path.appending(name)) }
-        isThere = false
+        exists = false
     }
 
     /// Makes a call of the system, again where a signal interrupted it.

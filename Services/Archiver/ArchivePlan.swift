@@ -44,12 +44,12 @@ struct ArchivePlan {
         for (index, part) in parts.parts.enumerated() {
             for file in part.files where owner[file.file.name] == nil { owner[file.file.name] = index }
         }
-        let isThere = owner.isEmpty ? [] : Set(contents.files.map(\.name))
+        let present = owner.isEmpty ? [] : Set(contents.files.map(\.name))
         var plans: [ArchivePlan] = []
         for (index, part) in parts.parts.enumerated() {
             let files = contents.files.lazy.filter { owner[$0.name, default: 0] == index }
             let missing =
-                part.files.map(\.file.name).filter { owner[$0] == index && !isThere.contains($0) }
+                part.files.map(\.file.name).filter { owner[$0] == index && !present.contains($0) }
                 + (index == 0 ? contents.missing + contents.others : [])
             plans.append(
                 try ArchivePlan(

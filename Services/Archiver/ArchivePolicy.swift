@@ -14,7 +14,7 @@ struct ArchivePolicy: Hashable, Sendable {
     /// What is to be done next, from what is on disk alone, so that it is the same after a kill.
     func step(for view: SessionView, at now: WallTime) -> ArchiveStep {
         if let receipt = view.receipt { return cleanUp(receipt, view, at: now) }
-        if let record = view.record, view.isArchiveThere {
+        if let record = view.record, view.archiveExists {
             guard uploads else { return .done }
             if encrypts, let plain = record.archives.first(where: { !$0.isEncrypted }) { return .refuse(plain.name) }
             // As it is: another one of the same session would be another object where archives are encrypted.
@@ -28,7 +28,7 @@ struct ArchivePolicy: Hashable, Sendable {
         var next: WallTime?
         let wishes: [(ArchiveStep, KeepTime, isDone: Bool)] = [
             (.removeRecordings, keepRecordings, receipt.removed != nil || receipt.files.isEmpty),
-            (.removeArchives, keepArchives, !view.isArchiveThere),
+            (.removeArchives, keepArchives, !view.archiveExists),
         ]
         for (step, keep, isDone) in wishes where !isDone {
             guard let deadline = keep.deadline(after: receipt.date) else { continue }

@@ -23,7 +23,7 @@ struct DirectoryReceiver: Receiver {
         let file = source.archive
         let final = directory.appending(file.name)
         removeLeftovers(of: file)
-        if try isThere(final, file) {
+        if try exists(final, file) {
             try compare(final, file, .different, throttle)
             try sync(file)
             return confirmation(of: file, wasThere: true)
@@ -43,7 +43,7 @@ struct DirectoryReceiver: Receiver {
 
     // MARK: - Steps
 
-    private func isThere(_ path: FilePath, _ file: UploadFile) throws(UploadError) -> Bool {
+    private func exists(_ path: FilePath, _ file: UploadFile) throws(UploadError) -> Bool {
         try attempt(file) {
             do throws(Errno) {
                 guard try path.stat(followTargetSymlink: false).type == .regular else { throw Errno.fileExists }

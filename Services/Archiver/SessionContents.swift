@@ -65,13 +65,13 @@ extension SessionContents {
                     reason: record.status.isOver ? "it is being finished" : "it is \(record.status)",
                     advice: "Stop it first; a recorder that is started again finishes what was cut off.")
             }
-            let isThere = Set(names)
-            others = all.filter { !isThere.contains($0) }
+            let present = Set(names)
+            others = all.filter { !present.contains($0) }
             let gone = Set(try RemovedFile.read(in: directory.directory).map(\.name))
-            var rest = isThere
+            var rest = present
             var logged: [File] = []
             for log in record.logs {
-                for file in log.files where !isThere.contains(file.name) {
+                for file in log.files where !present.contains(file.name) {
                     if gone.contains(file.name) { removed.append(file.name) } else { missing.append(file.name) }
                 }
                 logged += files(of: log, in: directory, from: &rest, sums ?? [:])

@@ -50,9 +50,9 @@ final class SessionFile: ByteSource {
                 file: name)
         }
         var status = stat()
-        let isThere = fstat(descriptor.rawValue, &status) == 0
+        let exists = fstat(descriptor.rawValue, &status) == 0
         version = Version(status)
-        guard isThere, status.st_mode & S_IFMT == S_IFREG else {
+        guard exists, status.st_mode & S_IFMT == S_IFREG else {
             try? descriptor.close()
             throw ArchiveError(
                 .inputOutput, "Could not read \(path): it is no regular file. Move it out of the session's directory.",

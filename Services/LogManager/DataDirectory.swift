@@ -29,7 +29,7 @@ final class DataDirectory: Sendable {
     struct Content: Sendable {
         let session: SessionIdentifier
         /// Whether the directory is there.
-        var isThere = true
+        var exists = true
         /// Whether nothing more will be recorded. Not so where that can't be told.
         var isOver = false
         /// Files with the names of finished ones, by log and in the order in which they were finished.
@@ -114,7 +114,7 @@ final class DataDirectory: Sendable {
     func content(of session: SessionIdentifier) throws(RecordingError) -> Content {
         var content = Content(session: session)
         guard let folder = try openIfThere(session) else {
-            content.isThere = false
+            content.exists = false
             return content
         }
         // First: what is over stays so, and what is listed later is found by the next look.

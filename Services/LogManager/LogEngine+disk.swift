@@ -154,7 +154,7 @@ extension LogEngine {
         do {
             return try body()
         } catch {
-            guard error.code == .noSpace, reserve.isThere else { throw error }
+            guard error.code == .noSpace, reserve.exists else { throw error }
             try reserve.release()
             return try body()
         }

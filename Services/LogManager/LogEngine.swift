@@ -83,7 +83,7 @@ actor LogEngine {
             return try Catalog(in: data)
         } catch {
             // SQLite calls a full disk an I/O error where it can't make the files beside its database.
-            guard error.code == .noSpace || error.code == .inputOutput, reserve.isThere else { throw error }
+            guard error.code == .noSpace || error.code == .inputOutput, reserve.exists else { throw error }
             try reserve.release()
             return try Catalog(in: data)
         }

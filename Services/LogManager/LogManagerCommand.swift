@@ -11,7 +11,7 @@ package struct LogManagerCommand: ServiceCommand {
     package static let program = Program.logManager
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
-            abstract: "Keeps account of finished log files, and removes them when they may go.",
+            abstract: "Catalog finished stream files and apply the retention policy.",
             discussion: """
                 Empty is removed unless somebody asks for it, or --when-full says so.
                 """)
@@ -21,25 +21,25 @@ package struct LogManagerCommand: ServiceCommand {
 
     @OptionGroup package var options: ServiceOptions
 
-    @Option(help: ArgumentHelp("Listen to this recorder; may be repeated.", valueName: "endpoint"))
+    @Option(help: ArgumentHelp("Subscribe to this recorder; may be repeated.", valueName: "endpoint"))
     var subscribe: [Endpoint] = []
 
-    @Option(help: "Say so when files that are not uploaded exceed this (default: as it was set last).")
+    @Option(help: "Warn when unuploaded files exceed this size (default: the last value set).")
     var pendingThreshold: ByteCount?
 
-    @Option(help: "Say so when all finished files exceed this (default: as it was set last).")
+    @Option(help: "Warn when all finished files exceed this size (default: the last value set).")
     var totalThreshold: ByteCount?
 
-    @Option(help: "Say so when less than this is free on the disk (default: as it was set last).")
+    @Option(help: "Warn when less disk space than this is free (default: the last value set).")
     var minimumFree: ByteCount?
 
-    @Option(help: "Remove where --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
+    @Option(help: "Remove this when --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
     var whenFull: RetentionPolicy?
 
     @Option(help: "Compare the disk with the catalog this often (default: 5m).")
     var rescanInterval: TimeSpan?
 
-    @Flag(help: "Print what --when-full would remove now, remove nothing, and exit.")
+    @Flag(help: "Print what --when-full would remove now, then exit without removing it.")
     var dryRun = false
 
     package init() {}

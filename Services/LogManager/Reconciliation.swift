@@ -49,7 +49,7 @@ struct Reconciliation {
             differences.append(try difference(of: log, in: directory, left: &left))
         }
         isDone = logs.isEmpty
-        let isOver = isDone && content.isThere ? content.isOver : nil
+        let isOver = isDone && content.exists ? content.isOver : nil
         let changes = try catalog.apply(differences, to: content.session, isOver: isOver)
         if isDone, directory == nil { try catalog.forget(content.session) }
         return changes

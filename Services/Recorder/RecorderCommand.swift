@@ -80,7 +80,7 @@ package struct RecorderCommand: ServiceCommand {
         }
         let loss = engine.loss
         return RunningService(
-            router: RequestRouter(engine), outcome: { loss.isThere ? .doneWithLoss : .done },
+            router: RequestRouter(engine), outcome: { loss.isRaised ? .doneWithLoss : .done },
             metrics: {
                 var page = await engine.metrics
                 page.add(listener)

@@ -100,10 +100,10 @@ package final class LiveInput: Sampler {
             row.removeAll(keepingCapacity: true)
             do throws(PublisherError) {
                 var line = LineParser.Line.nothing
-                let isThere = try lines.next { (text) throws(PublisherError) in
+                let hasLine = try lines.next { (text) throws(PublisherError) in
                     line = try parser.parse(text, into: &row)
                 }
-                guard isThere else { return batches }
+                guard hasLine else { return batches }
                 guard case .sample(let time) = line else { continue }
                 if fields.isEmpty { try settleFields() }
                 layout?.apply(to: &row, from: 0)

@@ -19,7 +19,7 @@ package struct Directory: Hashable, Sendable {
             return
         }
         switch Errno.last {
-        case .fileExists where isThere: return
+        case .fileExists where exists: return
         case .noSuchFileOrDirectory where !parent.isEmpty && parent != path:
             try Directory(parent).create()
             try create()
@@ -40,7 +40,7 @@ package struct Directory: Hashable, Sendable {
 
     /// The names in the directory, in no order; none if it is not there.
     package func names() throws(RecordingError) -> [String] {
-        guard isThere else { return [] }
+        guard exists else { return [] }
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path.string)
         } catch {
@@ -50,7 +50,7 @@ package struct Directory: Hashable, Sendable {
         }
     }
 
-    package var isThere: Bool {
+    package var exists: Bool {
         (try? path.stat().type) == .directory
     }
 

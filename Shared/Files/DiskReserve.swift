@@ -17,7 +17,7 @@ package struct DiskReserve: Sendable {
     }
 
     /// Whether it is there, with all of its room.
-    package var isThere: Bool {
+    package var exists: Bool {
         (try? path.stat(followTargetSymlink: false)).map { $0.sizeAllocated >= bytes } ?? false
     }
 
@@ -32,7 +32,7 @@ package struct DiskReserve: Sendable {
     /// Takes up the room, unless that would leave less than as much again. The directory is made where it is missing.
     @discardableResult
     package func restore() throws(RecordingError) -> Bool {
-        if isThere { return true }
+        if exists { return true }
         try directory.create()
         try release()
         guard try directory.freeBytes() >= 2 * bytes else { return false }

@@ -102,10 +102,10 @@ public struct JSONScanner {
 
     /// Steps over one of the words of JSON, which must come next.
     public mutating func skipWord(_ word: StaticString) throws(MessageError) {
-        let isThere = word.withUTF8Buffer { word in
+        let matches = word.withUTF8Buffer { word in
             end - index >= word.count && word.indices.allSatisfy { bytes[index + $0] == word[$0] }
         }
-        guard isThere else { throw malformed("\(word) was expected") }
+        guard matches else { throw malformed("\(word) was expected") }
         index += word.utf8CodeUnitCount
     }
 

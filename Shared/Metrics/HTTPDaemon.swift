@@ -44,10 +44,10 @@ final class HTTPDaemon {
                         connection, path: String(cString: path), method: String(cString: method), seen: seen != 0)
                         ? 1 : 0
                 },
-                note: { context, connection, isThere in
+                note: { context, connection, isOpen in
                     guard let context, let connection else { return }
                     let daemon = Unmanaged<HTTPDaemon>.fromOpaque(context).takeUnretainedValue()
-                    daemon.note(connection, isThere: isThere != 0)
+                    daemon.note(connection, isOpen: isOpen != 0)
                 }))
         daemon = holdfast_http_start(socket, Self.maximumConnections, Self.connectionMemory, handlers)
         if daemon != nil { return }
@@ -114,8 +114,8 @@ final class HTTPDaemon {
         waiting = []
     }
 
-    private func note(_ connection: OpaquePointer, isThere: Bool) {
-        connections[connection] = isThere ? MonotonicClock.now + connectionLife : nil
+    private func note(_ connection: OpaquePointer, isOpen: Bool) {
+        connections[connection] = isOpen ? MonotonicClock.now + connectionLife : nil
     }
 
     /// Called with a request's header, and again when the connection goes on.

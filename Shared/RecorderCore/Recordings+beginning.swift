@@ -25,7 +25,7 @@ extension Recordings {
         for description in wanted.sorted(by: { $0.topic < $1.topic }) where session.status == .starting {
             _ = stream(for: description, from: description.nextSequence, in: session, at: now)
         }
-        return session.rise(to: .running)
+        return session.advance(to: .running)
     }
 
     /// Continues an interrupted session.

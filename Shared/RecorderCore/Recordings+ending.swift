@@ -65,7 +65,7 @@ extension Recordings {
 
     func beginStop(_ identifier: SessionIdentifier, at now: Moment) {
         guard let session = sessions[identifier], endings[identifier] == nil else { return }
-        rise(session, to: .waitingToStop, at: now)
+        advance(session, to: .waitingToStop, at: now)
         if session.status == .waitingToStop {
             endings[identifier] = .asking
             emit(
@@ -78,7 +78,7 @@ extension Recordings {
     /// Ends a session as cancelled, without asking for missing samples.
     package func cancel(_ session: Session, at now: Moment) {
         guard endings[session.identifier] == nil else { return }
-        rise(session, to: .cancelled, at: now)
+        advance(session, to: .cancelled, at: now)
         close(session, at: now)
         advance(at: now)
     }
@@ -158,7 +158,7 @@ extension Recordings {
 
     /// Closes a session's logs. Its end is stored once all of that is in files.
     private func close(_ session: Session, at now: Moment) {
-        rise(session, to: .processingResults, at: now)
+        advance(session, to: .processingResults, at: now)
         routes = TopicTable()
         session.end(at: now.date)
         for stream in session.ordered {
@@ -268,8 +268,8 @@ extension Recordings {
         }
     }
 
-    func rise(_ session: Session, to status: SessionStatus, at now: Moment) {
-        guard session.rise(to: status) else { return }
+    func advance(_ session: Session, to status: SessionStatus, at now: Moment) {
+        guard session.advance(to: status) else { return }
         publish(.status, of: session, at: now)
     }
 }

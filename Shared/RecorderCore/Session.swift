@@ -134,8 +134,8 @@ package final class Session {
 
     /// A status that is not higher changes nothing.
     /// - Returns: whether it rose.
-    package func rise(to status: SessionStatus) -> Bool {
-        guard record.status.rise(to: status) else { return false }
+    package func advance(to status: SessionStatus) -> Bool {
+        guard record.status.advance(to: status) else { return false }
         noteChange()
         return true
     }
@@ -143,7 +143,7 @@ package final class Session {
     /// - Returns: whether that made it a failed session.
     package func fail(_ reason: String) -> Bool {
         note(failures: [reason])
-        return rise(to: .failed)
+        return advance(to: .failed)
     }
 
     /// Writes what is known of it into the write-ahead log.
@@ -250,7 +250,7 @@ package final class Session {
 
     /// - Returns: what is to be stored last.
     package func finish() -> SessionRecord {
-        record.status.rise(to: .finished)
+        record.status.advance(to: .finished)
         record.logPosition = nil
         for stream in ordered { stream.log.record.durable = nil }
         record.logs = logs
@@ -260,7 +260,7 @@ package final class Session {
     package func end(at date: WallTime) { record.endDate = record.endDate ?? date }
 
     package func replace(by repaired: SessionRecord) {
-        record.status.rise(to: repaired.status)
+        record.status.advance(to: repaired.status)
         record.note(failures: repaired.failures)
         closed = repaired.logs
         streams = [:]

@@ -93,7 +93,7 @@ extension SessionDirectory {
         }
         if !record.status.isOver {
             let isStopped = !record.logs.isEmpty && record.logs.allSatisfy { $0.isMarkedStopped == true }
-            record.status.rise(to: isStopped && failures.isEmpty ? .finished : .failed)
+            record.status.advance(to: isStopped && failures.isEmpty ? .finished : .failed)
             if !isStopped, failures.isEmpty { record.failures.append("interrupted; recovered offline") }
         }
         if record.endDate == nil { record.endDate = lastDate(of: record) ?? record.startDate }

@@ -18,7 +18,7 @@ package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable,
 
     /// Moves on to `next` if that is higher.
     @discardableResult
-    package mutating func rise(to next: SessionStatus) -> Bool {
+    package mutating func advance(to next: SessionStatus) -> Bool {
         guard next > self else { return false }
         self = next
         return true

@@ -28,9 +28,9 @@ extension KeyDirectory {
     /// Makes a key where it is missing.
     /// - Throws: `ServiceError`: I/O, or bad configuration where one of both files is there and does not fit.
     package func make(_ name: String, role: Role) throws(ServiceError) -> Outcome {
-        let isSecretThere = Self.isThere(secretFile(of: name))
-        if Self.isThere(publicFile(of: name)) {
-            guard isSecretThere else {
+        let secretExists = Self.exists(secretFile(of: name))
+        if Self.exists(publicFile(of: name)) {
+            guard secretExists else {
                 throw Self.bad(
                     publicFile(of: name), "it is there without \(secretFile(of: name)): bring that, or remove it")
             }
@@ -38,7 +38,7 @@ extension KeyDirectory {
             return .kept
         }
         let keys: CurveKeyPair
-        if isSecretThere {
+        if secretExists {
             keys = try pair(of: name)
         } else {
             do {
@@ -49,11 +49,11 @@ extension KeyDirectory {
         }
         let certificate = KeyCertificate(publicKey: keys.publicKey, pair: keys, role: role)
         // The secret half first: the public one can be made from it, should this end between the two.
-        if !isSecretThere {
+        if !secretExists {
             try write(certificate.secretText, to: secretFile(of: name), permissions: .ownerReadWrite)
         }
         try add(KeyCertificate(publicKey: keys.publicKey, role: role), as: name)
-        return isSecretThere ? .completed : .made
+        return secretExists ? .completed : .made
     }
 
     /// Puts a key on the list whose secret half somebody else has.

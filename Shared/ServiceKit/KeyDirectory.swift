@@ -37,7 +37,7 @@ package struct KeyDirectory: Hashable, Sendable {
         guard let pair = try Self.certificate(in: file, at: path).pair else {
             throw Self.bad(path, "it has no secret-key under curve")
         }
-        if Self.isThere(publicFile(of: name)), try publicKey(of: name) != pair.publicKey {
+        if Self.exists(publicFile(of: name)), try publicKey(of: name) != pair.publicKey {
             throw Self.bad(path, "it is not of one pair with \(publicFile(of: name)): remove one of both")
         }
         return pair
@@ -133,7 +133,7 @@ package struct KeyDirectory: Hashable, Sendable {
         }
     }
 
-    static func isThere(_ path: FilePath) -> Bool { access(path.string, F_OK) == 0 }
+    static func exists(_ path: FilePath) -> Bool { access(path.string, F_OK) == 0 }
 
     static func bad(_ path: FilePath, _ reason: String) -> ServiceError {
         ServiceError(.badConfiguration, "\(path): \(reason)")

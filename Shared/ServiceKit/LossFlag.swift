@@ -8,7 +8,7 @@ package final class LossFlag: Sendable {
     package init() {}
 
     /// Whether it was raised.
-    package var isThere: Bool { value.load(ordering: .acquiring) }
+    package var isRaised: Bool { value.load(ordering: .acquiring) }
 
     /// Something was lost.
     package func raise() { value.store(true, ordering: .releasing) }

@@ -18,7 +18,7 @@ struct Presence: Sendable {
 
     private struct Place {
         let added: Int64
-        var isThere = false
+        var isConnected = false
         var leftAt: WallTime?
     }
 
@@ -35,7 +35,7 @@ struct Presence: Sendable {
     }
 
     /// How many addresses there are to be connected to, and at how many somebody answers.
-    var counts: (known: Int, connected: Int) { (places.count, places.values.count(where: \.isThere)) }
+    var counts: (known: Int, connected: Int) { (places.count, places.values.count(where: \.isConnected)) }
 
     /// Notes which addresses there are, and where somebody answers now.
     mutating func note(
@@ -46,13 +46,13 @@ struct Presence: Sendable {
         var changes: [Change] = []
         for address in watched.sorted() {
             var place = places[address] ?? Place(added: now)
-            let isThere = connected.contains(address)
-            if isThere, !place.isThere { changes.append(.arrived(address)) }
-            if !isThere, place.isThere {
+            let isConnected = connected.contains(address)
+            if isConnected, !place.isConnected { changes.append(.arrived(address)) }
+            if !isConnected, place.isConnected {
                 changes.append(.left(address))
                 place.leftAt = date
             }
-            place.isThere = isThere
+            place.isConnected = isConnected
             places[address] = place
         }
         places = places.filter { watched.contains($0.key) }
@@ -73,7 +73,7 @@ struct Presence: Sendable {
             whose = " (\(name))"
         }
         let away = route.addresses.sorted().compactMap { address -> String? in
-            guard let place = places[address], !place.isThere else { return nil }
+            guard let place = places[address], !place.isConnected else { return nil }
             if let leftAt = place.leftAt { return "at \(address)\(whose) is away since \(leftAt.utcText)" }
             guard now - place.added >= Self.grace else { return nil }
             return "at \(address)\(whose) does not answer: start it, or say with --subscribe where it is"

@@ -54,8 +54,8 @@ public final class Authenticator: Sendable, Hashable {
             var batch = MessageBatch()
             while !Task.isCancelled {
                 batch.removeAll()
-                guard let isThere = try? socket.receive(into: &batch) else { return }
-                if isThere {
+                guard let hasMessage = try? socket.receive(into: &batch) else { return }
+                if hasMessage {
                     _ = try? socket.send(answer(to: batch[0]))
                 } else {
                     guard (try? await thread.wait(socket: socket.handle)) != nil else { return }

@@ -36,11 +36,11 @@ struct ConnectionHandle: Hashable, Sendable {
     }
 
     /// Whether it was there and libzmq has closed it, of which it does not tell where a socket leaves an endpoint.
-    var hasEnded: Bool { socket.map { !$0.isThere } ?? false }
+    var hasEnded: Bool { socket.map { !$0.exists } ?? false }
 
     /// What the kernel has counted by now; nil where it does not count, or the connection has ended.
     var reading: Reading? {
-        guard isCounted, socket?.isThere == true else { return nil }
+        guard isCounted, socket?.exists == true else { return nil }
         return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { info in
             var size = socklen_t(info.count)
             guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, info.baseAddress, &size) == 0, size >= 136

@@ -53,8 +53,8 @@ actor ConnectionWatch {
         var batch = MessageBatch()
         while true {
             batch.removeAll()
-            guard let isThere = try? socket.receive(into: &batch) else { return }
-            if isThere {
+            guard let hasMessage = try? socket.receive(into: &batch) else { return }
+            if hasMessage {
                 let event = batch.withUnsafeMessages { Event($0) }
                 if event.number == ZMQ_EVENT_MONITOR_STOPPED { return }
                 count(event)

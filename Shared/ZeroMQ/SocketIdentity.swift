@@ -16,7 +16,7 @@ struct SocketIdentity: Hashable, Sendable {
     }
 
     /// Whether libzmq still has it.
-    var isThere: Bool { Self.inode(of: descriptor) == inode }
+    var exists: Bool { Self.inode(of: descriptor) == inode }
 
     /// Does something to the socket if it is still there. The copy that the closure gets stays what it is, whatever libzmq
     /// does to the original.

@@ -34,30 +34,30 @@ struct ArchivePolicyTests {
     private let uploading = ArchivePolicy(uploads: true, encrypts: true)
 
     @Test func aSessionThatIsOverIsArchivedOnce() throws {
-        #expect(uploading.step(for: SessionView(isThere: true, isOver: false), at: .now) == .done)
-        #expect(uploading.step(for: SessionView(isThere: true, isOver: true), at: .now) == .make)
-        let view = SessionView(isThere: true, isOver: true, record: try Self.record(), isArchiveThere: true)
+        #expect(uploading.step(for: SessionView(exists: true, isOver: false), at: .now) == .done)
+        #expect(uploading.step(for: SessionView(exists: true, isOver: true), at: .now) == .make)
+        let view = SessionView(exists: true, isOver: true, record: try Self.record(), archiveExists: true)
         #expect(uploading.step(for: view, at: .now) == .upload)
         #expect(ArchivePolicy().step(for: view, at: .now) == .done)
     }
 
     @Test func anArchiveThatIsGoneBeforeItsReceiptIsMadeAnew() throws {
-        var view = SessionView(isThere: true, isOver: true, record: try Self.record(), isArchiveThere: false)
+        var view = SessionView(exists: true, isOver: true, record: try Self.record(), archiveExists: false)
         #expect(uploading.step(for: view, at: .now) == .make)
-        view.isThere = false
+        view.exists = false
         view.isOver = false
         #expect(uploading.step(for: view, at: .now) == .done)
     }
 
     @Test func aPlainArchiveIsNotUploadedWhereArchivesAreEncrypted() throws {
         let view = SessionView(
-            isThere: true, isOver: true, record: try Self.record(encrypted: false), isArchiveThere: true)
+            exists: true, isOver: true, record: try Self.record(encrypted: false), archiveExists: true)
         #expect(uploading.step(for: view, at: .now) == .refuse("s1.zip"))
         #expect(ArchivePolicy(uploads: true).step(for: view, at: .now) == .upload)
     }
 
     @Test func withAReceiptNothingIsMadeOrUploadedAgain() throws {
-        var view = SessionView(isThere: true, isOver: true, record: try Self.record())
+        var view = SessionView(exists: true, isOver: true, record: try Self.record())
         var receipt = Self.receipt(try Self.record())
         view.receipt = receipt
         #expect(uploading.step(for: view, at: .now) == .mark)
@@ -65,7 +65,7 @@ struct ArchivePolicyTests {
         receipt.marked = Self.confirmed
         view.receipt = receipt
         #expect(uploading.step(for: view, at: .now) == .done)
-        view.isArchiveThere = true
+        view.archiveExists = true
         #expect(uploading.step(for: view, at: .now) == .done)
     }
 
@@ -77,13 +77,13 @@ struct ArchivePolicyTests {
             WallTime(nanosecondsSince1970: Self.confirmed.nanosecondsSince1970 + seconds * 1_000_000_000)
         }
         var receipt = Self.receipt(try Self.record())
-        var view = SessionView(isThere: true, isOver: true, receipt: receipt, isArchiveThere: true)
+        var view = SessionView(exists: true, isOver: true, receipt: receipt, archiveExists: true)
         #expect(policy.step(for: view, at: after(100)) == .mark)
         receipt.marked = after(1)
         view.receipt = receipt
         #expect(policy.step(for: view, at: after(9)) == .later(after(10)))
         #expect(policy.step(for: view, at: after(10)) == .removeArchives)
-        view.isArchiveThere = false
+        view.archiveExists = false
         #expect(policy.step(for: view, at: after(10)) == .later(after(20)))
         #expect(policy.step(for: view, at: after(20)) == .removeRecordings)
         receipt.removed = after(21)

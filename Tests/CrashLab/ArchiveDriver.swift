@@ -146,7 +146,7 @@ final class ArchiveDriver {
                 (receipt?["files"]?.array ?? []).compactMap { file in
                     file["name"]?.string.flatMap { name in file["sha256"]?.string.map { "\(name) \($0)" } }
                 })
-            for file in files where file.session == session && !isThere(file.path) {
+            for file in files where file.session == session && !exists(file.path) {
                 let name = FilePath(file.path).lastComponent?.string ?? ""
                 guard confirmed.contains("\(name) \(file.sha256)") else {
                     throw Violation("\(file.path) is gone, and no receipt has it")
@@ -178,9 +178,9 @@ final class ArchiveDriver {
         let view = try await custodian.view()
         let listed = Dictionary(view.listed.map { ($0.path, $0.isUploaded) }) { first, _ in first }
         for file in files {
-            switch (keepsRecordings, isThere(file.path), listed[file.path]) {
+            switch (keepsRecordings, exists(file.path), listed[file.path]) {
             case (true, true, true?), (false, false, nil): break
-            default: throw Violation("\(file.path): there \(isThere(file.path)), marked \(listed[file.path] as Any)")
+            default: throw Violation("\(file.path): there \(exists(file.path)), marked \(listed[file.path] as Any)")
             }
         }
     }
@@ -211,7 +211,7 @@ final class ArchiveDriver {
         }
     }
 
-    private func isThere(_ path: String) -> Bool {
+    private func exists(_ path: String) -> Bool {
         FileManager.default.fileExists(atPath: data.pushing(FilePath(path)).string)
     }
 

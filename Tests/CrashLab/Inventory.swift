@@ -7,7 +7,7 @@ import Messages
 struct Inventory: Sendable {
     /// What a file may be.
     struct State: Hashable, Sendable {
-        var isThere = true
+        var exists = true
         /// The receipt that it is marked with.
         var receipt: Int?
     }
@@ -38,13 +38,13 @@ struct Inventory: Sendable {
     }
 
     /// The files that are certainly there, oldest first.
-    var paths: [String] { entries.filter { $0.possible.allSatisfy(\.isThere) }.map(\.file.path) }
+    var paths: [String] { entries.filter { $0.possible.allSatisfy(\.exists) }.map(\.file.path) }
     /// Those of them that are certainly marked, or certainly not.
     func paths(marked isMarked: Bool) -> [String] {
-        entries.filter { $0.possible.allSatisfy { $0.isThere && ($0.receipt != nil) == isMarked } }.map(\.file.path)
+        entries.filter { $0.possible.allSatisfy { $0.exists && ($0.receipt != nil) == isMarked } }.map(\.file.path)
     }
     /// Bytes of the files that may be there.
-    var totalBytes: Int { entries.filter { $0.possible.contains(where: \.isThere) }.reduce(0) { $0 + $1.file.bytes } }
+    var totalBytes: Int { entries.filter { $0.possible.contains(where: \.exists) }.reduce(0) { $0 + $1.file.bytes } }
     /// The logs that files are of.
     var logNames: [String] { Set(entries.map(\.file.log)).sorted() }
     /// The logs that were certainly added.
@@ -88,14 +88,14 @@ struct Inventory: Sendable {
         for place in paths.compactMap({ places[$0] }) {
             let before = entries[place].possible
             let path = entries[place].file.path
-            let after = Set(before.filter(\.isThere).map { _ in State(receipt: receipt) })
+            let after = Set(before.filter(\.exists).map { _ in State(receipt: receipt) })
             switch answer {
             case .outcome(let done, _) where done.contains(path):
                 if after.isEmpty { violate(\.lost, "\(path) is gone, and was marked or unmarked") }
                 entries[place].possible = after
                 if policy.map({ $0.takesPending || receipt != nil }) ?? false { mayGo(place) }
             case .outcome(_, let refused) where refused.contains(path):
-                expect(place, "was refused, and is there") { !$0.isThere }
+                expect(place, "was refused, and is there") { !$0.exists }
             case nil:
                 entries[place].possible.formUnion(after)
                 if policy.map({ $0.takesPending || receipt != nil }) ?? false { mayGo(place) }
@@ -107,14 +107,14 @@ struct Inventory: Sendable {
     private mutating func removeUploaded(_ paths: [String], _ answer: CatalogRequest.Answer?) {
         for place in paths.compactMap({ places[$0] }) {
             let path = entries[place].file.path
-            let removable = entries[place].possible.filter { $0.isThere && $0.receipt != nil }
-            let gone = Set(removable.map { State(isThere: false, receipt: $0.receipt) })
+            let removable = entries[place].possible.filter { $0.exists && $0.receipt != nil }
+            let gone = Set(removable.map { State(exists: false, receipt: $0.receipt) })
             switch answer {
             case .outcome(let done, _) where done.contains(path):
                 if gone.isEmpty { violate(\.lost, "\(path) was removed, and was not marked") }
                 entries[place].possible = gone
             case .outcome(_, let refused) where refused.contains(path):
-                expect(place, "was refused, and is marked") { !$0.isThere || $0.receipt == nil }
+                expect(place, "was refused, and is marked") { !$0.exists || $0.receipt == nil }
             case nil: entries[place].possible.formUnion(gone)
             default: violate(\.unexplained, "nothing was answered of \(path): \(answer as Any)")
             }
@@ -135,7 +135,7 @@ struct Inventory: Sendable {
             }
             for place in paths.compactMap({ places[$0] }) {
                 entries[place].possible = Set(
-                    entries[place].possible.map { State(isThere: false, receipt: $0.receipt) })
+                    entries[place].possible.map { State(exists: false, receipt: $0.receipt) })
             }
         case nil:
             if let plan {
@@ -156,7 +156,7 @@ struct Inventory: Sendable {
         var plan: [Int] = []
         for isMarked in order {
             for (place, entry) in entries.enumerated() where left > 0 {
-                guard let state = entry.possible.first, state.isThere, (state.receipt != nil) == isMarked,
+                guard let state = entry.possible.first, state.exists, (state.receipt != nil) == isMarked,
                     log == nil || log == entry.file.log
                 else { continue }
                 plan.append(place)
@@ -168,7 +168,7 @@ struct Inventory: Sendable {
 
     private mutating func mayGo(_ place: Int) {
         entries[place].possible.formUnion(
-            entries[place].possible.map { State(isThere: false, receipt: $0.receipt) })
+            entries[place].possible.map { State(exists: false, receipt: $0.receipt) })
     }
 
     /// There is no plan any more for what goes by itself.
@@ -186,7 +186,7 @@ struct Inventory: Sendable {
     /// Looks at the disk while no program runs: what is gone may be, and its session says so already.
     mutating func glance(_ disk: CustodyView) {
         for entry in entries where disk.disk[entry.file.path] == nil {
-            if entry.possible.allSatisfy(\.isThere) {
+            if entry.possible.allSatisfy(\.exists) {
                 violate(\.lost, "\(entry.file.path) is gone, and nobody asked for that")
             }
             if disk.removed[entry.file.path] == nil {
@@ -203,13 +203,13 @@ struct Inventory: Sendable {
         var gone: Set<Int> = []
         for place in entries.indices {
             let file = entries[place].file
-            var state = State(isThere: view.disk[file.path] != nil)
-            if (listed[file.path] != nil) != state.isThere {
+            var state = State(exists: view.disk[file.path] != nil)
+            if (listed[file.path] != nil) != state.exists {
                 violate(
                     \.unexplained,
-                    "\(file.path) is \(state.isThere ? "" : "not ")there, and is \(state.isThere ? "not " : "")listed")
+                    "\(file.path) is \(state.exists ? "" : "not ")there, and is \(state.exists ? "not " : "")listed")
             }
-            if state.isThere {
+            if state.exists {
                 settle(file, listed[file.path], &state, view)
             } else {
                 gone.insert(place)
@@ -219,7 +219,7 @@ struct Inventory: Sendable {
         }
         settleOrder(view)
         settleSums(view)
-        settlePlans(before.map { $0.possible.allSatisfy { !$0.isThere } }, gone)
+        settlePlans(before.map { $0.possible.allSatisfy { !$0.exists } }, gone)
         for (log, possible) in logs where !possible.contains(view.names.contains(log)) {
             violate(\.unexplained, "log \(log) is \(view.names.contains(log) ? "" : "not ")there")
         }
@@ -243,14 +243,14 @@ struct Inventory: Sendable {
             violate(
                 \.duplicated,
                 "\(file.path) is \(listed.isUploaded ? "" : "not ")marked, receipt \(listed.receipt as Any), and may be "
-                    + "\(possible.map { "\($0.isThere ? "there" : "gone") \($0.receipt.map(String.init) ?? "-")" })")
+                    + "\(possible.map { "\($0.exists ? "there" : "gone") \($0.receipt.map(String.init) ?? "-")" })")
         }
     }
 
     private mutating func settleGone(
         _ file: CustodyFile, _ possible: Set<State>, _ state: inout State, _ lines: [CustodyView.Removed]
     ) {
-        let possible = possible.filter { !$0.isThere }
+        let possible = possible.filter { !$0.exists }
         if possible.isEmpty { violate(\.lost, "\(file.path) is gone, and nobody asked for that") }
         guard let line = lines.last else {
             return violate(\.unexplained, "\(file.path) is gone, and its session does not say so")

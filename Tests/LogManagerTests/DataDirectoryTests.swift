@@ -118,7 +118,7 @@ struct DataDirectoryTests {
             let folder = try DataDirectory(data)
             #expect(try folder.sessions().map(\.text) == ["s.old"])
             #expect(folder.currentBytes(of: [session.identifier]) == 0)
-            #expect(try !folder.content(of: session.identifier).isThere)
+            #expect(try !folder.content(of: session.identifier).exists)
         }
     }
 

@@ -88,7 +88,7 @@ struct ReconciliationTests {
             #expect(try scan(data, into: catalog).isEmpty)
             #expect(try catalog.files(limit: 10).map(\.name.description) == [0, 1].map(Self.name))
             // Now it is over, and all count.
-            session.record.status.rise(to: .finished)
+            session.record.status.advance(to: .finished)
             try session.directory.write(session.record)
             #expect(try scan(data, into: catalog).added == 1)
             #expect(catalog.openSessions.isEmpty)
@@ -192,10 +192,10 @@ struct ReconciliationTests {
             for share in [0.0, 0.5, 1.0, 0.2, 0.0, 0.5] {
                 var expected: [String] = []
                 for name in all {
-                    let isThere = session.has(name)
+                    let exists = session.has(name)
                     let stays = Double.random(in: 0..<1, using: &random) < share
-                    if stays, !isThere { try session.write(name) }
-                    if !stays, isThere { unlink(session.path(of: name).string) }
+                    if stays, !exists { try session.write(name) }
+                    if !stays, exists { unlink(session.path(of: name).string) }
                     if stays { expected.append(name) }
                 }
                 let known = Set(try catalog.files(limit: .max).map(\.name.description))

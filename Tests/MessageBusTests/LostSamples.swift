@@ -10,7 +10,7 @@ actor LostSamples: RecoveringStream {
 
     nonisolated let name: StreamName
     private let endpoint: String
-    private let isThere: Bool
+    private let heard: Bool
     private let gate: (@Sendable () async throws -> Void)?
     private let end: Int
     private(set) var next = 0
@@ -23,7 +23,7 @@ actor LostSamples: RecoveringStream {
     ) {
         name = StreamName(device: "d\(number)", stream: "a")
         self.endpoint = endpoint
-        isThere = isHeard
+        heard = isHeard
         self.gate = gate
         end = count
     }
@@ -36,7 +36,7 @@ actor LostSamples: RecoveringStream {
         return MissingSamples(request, at: endpoint)
     }
 
-    func isHeard() -> Bool { isThere }
+    func isHeard() -> Bool { heard }
 
     func take(_ reply: SamplesReplay.Reply, _ frames: ArraySlice<[UInt8]>, for request: SamplesReplay) -> Bool {
         let before = next

@@ -10,17 +10,17 @@ struct DiskReserveTests {
         try withTemporaryDirectory { data in
             let reserve = DiskReserve(in: SessionDirectory.recordings(in: data.path), bytes: 300_000)
             let path = data.path.appending("recordings/.reserve")
-            #expect(!reserve.isThere)
+            #expect(!reserve.exists)
             try reserve.release()
             for _ in 0..<2 {
                 #expect(try reserve.restore())
-                #expect(reserve.isThere)
+                #expect(reserve.exists)
                 let size = try path.stat()
                 #expect(size.size == 300_000 && size.sizeAllocated >= 300_000)
                 // It is there already.
                 #expect(try reserve.restore())
                 try reserve.release()
-                #expect(!reserve.isThere)
+                #expect(!reserve.exists)
             }
         }
     }
@@ -33,9 +33,9 @@ struct DiskReserveTests {
             // A file as long that has no blocks.
             let file = try FileDescriptor.open(path, .writeOnly, options: .create, permissions: .ownerReadWrite)
             try file.closeAfter { try file.resize(to: 300_000) }
-            #expect(!reserve.isThere)
+            #expect(!reserve.exists)
             #expect(try reserve.restore())
-            #expect(reserve.isThere)
+            #expect(reserve.exists)
         }
     }
 
@@ -44,7 +44,7 @@ struct DiskReserveTests {
             let free = try data.freeBytes()
             let reserve = DiskReserve(in: SessionDirectory.recordings(in: data.path), bytes: free / 2 + (1 << 30))
             #expect(try !reserve.restore())
-            #expect(!reserve.isThere)
+            #expect(!reserve.exists)
             #expect(try Directory(data.path.appending("recordings")).names().isEmpty)
         }
     }

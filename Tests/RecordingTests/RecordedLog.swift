@@ -259,7 +259,7 @@ final class RecordedLog {
         for index in positions.indices { record.logs[0].epochs[index].next = positions[index].next }
         record.logs[0].isEndKnown = true
         record.logs[0].isMarkedStopped = true
-        record.status.rise(to: .finished)
+        record.status.advance(to: .finished)
         record.endDate = WallTime(nanosecondsSince1970: start.nanosecondsSince1970 + 20_000_000_000)
         try directory.write(SessionReport(record))
         try save()

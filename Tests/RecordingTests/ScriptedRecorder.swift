@@ -257,7 +257,7 @@ final class ScriptedRecorder {
         } else {
             tail.removeLast(number(1...tail.count))
         }
-        if !logDirectory.isThere { try logDirectory.create() }
+        if !logDirectory.exists { try logDirectory.create() }
         try write(old + tail, to: path)
     }
 

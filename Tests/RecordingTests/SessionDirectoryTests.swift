@@ -39,7 +39,7 @@ struct SessionDirectoryTests {
             let directory = try SessionDirectory.create(record.session, in: data.path.appending("data"))
             try directory.write(record)
             #expect(try directory.record() == record)
-            record.status.rise(to: .finished)
+            record.status.advance(to: .finished)
             record.endDate = record.startDate
             try directory.write(record)
             let opened = try SessionDirectory.open(record.session, in: data.path.appending("data"))

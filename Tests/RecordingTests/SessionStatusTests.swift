@@ -18,7 +18,7 @@ struct SessionStatusTests {
         for from in SessionStatus.allCases {
             for to in SessionStatus.allCases {
                 var status = from
-                let moved = status.rise(to: to)
+                let moved = status.advance(to: to)
                 #expect(moved == (to > from))
                 #expect(status == max(from, to))
             }

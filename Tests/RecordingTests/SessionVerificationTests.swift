@@ -270,7 +270,7 @@ struct SessionVerificationTests {
             #expect(throws: RecordingError.self) {
                 try SessionDirectory.recover(copyOf: log.directory.directory.path, to: log.data.appending("copy"))
             }
-            #expect(!Directory(log.data.appending("copy")).isThere)
+            #expect(!Directory(log.data.appending("copy")).exists)
         }
     }
 }

@@ -102,10 +102,10 @@ struct ShardTests {
             let one = DiskReserve(in: recordings, shard: Shard(rawValue: "1/2"), bytes: 10_000)
             let two = DiskReserve(in: recordings, shard: Shard(rawValue: "2/2"), bytes: 10_000)
             try one.restore()
-            #expect(one.isThere && !two.isThere)
+            #expect(one.exists && !two.exists)
             try two.restore()
             try one.release()
-            #expect(!one.isThere && two.isThere)
+            #expect(!one.exists && two.exists)
         }
     }
 }

@@ -92,9 +92,9 @@ final class VirtualDisk: Sendable {
                 try Self.countCall(&state)
                 state.counts.renames += 1
                 let backup = attic.appending("\(state.counts.renames)")
-                let isThere = link(new.string, backup.string) == 0
+                let isLinked = link(new.string, backup.string) == 0
                 try FileCalls.system.rename(old, new)
-                state.names.append(Renaming(old: old, new: new, backup: isThere ? backup : nil))
+                state.names.append(Renaming(old: old, new: new, backup: isLinked ? backup : nil))
             }
         }
         return calls

@@ -13,7 +13,7 @@ struct ForeignClientTests {
         "--signal", "sine:amplitude=2,angularFrequency=1,phase=0.2,offset=0.5", "--rate", "200", "--device", "phone",
     ]
 
-    @Test(.enabled(if: Python.isThere, "there is no python3 on the PATH"), arguments: [false, true])
+    @Test(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"), arguments: [false, true])
     func aSubscriberDecodesBatches(packed: Bool) async throws {
         try await Rig.run(publishing: Self.sine + ["--batch", "10"] + (packed ? ["--packed"] : [])) { rig in
             let output = try await Python.run(
@@ -22,7 +22,7 @@ struct ForeignClientTests {
         }
     }
 
-    @Test(.enabled(if: Python.isThere, "there is no python3 on the PATH"))
+    @Test(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"))
     func aRequesterRecordsAndIsNeverLeftWithoutAnAnswer() async throws {
         try await Rig.run(publishing: Self.sine) { rig in
             let output = try await Python.run(
@@ -31,7 +31,7 @@ struct ForeignClientTests {
         }
     }
 
-    @Test(.enabled(if: Python.isThere, "there is no python3 on the PATH"), arguments: ["json", "csv"])
+    @Test(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"), arguments: ["json", "csv"])
     func filesOpenAsTheyAre(format: String) async throws {
         try await Rig.run(publishing: Self.sine) { rig in
             try await rig.start(
@@ -58,7 +58,7 @@ struct ForeignClientTests {
         }
     }
 
-    @Test(.enabled(if: Python.isThere, "there is no python3 on the PATH"))
+    @Test(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"))
     func theReadmesSubscriberWorksAsPrinted() async throws {
         let snippet = try Self.snippet(containing: "socket(zmq.SUB)")
         #expect(snippet.split(separator: "\n").count <= 6)
@@ -73,7 +73,7 @@ struct ForeignClientTests {
         }
     }
 
-    @Test(.enabled(if: Python.isThere, "there is no python3 on the PATH"))
+    @Test(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"))
     func theReadmesRequestWorksAsPrinted() async throws {
         let snippet = try Self.snippet(containing: "socket(zmq.REQ)")
         try await Rig.run(publishing: Self.sine) { rig in

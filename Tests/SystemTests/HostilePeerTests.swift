@@ -9,7 +9,7 @@ import ZeroMQ
 
 /// Hostile and broken peers on every socket of every program: it lives, takes little memory, and serves honest peers,
 /// meanwhile and soon afterwards as before.
-@Suite(.enabled(if: Python.isThere, "there is no python3 on the PATH"), .timeLimit(.minutes(4)))
+@Suite(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"), .timeLimit(.minutes(4)))
 struct HostilePeerTests {
     @Test(arguments: Victim.programs.keys.sorted())
     func socketsThatListenEndure(program name: String) async throws {

@@ -6,7 +6,7 @@ import Testing
 import ZeroMQ
 
 /// Hostile and broken publishers that programs listen to, and ask for samples: the honest one beside them is heard.
-@Suite(.enabled(if: Python.isThere, "there is no python3 on the PATH"), .timeLimit(.minutes(4)))
+@Suite(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"), .timeLimit(.minutes(4)))
 struct HostilePublisherTests {
     @Test(arguments: [Attack.onSubscribers, Attack.onAskers])
     func aRecorderEnduresPublishers(doing attacks: [Attack]) async throws {

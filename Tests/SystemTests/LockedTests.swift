@@ -9,7 +9,7 @@ import Testing
 struct LockedTests {
     private static let signal = ["--signal", "walk", "--device", "phone", "--rate", "100"]
 
-    @Test(.enabled(if: Python.isThere, "there is no python3 on the PATH"))
+    @Test(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"))
     func clientsGetWhatTheirKeysAllow() async throws {
         try await Locked.run(["alice": "listen", "bob": "command", "carol": "delete"]) { locked in
             try await locked.start("sensor-publisher", Self.signal) { publisher in

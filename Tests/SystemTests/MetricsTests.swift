@@ -90,7 +90,7 @@ struct MetricsTests {
         return result
     }
 
-    @Test(.enabled(if: Python.isThere))
+    @Test(.enabled(if: Python.isInstalled))
     func metricsSayWhatTheReportSays() async throws {
         try await Self.run { five in
             let result = try await Self.record(with: five)
@@ -134,7 +134,7 @@ struct MetricsTests {
         }
     }
 
-    @Test(.enabled(if: Promtool.isThere, "there is no promtool: make promtool gets it"))
+    @Test(.enabled(if: Promtool.isInstalled, "there is no promtool: make promtool gets it"))
     func prometheusOwnJudgeHasNothingToSay() async throws {
         try await Self.run { five in
             _ = try await five.ask(1, RecordingStart(session: "s1", streams: ["*"]))

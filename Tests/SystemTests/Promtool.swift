@@ -7,7 +7,7 @@ enum Promtool {
     private static let path = FilePath(#filePath).removingLastComponent().appending("../../.build-promtool")
 
     /// Whether there is one.
-    static let isThere = FileManager.default.isExecutableFile(atPath: path.string)
+    static let isInstalled = FileManager.default.isExecutableFile(atPath: path.string)
 
     /// What it says of a page; nothing where that is as it should be.
     static func complaints(about page: String) async throws -> String {

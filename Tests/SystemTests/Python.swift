@@ -5,7 +5,7 @@ import TestSupport
 /// The clients of people who don't use Swift: Python with pyzmq and numpy, in a virtual environment of the tests' own.
 enum Python {
     /// Whether there is a Python to make one with.
-    static let isThere = Tool.path(of: "python3") != nil
+    static let isInstalled = Tool.path(of: "python3") != nil
 
     private static let packages = ["pyzmq", "numpy", "prometheus-client"]
 

@@ -63,7 +63,7 @@ struct StepCounterTests {
         return times
     }
 
-    @Test(.enabled(if: Python.isThere, "there is no python3"))
+    @Test(.enabled(if: Python.isInstalled, "there is no python3"))
     func case53AStoppedClientIsNotSentWhatItMissed() async throws {
         try await StepRig.run(replaying: 60, options: ["--loop"]) { rig in
             try await rig.counter { counter in

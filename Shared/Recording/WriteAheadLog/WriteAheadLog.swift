@@ -37,7 +37,7 @@ package final class WriteAheadLog {
     /// Makes durable what a program left that ended: its last block may have been written and not synced, and is about to be
     /// followed by others.
     package static func sync(_ directory: Directory, calls: FileCalls = .system) throws(RecordingError) {
-        guard directory.isThere else { return }
+        guard directory.exists else { return }
         for position in try segments(in: directory) {
             try OpenFile(directory.path.appending(name(of: position)), .readOnly, action: "sync", calls: calls)
                 .syncAll()
@@ -86,7 +86,7 @@ package final class WriteAheadLog {
         if let segment, segment.position == block.segment { return segment.file }
         precondition(block.position == block.segment, "After a failure, or a full segment, another one begins.")
         segment = nil
-        if !directory.isThere { try directory.create() }
+        if !directory.exists { try directory.create() }
         let path = directory.path.appending(Self.name(of: block.segment))
         let file = try OpenFile(
             path, .readWrite, options: [.create, .exclusiveCreate], permissions: [.ownerReadWrite, .groupRead],
