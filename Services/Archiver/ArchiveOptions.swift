@@ -13,10 +13,10 @@ struct ArchiveOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Give this section of a task an archive of its own, or 'all'; may be repeated."))
     var separateSection: [String] = []
 
-    @Flag(help: "Leave out files that are unreadable or altered, and list them in the manifest.")
+    @Flag(help: "Leave out files that can't be read or are not what was recorded, and say which.")
     var continueOnFailure = false
 
-    @Flag(help: "Add info.json and answers_schema.json in Bridge's format.")
+    @Flag(help: "Add info.json and answers_schema.json, as Bridge takes them.")
     var bridgeInfo = false
 
     var choices: ArchiveChoices {

@@ -11,7 +11,7 @@ package struct ArchiverCommand: ServiceCommand {
     package static let program = Program.archiver
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
-            abstract: "Archive finished sessions and upload the archives.",
+            abstract: "Turns finished sessions into archives, and brings these to their receiver.",
             discussion: """
                 An upload counts when the receiver confirmed size and hash. Then a receipt is written, and the session's \
                 files are marked at log-manager. Empty is removed unless --keep-archives or --keep-recordings say so.
@@ -22,10 +22,10 @@ package struct ArchiverCommand: ServiceCommand {
 
     @OptionGroup package var options: ServiceOptions
 
-    @Option(help: ArgumentHelp("Subscribe to this recorder; may be repeated.", valueName: "endpoint"))
+    @Option(help: ArgumentHelp("Listen to this recorder; may be repeated.", valueName: "endpoint"))
     var subscribe: [Endpoint] = []
 
-    @Option(help: ArgumentHelp("Ask this log-manager to mark and remove stream files.", valueName: "endpoint"))
+    @Option(help: ArgumentHelp("Ask this log-manager to mark and remove log files.", valueName: "endpoint"))
     var logManager: Endpoint?
 
     @OptionGroup(title: "Archives") var archives: ArchiveOptions
@@ -34,12 +34,12 @@ package struct ArchiverCommand: ServiceCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keep uploaded archives: always, or for this long (default: always).", valueName: "time"))
+            "Keep archives that the receiver has: always, or so long (default: always).", valueName: "time"))
     var keepArchives: KeepTime?
 
     @Option(
         help: ArgumentHelp(
-            "Keep uploaded stream files: always, or for this long (default: always).", valueName: "time")
+            "Keep log files that the receiver has: always, or so long (default: always).", valueName: "time")
     )
     var keepRecordings: KeepTime?
 

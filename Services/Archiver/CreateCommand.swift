@@ -7,16 +7,16 @@ import SystemPackage
 /// The `create` subcommand: makes the archives of a session's directory. Needs no running archiver.
 struct CreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create", abstract: "Create the archive of a finished session.",
+        commandName: "create", abstract: "Make the archive of a finished session.",
         discussion: """
-            The session is not changed. Exits 0 if the archive is complete, and 3 if files had to be left out. If no \
-            archive was created, exits 1 because of the session, 74 because of the disk, or 78 because of a certificate.
+            The session is only read. Exits 0 if everything of it is in the archive, 3 if files had to be left out, 1 if \
+            there is no archive because of the session, 74 because of the disk, 78 because of a certificate.
             """)
 
     @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
     var directory: String
 
-    @Option(help: ArgumentHelp("Directory for the archive (default: archives beside recordings).", valueName: "dir"))
+    @Option(help: ArgumentHelp("Where the archive is made (default: archives beside recordings).", valueName: "dir"))
     var to: String?
 
     @OptionGroup var choices: ArchiveOptions

@@ -6,38 +6,38 @@ import SystemPackage
 struct UploadOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Upload archives to file:///directory, https://host/path/ or s3://bucket/prefix (default: nowhere).",
+            "Bring archives here: file:///directory, https://host/path/ or s3://bucket/prefix (default: nowhere).",
             valueName: "place"))
     var uploadTo: UploadTarget?
 
     @Option(help: "Upload this many archives at a time (default: 1).")
     var uploads: Int?
 
-    @Option(help: ArgumentHelp("Send at most this much per second, over all uploads.", valueName: "size"))
+    @Option(help: ArgumentHelp("Send no more than this in a second, all together.", valueName: "size"))
     var uploadLimit: ByteCount?
 
-    @Option(help: "Attempt an upload up to this many times in a row (default: 8).")
+    @Option(help: "Try so often in a row (default: 8).")
     var uploadAttempts: Int?
 
-    @Option(help: "Abort an attempt after this long without progress (default: 2m).")
+    @Option(help: "End a try in which nothing moved for so long (default: 2m).")
     var uploadStall: TimeSpan?
 
     @Option(help: ArgumentHelp("Send the fields in this file to a web server.", valueName: "file"))
     var uploadHeaders: String?
 
-    @Flag(help: "Allow unencrypted connections to a receiver on another machine.")
+    @Flag(help: "Speak to a receiver on another machine without encryption.")
     var uploadInsecure = false
 
-    @Option(help: ArgumentHelp("Trust the authorities in this file instead of the system's.", valueName: "file"))
+    @Option(help: ArgumentHelp("Trust the authorities in this file, in place of the system's.", valueName: "file"))
     var caCertificate: String?
 
-    @Option(help: ArgumentHelp("Use the S3 service at this URL (default: Amazon).", valueName: "url"))
+    @Option(help: ArgumentHelp("Find the bucket here (default: Amazon).", valueName: "url"))
     var s3Endpoint: String?
 
     @Option(help: "The bucket's region (default: us-east-1).")
     var s3Region: String?
 
-    @Option(help: "Style of bucket URLs: path or virtual.")
+    @Option(help: "How the bucket is named in URLs: path or virtual.")
     var s3Addressing: S3Store.Addressing?
 
     @Option(help: ArgumentHelp("Read the key from this file (default: AWS_ACCESS_KEY_ID …).", valueName: "file"))

@@ -7,8 +7,8 @@ struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check an archive: every file against the manifest.",
         discussion: """
-            Exits 0 if the archive is intact and complete, and 3 if its manifest lists files that were left out. Exits 1 \
-            if it is damaged or the key does not open it, and 74 if it cannot be read.
+            Exits 0 if it is what was made, 3 if it says that files of the session had to be left out, 1 if it is damaged \
+            or the key does not open it, 74 if it can't be read.
             """)
 
     @Argument(help: ArgumentHelp("The archive.", valueName: "file"), completion: .file())

@@ -6,17 +6,17 @@ import ServiceKit
 /// The `list` subcommand: the finished files that the running log-manager knows, oldest first.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List finished stream files, oldest first.")
+        commandName: "list", abstract: "List finished log files, oldest first.")
 
     @OptionGroup var options: ServiceOptions
 
-    @Option(help: "List only files of this log.")
+    @Option(help: "Files of this log alone.")
     var log: String?
 
-    @Flag(help: "List only files that are not marked as uploaded.")
+    @Flag(help: "Files alone that are not marked as uploaded.")
     var pending = false
 
-    @Option(help: "Output format: text, json, csv or ndjson.")
+    @Option(help: "text, json, csv or ndjson.")
     var format = ReportFormat.text
 
     func run() async throws {

@@ -11,7 +11,7 @@ package struct LogManagerCommand: ServiceCommand {
     package static let program = Program.logManager
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
-            abstract: "Catalog finished stream files and apply the retention policy.",
+            abstract: "Keeps account of finished log files, and removes them when they may go.",
             discussion: """
                 Empty is removed unless somebody asks for it, or --when-full says so.
                 """)
@@ -21,25 +21,25 @@ package struct LogManagerCommand: ServiceCommand {
 
     @OptionGroup package var options: ServiceOptions
 
-    @Option(help: ArgumentHelp("Subscribe to this recorder; may be repeated.", valueName: "endpoint"))
+    @Option(help: ArgumentHelp("Listen to this recorder; may be repeated.", valueName: "endpoint"))
     var subscribe: [Endpoint] = []
 
-    @Option(help: "Warn when unuploaded files exceed this size (default: the last value set).")
+    @Option(help: "Say so when files that are not uploaded exceed this (default: as it was set last).")
     var pendingThreshold: ByteCount?
 
-    @Option(help: "Warn when all finished files exceed this size (default: the last value set).")
+    @Option(help: "Say so when all finished files exceed this (default: as it was set last).")
     var totalThreshold: ByteCount?
 
-    @Option(help: "Warn when less disk space than this is free (default: the last value set).")
+    @Option(help: "Say so when less than this is free on the disk (default: as it was set last).")
     var minimumFree: ByteCount?
 
-    @Option(help: "Remove this when --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
+    @Option(help: "Remove where --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
     var whenFull: RetentionPolicy?
 
     @Option(help: "Compare the disk with the catalog this often (default: 5m).")
     var rescanInterval: TimeSpan?
 
-    @Flag(help: "Print what --when-full would remove now, then exit without removing it.")
+    @Flag(help: "Print what --when-full would remove now, remove nothing, and exit.")
     var dryRun = false
 
     package init() {}

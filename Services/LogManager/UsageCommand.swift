@@ -6,11 +6,11 @@ import ServiceKit
 /// The `usage` subcommand: how much there is, as the running log-manager knows it.
 struct UsageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "usage", abstract: "Show each log's files and bytes, and the free disk space.")
+        commandName: "usage", abstract: "Show how many files and bytes each log has, and what is free.")
 
     @OptionGroup var options: ServiceOptions
 
-    @Option(help: "Output format: text, json, csv or ndjson.")
+    @Option(help: "text, json, csv or ndjson.")
     var format = ReportFormat.text
 
     func run() async throws {

@@ -9,58 +9,56 @@ package import ZeroMQ
 package struct SensorPublisherCommand: ServiceCommand {
     package static let program = Program.sensorPublisher
     package static let configuration = commandConfiguration(
-        abstract: "Sample a sensor, a signal or a recording, and publish the samples.",
-        discussion: "Configure one stream with options, several with \"streams\" in a configuration file.")
+        abstract: "Samples sensors, or what stands for them, and publishes the samples.",
+        discussion: "One stream is said by options; several by \"streams\" in a configuration file.")
 
     @OptionGroup package var options: ServiceOptions
 
     @Option(
-        help: ArgumentHelp(
-            "Sample a generated signal: walk, sine, noise, constant, or a sum of these.", valueName: "spec"))
+        help: ArgumentHelp("Sample a made signal: walk, sine, noise, constant, or a sum of these.", valueName: "spec"))
     var signal: String?
 
     @Option(help: ArgumentHelp("Play a JSON file of points.", valueName: "file"))
     var points: String?
 
-    @Option(help: ArgumentHelp("Play a recorded CSV or NDJSON file, plain or compressed with gzip.", valueName: "file"))
+    @Option(help: ArgumentHelp("Play a recorded CSV or NDJSON file, also compressed with gzip.", valueName: "file"))
     var replay: String?
 
     @Option(
-        help: ArgumentHelp("Publish samples from standard input in this format: csv or ndjson.", valueName: "format"),
+        help: ArgumentHelp("Publish what a program writes to standard input: csv or ndjson.", valueName: "format"),
         transform: LineParser.Format.init(typed:))
     var stdin: LineParser.Format?
 
-    @Option(help: "Name of the device; %h expands to the host name (default: phone).")
+    @Option(help: "The device's name; %h in it stands for this machine's (default: phone).")
     var device: String?
 
-    @Option(help: "Name of the stream; deviceMotion has its own fields (default: accelerometer).")
+    @Option(help: "The stream's name; deviceMotion has fields of its own (default: accelerometer).")
     var stream: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Samples per second (default: 100 for a signal, otherwise the file's rate).", valueName: "hz"))
+        help: ArgumentHelp("Samples per second (default: 100 for a signal, else what the file has).", valueName: "hz"))
     var rate: Double?
 
-    @Option(help: ArgumentHelp("Samples per message (default: as many as 10 ms hold).", valueName: "count"))
+    @Option(help: ArgumentHelp("Samples in a message (default: a hundredth of a second's).", valueName: "count"))
     var batch: Int?
 
-    @Option(help: "Unit of the values, such as g or m/s2 (default: g for a walk).")
+    @Option(help: "What the values are measured in: g, m/s2 (default: a walk's is g).")
     var unit: String?
 
-    @Flag(help: "Publish the values as binary in a separate frame.")
+    @Flag(help: "Publish the values as binary, in a frame of their own.")
     var packed = false
 
-    @Option(help: ArgumentHelp("Multiply the speed by this factor (default: 1).", valueName: "factor"))
+    @Option(help: ArgumentHelp("Play so many times as fast (default: 1).", valueName: "factor"))
     var speed: Double?
 
-    @Flag(help: "Restart a played file when it ends.")
+    @Flag(help: "Begin a replay again at its end.")
     var loop = false
 
-    @Flag(help: "Shift a played file's times so that its first row is at 0.")
+    @Flag(help: "Take the time of a replay's first row as 0.")
     var rebase = false
 
     @Option(
-        help: ArgumentHelp("Convert a played file's accelerations to g or m/s2.", valueName: "unit"),
+        help: ArgumentHelp("Convert a replay's accelerations to g or m/s2.", valueName: "unit"),
         transform: AccelerationUnit.init(typed:))
     var convert: AccelerationUnit?
 
@@ -77,11 +75,11 @@ package struct SensorPublisherCommand: ServiceCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Announce this address for replay requests: a host, or tcp://HOST:PORT (default: this machine's address).",
+            "Tell others to ask for samples here: a host, or tcp://HOST:PORT (default: this machine's address).",
             valueName: "host"))
     var announce: String?
 
-    @Flag(help: "Start streams only on request.")
+    @Flag(help: "Let streams wait until they are started by a request.")
     var startStopped = false
 
     package init() {}

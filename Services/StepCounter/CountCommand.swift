@@ -11,33 +11,32 @@ struct CountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "count", abstract: "Count the steps in recordings.",
         discussion: """
-            A recording is a table, a stream file or a session's directory. A table is CSV or TSV with columns t (seconds), \
-            x, y and z (accelerations with gravity). The rotated files of a log are one recording. Tables and stream \
-            files may be compressed with gzip. Exits 0, 3 if a session is incomplete, or 74 if a file is unreadable.
+            A recording is a table (CSV or TSV with columns t, x, y and z: seconds, and accelerations with gravity), a log of \
+            the recorder (its rotated files are one recording), each plain or compressed with gzip, or a session's \
+            directory. Exits 0, 3 if something of a session is missing, 74 if a file can't be read or understood.
             """)
 
     @Argument(help: ArgumentHelp("Files, or directories of sessions.", valueName: "file"), completion: .file())
     var paths: [String]
 
-    @Option(help: "Output format: text, json (everything) or csv.")
+    @Option(help: "text, json (everything) or csv.")
     var format = StepReportFormat.text
 
-    @Option(help: "Rows of the csv output: recordings, bouts or steps.")
+    @Option(help: "What the rows of csv are: recordings, bouts or steps.")
     var rows = CountedRecording.Rows.recordings
 
-    @Option(help: "Unit of accelerations: g or m/s2 (default: stated in the recording, or inferred from gravity).")
+    @Option(help: "What accelerations are in: g or m/s2 (default: as a recording says, or as gravity tells).")
     var unit: AccelerationUnit?
 
-    @Option(help: "Placement of devices: unknown, phone or wrist (default: unknown).")
+    @Option(help: "Where devices were worn: unknown, phone or wrist (default: unknown).")
     var placement: SensorPlacement?
 
-    @Option(help: "Strictness of walking detection: lenient, normal or strict (default: normal).")
+    @Option(help: "How much must speak for walking: lenient, normal or strict (default: normal).")
     var strictness: StepStrictness?
 
     @Option(
         help: ArgumentHelp(
-            "Count steps in a session's streams of this name; may be repeated (default: accelerometer).",
-            valueName: "name"))
+            "Count in streams of this name of a session; may be repeated (default: accelerometer).", valueName: "name"))
     var stream: [String] = []
 
     func run() throws {

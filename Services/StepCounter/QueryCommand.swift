@@ -6,27 +6,27 @@ import ServiceKit
 /// The `query` subcommand: how many steps a device made in a time, as the running step-counter knows it.
 struct QueryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "query", abstract: "Show a device's steps in a time range.",
-        discussion: "Write times in ISO 8601 with a zone, such as 2026-11-21T08:00:00+01:00.")
+        commandName: "query", abstract: "Show how many steps a device made in a time.",
+        discussion: "Times are ISO 8601 with a zone, such as 2026-11-21T08:00:00+01:00.")
 
     @OptionGroup var options: ServiceOptions
 
-    @Option(help: "Name of the device.")
+    @Option(help: "The device.")
     var device: String
 
     @Option(
-        help: ArgumentHelp("Start of the range, inclusive.", valueName: "date"), transform: WallTime.init(iso8601:))
+        help: ArgumentHelp("The first moment that counts.", valueName: "date"), transform: WallTime.init(iso8601:))
     var from: WallTime
 
     @Option(
-        help: ArgumentHelp("End of the range, exclusive (default: now).", valueName: "date"),
+        help: ArgumentHelp("The first moment that does not count any more (default: now).", valueName: "date"),
         transform: WallTime.init(iso8601:))
     var to: WallTime?
 
-    @Option(help: "Also show the steps of each interval of this length: 1h, 1d.")
+    @Option(help: "Also show the steps of each piece of this length: 1h, 1d.")
     var interval: TimeSpan?
 
-    @Option(help: "Output format: text, json or csv.")
+    @Option(help: "text, json or csv.")
     var format = StepReportFormat.text
 
     func run() async throws {

@@ -13,10 +13,10 @@ package struct StepCounterCommand: ServiceCommand {
     package static let program = Program.stepCounter
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
-            abstract: "Count steps live from accelerometer streams and keep their history.",
+            abstract: "Counts the steps of people who wear accelerometers, live, and keeps their history.",
             discussion: """
-                Steps are counted in each device's stream "accelerometer", from the first sample that its publisher still \
-                has. Configure single devices with "devices" in a configuration file.
+                Steps are counted in every device's stream "accelerometer", from the first sample that its publisher still \
+                has. Settings for single devices come from "devices" in a configuration file.
                 """)
         configuration.subcommands += [CountCommand.self, QueryCommand.self]
         return configuration
@@ -24,7 +24,7 @@ package struct StepCounterCommand: ServiceCommand {
 
     @OptionGroup package var options: ServiceOptions
 
-    @Option(help: ArgumentHelp("Subscribe to this publisher; may be repeated.", valueName: "endpoint"))
+    @Option(help: ArgumentHelp("Listen to this publisher; may be repeated.", valueName: "endpoint"))
     var subscribe: [Endpoint] = []
 
     @Option(
@@ -32,29 +32,29 @@ package struct StepCounterCommand: ServiceCommand {
             "Count steps in streams of this name; may be repeated (default: accelerometer).", valueName: "name"))
     var stream: [String] = []
 
-    @Option(help: "Unit of streams that do not state one: g or m/s2.")
+    @Option(help: "Take streams that don't say their unit to be in this one: g or m/s2.")
     var unit: AccelerationUnit?
 
-    @Option(help: "Placement of devices: unknown, phone or wrist (default: unknown).")
+    @Option(help: "Where devices are worn: unknown, phone or wrist (default: unknown).")
     var placement: SensorPlacement?
 
-    @Option(help: "Strictness of walking detection: lenient, normal or strict (default: normal).")
+    @Option(help: "How much must speak for walking: lenient, normal or strict (default: normal).")
     var strictness: StepStrictness?
 
     @Option(
-        help: ArgumentHelp("Compute distances from this stride length (two steps).", valueName: "metres"))
+        help: ArgumentHelp("Tell distances by this length of a stride, which is two steps.", valueName: "metres"))
     var strideLength: Double?
 
     @Option(help: "Keep the history of steps this long (default: 7d).")
     var keep: TimeSpan?
 
-    @Option(help: ArgumentHelp("Count steps of at most this many devices (default: 10000).", valueName: "count"))
+    @Option(help: ArgumentHelp("Count at most so many devices (default: 10000).", valueName: "count"))
     var maximumDevices: Int?
 
-    @Option(help: "Request missing samples from a silent publisher for this long (default: 10s).")
+    @Option(help: "Ask a silent publisher for missing samples this long (default: 10s).")
     var recoveryLimit: TimeSpan?
 
-    @Option(help: "Hold at most this much in memory while missing samples are requested (default: 64MB).")
+    @Option(help: "Let this much wait in memory while samples are asked for (default: 64MB).")
     var holdLimit: ByteCount?
 
     @Option(

@@ -8,7 +8,7 @@ import Messages
 package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "health", abstract: "Check the health of the running \(Program.program); exit 0 or 1.")
+            commandName: "health", abstract: "Ask the running \(Program.program) how it is; exit 0 or 1.")
     }
 
     @OptionGroup package var options: ServiceOptions

@@ -21,30 +21,29 @@ package struct ServiceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Keep files under this directory (default: ./data).", valueName: "dir"))
     package var data: String?
 
-    @Option(help: ArgumentHelp("Publish events at this endpoint.", valueName: "endpoint"))
+    @Option(help: ArgumentHelp("Publish events here.", valueName: "endpoint"))
     package var publish: Endpoint?
 
-    @Option(help: ArgumentHelp("Answer requests at this endpoint.", valueName: "endpoint"))
+    @Option(help: ArgumentHelp("Answer requests here.", valueName: "endpoint"))
     package var reply: Endpoint?
 
     @Option(
         help: ArgumentHelp("Protect connections with the keys in this directory; see holdfast-keys.", valueName: "dir"))
     package var keys: String?
 
-    @Option(
-        help: ArgumentHelp("Authenticate a subcommand with this key (default: the program's own).", valueName: "name"))
+    @Option(help: ArgumentHelp("In a subcommand, show this key (default: the program's own).", valueName: "name"))
     package var clientKey: String?
 
-    @Flag(help: "Allow connections to and from other machines without keys.")
+    @Flag(help: "Speak with other machines also without keys.")
     package var insecure = false
 
     @Option(
-        help: ArgumentHelp("Accept at most this many peers on each socket (default: 256).", valueName: "count"))
+        help: ArgumentHelp("Let so many peers connect to each socket (default: 256).", valueName: "count"))
     package var maximumConnections: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Log messages of at least this level: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).",
+            "Log from this level on: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "level"),
         transform: Logger.Level.init(typed:))
     package var logLevel: Logger.Level?
@@ -54,7 +53,7 @@ package struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Serve Prometheus metrics here; a bare port binds to the loopback interface (default: off).",
+            "Serve Prometheus metrics here, a port alone on this machine only (default: nowhere).",
             valueName: "[host:]port"))
     package var metrics: MetricsAddress?
 
