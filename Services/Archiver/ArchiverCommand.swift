@@ -14,7 +14,7 @@ package struct ArchiverCommand: ServiceCommand {
             abstract: "Turns finished sessions into archives, and brings these to their receiver.",
             discussion: """
                 An upload counts when the receiver confirmed size and hash. Then a receipt is written, and the session's \
-                files are marked at log-manager. Empty is removed unless --keep-archives or --keep-recordings say so.
+                files are marked at log-manager. Nothing is removed unless --keep-archives or --keep-recordings say so.
                 """)
         configuration.subcommands += [ListCommand.self, CreateCommand.self, VerifyCommand.self, ExtractCommand.self]
         return configuration

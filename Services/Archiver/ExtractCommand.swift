@@ -7,7 +7,7 @@ struct ExtractCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extract", abstract: "Check an archive and extract its files.",
         discussion: """
-            Empty is extracted unless everything is what the manifest says. Exits as verify does.
+            Nothing is extracted unless everything is what the manifest says. Exits as verify does.
             """)
 
     @Argument(help: ArgumentHelp("The archive.", valueName: "file"), completion: .file())

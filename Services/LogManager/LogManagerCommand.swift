@@ -13,7 +13,7 @@ package struct LogManagerCommand: ServiceCommand {
         var configuration = commandConfiguration(
             abstract: "Keeps account of finished log files, and removes them when they may go.",
             discussion: """
-                Empty is removed unless somebody asks for it, or --when-full says so.
+                Nothing is removed unless somebody asks for it, or --when-full says so.
                 """)
         configuration.subcommands += [UsageCommand.self, ListCommand.self]
         return configuration

@@ -93,7 +93,7 @@ import Testing
         #expect((ranges.count == 1) == (bytes <= 64_000_000))
     }
 
-    // MARK: - ObjectStatement
+    // MARK: - RemoteObject
 
     private let file = UploadFile(
         path: "/none", name: "a.zip", bytes: 3, sha256: SHA256.hash(data: Data("abc".utf8)).hexDigits)
