@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run keys test test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs clean setup openssl receivers network promtool shell-tools
+.PHONY: run keys test test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs clean setup openssl receivers network promtool curl
 .PHONY: up down logs compose-test
 
 SWIFT = swift
@@ -33,7 +33,7 @@ FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 TEST = $(FEW) $(SWIFT) test --skip-build
 # Each attack wants a processor, and its victim another.
 FEWER = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
-test: setup receivers network promtool shell-tools
+test: setup receivers network promtool curl
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(TEST) --filter '^($(COMPUTING))\.'
 	$(TEST) --filter '^LogManagerTests\.'
@@ -139,9 +139,9 @@ receivers:
 network:
 	@Scripts/setup-network
 
-# What commands of the documentation use.
-shell-tools:
-	@Scripts/install curl openssl python3
+# What commands of the documentation use, beside what receivers installs.
+curl:
+	@Scripts/install curl
 
 # What tests have metrics judged by.
 promtool:

@@ -14,7 +14,7 @@ enum DocumentedMetrics {
 
     /// The rows by the heading above them: `Every program`, `recorder`.
     static func read() throws -> [String: Set<Row>] {
-        let path = FilePath(#filePath).removingLastComponent().appending("../../docs/metrics.md")
+        let path = DocumentationPage.root.appending("docs/metrics.md")
         let text = try String(contentsOfFile: path.string, encoding: .utf8)
         var heading = ""
         var rows: [String: Set<Row>] = [:]

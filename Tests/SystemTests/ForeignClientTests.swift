@@ -58,9 +58,11 @@ struct ForeignClientTests {
         }
     }
 
-    @Test(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"))
-    func theReadmesSubscriberWorksAsPrinted() async throws {
-        let snippet = try Self.snippet(containing: "socket(zmq.SUB)")
+    @Test(
+        .enabled(if: Python.isInstalled, "there is no python3 on the PATH"),
+        arguments: ["README.md", "docs/protocol.md"])
+    func theSubscriberWorksAsPrinted(on page: String) async throws {
+        let snippet = try Self.snippet(on: page, containing: "socket(zmq.SUB)")
         #expect(snippet.split(separator: "\n").count <= 6)
         try await Rig.run(publishing: Self.sine) { rig in
             // It runs forever on the default port; here it gets the test's port, and stops after its third line.
@@ -74,8 +76,8 @@ struct ForeignClientTests {
     }
 
     @Test(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"))
-    func theReadmesRequestWorksAsPrinted() async throws {
-        let snippet = try Self.snippet(containing: "socket(zmq.REQ)")
+    func theRequestWorksAsPrinted() async throws {
+        let snippet = try Self.snippet(on: "docs/protocol.md", containing: "socket(zmq.REQ)")
         try await Rig.run(publishing: Self.sine) { rig in
             let script = snippet.replacing("tcp://127.0.0.1:5561", with: rig.recorderReady.reply)
             #expect(script != snippet)
@@ -90,11 +92,9 @@ struct ForeignClientTests {
         return try await Python.run(path)
     }
 
-    /// A Python block of the page on messages.
-    private static func snippet(containing text: String) throws -> String {
-        let root = folder.removingLastComponent().removingLastComponent()
-        let page = try String(contentsOf: URL(filePath: root.appending("docs/protocol.md").string), encoding: .utf8)
-        let blocks = page.split(separator: "```python\n").dropFirst().compactMap { $0.split(separator: "```").first }
-        return String(try #require(blocks.first { $0.contains(text) }))
+    /// A page's first Python block that has a text.
+    private static func snippet(on page: String, containing text: String) throws -> String {
+        let page = try DocumentationPage(path: DocumentationPage.root.appending(page), name: page)
+        return try #require(page.blocks.first { $0.kind == "python" && $0.text.contains(text) }).text
     }
 }
