@@ -16,7 +16,7 @@ run: setup
 	for product in $(PROGRAMS); do $(RELEASE) --product $$product || exit 1; done
 	@Scripts/run "$$($(SWIFT) build -c release --show-bin-path)"
 
-# Makes the keys that protect connections, as far as they are missing: see docs/security.md. KEYS=./keys says where.
+# Makes the missing keys that protect connections, in KEYS=./keys: see docs/security.md.
 KEYS = ./keys
 keys: setup
 	$(RELEASE) --product holdfast-keys
