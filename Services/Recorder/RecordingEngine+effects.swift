@@ -17,14 +17,14 @@ extension RecordingEngine {
 
     private func perform(_ effect: Recordings.Effect) {
         switch effect {
-        case .append, .removeLog: orders.log.give(effect)
-        case .write, .writeDue, .rebuild, .forget: orders.files.give(effect)
-        case .sync: orders.syncs.give(effect)
-        case .store, .conclude, .removeJournal: orders.documents.give(effect)
-        case .recover, .list, .compareClocks: orders.publishers.give(effect)
-        case .configure: orders.logManager.give(effect)
-        case .unsubscribe: orders.subscriptions.give(effect)
-        case .wake: orders.wakes.give(effect)
+        case .append, .removeLog: queues.log.add(effect)
+        case .write, .writeDue, .rebuild, .forget: queues.files.add(effect)
+        case .sync: queues.syncs.add(effect)
+        case .store, .conclude, .removeJournal: queues.documents.add(effect)
+        case .recover, .list, .compareClocks: queues.publishers.add(effect)
+        case .configure: queues.logManager.add(effect)
+        case .unsubscribe: queues.subscriptions.add(effect)
+        case .wake: queues.wakes.add(effect)
         case .release(.samples): try? reserve.release()
         case .release(.ends): try? endReserve.release()
         case .restoreReserves: restoreReserves()
@@ -57,7 +57,7 @@ extension RecordingEngine {
     // MARK: Disk
 
     func carryOutLog() async throws {
-        try await orders.log.forEach { [self] effect in
+        try await queues.log.forEach { [self] effect in
             switch effect {
             case .append(let block):
                 let failure = await log.append(block)
@@ -73,7 +73,7 @@ extension RecordingEngine {
     }
 
     func carryOutFiles() async throws {
-        try await orders.files.forEach { [self] effect in
+        try await queues.files.forEach { [self] effect in
             switch effect {
             case .write(let block): core.wrote(await files.apply(block), at: .now)
             case .writeDue: core.wrote(await files.writeDue(), at: .now)
@@ -88,7 +88,7 @@ extension RecordingEngine {
     }
 
     func carryOutSyncs() async throws {
-        try await orders.syncs.forEach { [self] effect in
+        try await queues.syncs.forEach { [self] effect in
             guard case .sync(let session) = effect else { return }
             core.synced(session, await files.sync(session), at: .now)
             perform()
@@ -96,7 +96,7 @@ extension RecordingEngine {
     }
 
     func carryOutDocuments() async throws {
-        try await orders.documents.forEach { [self] effect in
+        try await queues.documents.forEach { [self] effect in
             switch effect {
             case .store(let record, let directory):
                 let failure = await disk.attempt { () throws(RecordingError) in try directory.write(record) }
@@ -122,7 +122,7 @@ extension RecordingEngine {
     /// Asks publishers, all at the same time.
     func carryOutPublishers() async throws {
         try await withThrowingDiscardingTaskGroup { group in
-            try await orders.publishers.forEach { [self] effect in
+            try await queues.publishers.forEach { [self] effect in
                 group.addTask { try await self.ask(effect) }
             }
         }
@@ -145,7 +145,7 @@ extension RecordingEngine {
     }
 
     func carryOutConfiguring() async throws {
-        try await orders.logManager.forEach { [self] _ in
+        try await queues.logManager.forEach { [self] _ in
             let answers = await configurations(of: core.unknownLogs(at: .now))
             core.configured(answers, at: .now)
             perform()
@@ -169,13 +169,13 @@ extension RecordingEngine {
     }
 
     func carryOutSubscriptions() async throws {
-        try await orders.subscriptions.forEach { [self] effect in
+        try await queues.subscriptions.forEach { [self] effect in
             if case .unsubscribe(let patterns) = effect { await unsubscribe(from: patterns) }
         }
     }
 
     func wakeInTime() async throws {
-        try await orders.wakes.forEach { [self] effect in
+        try await queues.wakes.forEach { [self] effect in
             guard case .wake(let time) = effect else { return }
             try await thread.sleep(until: time)
             core.advance(at: .now)

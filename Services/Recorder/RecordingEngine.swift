@@ -14,17 +14,6 @@ import ZeroMQ
 /// An actor on a thread of its own. Its work is in extensions: what is to be done (`+effects`), what is asked (`+requests`),
 /// what was interrupted (`+restart`), what it counts (`+metrics`).
 actor RecordingEngine {
-    /// What tasks wait for.
-    private struct Wait {
-        /// Whose tasks may wait together.
-        let session: SessionIdentifier?
-        /// On `MonotonicClock`.
-        let deadline: Int64
-        let isOver: () -> Bool
-        /// Finishing one ends the wait of its task.
-        var tasks: [AsyncStream<Void>.Continuation]
-    }
-
     let settings: RecorderSettings
     let core: Recordings
     let data: FilePath
@@ -45,7 +34,7 @@ actor RecordingEngine {
     let listener: Listener
     let publishers: Publishers
     let logManager: LogManagerClient
-    nonisolated let orders = Orders()
+    nonisolated let queues = EffectQueues()
     let startedAt = MonotonicClock.now
 
     /// Sessions whose files are being made.
@@ -61,7 +50,7 @@ actor RecordingEngine {
     var endedTotals = StreamTotals()
     var endedSessions: [SessionStatus: Int] = [:]
     /// A cancelled task ends its own wait by itself.
-    private var waits: [Wait] = []
+    private var waits = WaitList()
     /// Raised where a session of this run ends with loss.
     nonisolated let loss = LossFlag()
 
@@ -165,27 +154,11 @@ actor RecordingEngine {
         until deadline: Int64 = .max, together session: SessionIdentifier? = nil, for isSo: @escaping () -> Bool
     ) async throws {
         if isSo() || MonotonicClock.now >= deadline { return }
-        let (over, continuation) = AsyncStream.makeStream(of: Void.self)
-        if let session, let index = waits.firstIndex(where: { $0.session == session }) {
-            waits[index].tasks.append(continuation)
-        } else {
-            waits.append(Wait(session: session, deadline: deadline, isOver: isSo, tasks: [continuation]))
-        }
+        let over = waits.add(until: deadline, group: session, for: isSo)
         for await _ in over {}
         try Task.checkCancellation()
     }
 
     /// Ends the waits for what is so now.
-    func resumeWaits() {
-        if waits.isEmpty { return }
-        let now = MonotonicClock.now
-        let looked = waits
-        waits = []
-        let remaining = looked.filter { wait in
-            guard now >= wait.deadline || wait.isOver() else { return true }
-            for task in wait.tasks { task.finish() }
-            return false
-        }
-        waits = remaining + waits
-    }
+    func resumeWaits() { waits.resume(at: MonotonicClock.now) }
 }

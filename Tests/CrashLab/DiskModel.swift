@@ -77,7 +77,7 @@ struct DiskModel {
             enter([(record.path, nextNode)])
             nextNode += 1
         // What it would have made durable may still become so.
-        case .syncFailed: break
+        case .syncFailed, .stall: break
         }
     }
 

@@ -8,7 +8,8 @@ struct DiskTrace {
         /// The numbers are those of `enum fault_layer_kind` in FaultLayer.h.
         enum Kind: UInt32 {
             case open = 1
-            case write, truncate, syncBegin, syncEnd, rename, link, unlink, makeDirectory, removeDirectory, syncFailed
+            case write, truncate, syncBegin, syncEnd, rename, link, unlink, makeDirectory, removeDirectory, syncFailed,
+                stall
         }
 
         /// Nanoseconds of CLOCK_MONOTONIC.
@@ -16,7 +17,8 @@ struct DiskTrace {
         var kind: Kind
         /// Counts the opened files of a process.
         var handle: UInt32 = 0
-        /// Where a write goes, how long a truncated file is, which sync this is, or how a file was opened.
+        /// Where a write goes, how long a truncated file is, which sync this is, how a file was opened, or how many nanoseconds
+        /// a call took that should take none.
         var offset = 0
         var path = ""
         /// The second path of a rename or a link.
@@ -71,6 +73,11 @@ struct DiskTrace {
         }
     }
 
+    /// When calls waited for the machine under the program, in nanoseconds of CLOCK_MONOTONIC.
+    var stalls: [Range<Int64>] {
+        records.filter { $0.kind == .stall }.map { $0.time - Int64($0.offset)..<$0.time }
+    }
+
     /// What files were opened as whose paths start so.
     func handles(under prefix: FilePath) -> Set<UInt32> {
         Set(records.filter { $0.kind == .open && $0.path.hasPrefix(prefix.string) }.map(\.handle))
@@ -96,7 +103,7 @@ struct DiskTrace {
             case .unlink: counts[.unlink, default: 0] += 1
             case .makeDirectory: counts[.mkdir, default: 0] += 1
             case .syncBegin: counts[record.offset & 1 == 0 ? .sync : .syncall, default: 0] += 1
-            case .syncEnd, .removeDirectory, .syncFailed: break
+            case .syncEnd, .removeDirectory, .syncFailed, .stall: break
             }
         }
     }
@@ -123,7 +130,7 @@ struct DiskTrace {
             case .syncEnd:
                 guard let node = handles[record.handle], failed.contains(node) else { break }
                 resynced += nodes.filter { $0.value == node }.map(\.key)
-            case .write, .truncate, .syncBegin, .makeDirectory, .removeDirectory: break
+            case .write, .truncate, .syncBegin, .makeDirectory, .removeDirectory, .stall: break
             }
         }
         return Set(resynced).sorted()

@@ -45,7 +45,18 @@ struct PowerCuts: Experiment {
             }
         }
 
-        var recordCount: Int { processes.reduce(0) { $0 + $1.records.count } }
+        /// Calls after which to cut the power, by their number: half of them anywhere, and half where a name changed, which is
+        /// where files end and others begin.
+        func places(_ count: Int, using random: inout SplitMix) -> Set<Int> {
+            let kinds = processes.flatMap { $0.records.map(\.kind) }
+            let changes = kinds.indices.filter { [.rename, .link, .unlink].contains(kinds[$0]) }
+            return Set(
+                (0..<count).map { index in
+                    index.isMultiple(of: 2) || changes.isEmpty
+                        ? Int.random(in: kinds.indices, using: &random)
+                        : changes[Int.random(in: changes.indices, using: &random)]
+                })
+        }
     }
 
     func run(in lab: Laboratory, row: inout Row) async throws {
@@ -120,13 +131,14 @@ struct PowerCuts: Experiment {
         _ cuts: Int, _ history: History, ended: [String: Int64], _ rig: Rig, _ row: inout Row,
         _ random: inout SplitMix
     ) async throws {
-        let places = Set((0..<cuts).map { _ in Int.random(in: 0..<history.recordCount, using: &random) })
+        let places = history.places(cuts, using: &random)
         let continued = Set(places.sorted().shuffled(using: &random).prefix(max(1, cuts / Self.cutsPerContinued)))
         let expectations = rig.expectations
         var disk = DiskModel(root: rig.data.string)
         var place = 0
         for process in history.processes {
             disk.beginProcess()
+            let stalls = process.stalls
             for (index, record) in process.records.enumerated() {
                 disk.apply(record)
                 defer { place += 1 }
@@ -139,7 +151,7 @@ struct PowerCuts: Experiment {
                 let data = rig.directory.appending("cut-\(place)")
                 let remains = disk.remains(mercy, using: &random)
                 try remains.write(to: data)
-                let stalled = rig.stalls.length(within: time - Self.stallWindow..<time)
+                let stalled = rig.stalls.length(within: time - Self.stallWindow..<time, and: stalls)
                 let cut = Cut(
                     place: place, time: time, data: data, expectations: expectations, ended: ended,
                     durable: history.durable(at: time, allowing: Self.allowedLoss + stalled))
@@ -154,7 +166,8 @@ struct PowerCuts: Experiment {
                 } else {
                     try remains.write(to: rig.directory.appending("cut-\(place)-before"))
                     row.violations.append(
-                        "cut \(place), after \(record.kind) \(record.path), \(mercy): see \(data), and \(data)-before")
+                        "cut \(place), after \(record.kind) \(record.path), \(mercy): see \(data), and \(data)-before; "
+                            + "the machine stood still for \(stalled / 1_000_000) ms of the last 500")
                 }
             }
         }

@@ -20,7 +20,16 @@ final class StallWatch: Sendable {
     }
 
     /// How long the machine stood still within a time, in nanoseconds of `MonotonicClock`.
-    func length(within time: Range<Int64>) -> Int64 {
-        stalls.withLock { $0.reduce(0) { $0 + Int64($1.clamped(to: time).count) } }
+    /// - Parameter others: when it stood still as others noticed it. What both noticed counts once.
+    func length(within time: Range<Int64>, and others: [Range<Int64>] = []) -> Int64 {
+        let all = (stalls.withLock { $0 } + others).map { $0.clamped(to: time) }.sorted {
+            $0.lowerBound < $1.lowerBound
+        }
+        var (length, end): (Int64, Int64) = (0, time.lowerBound)
+        for stall in all where stall.upperBound > end {
+            length += stall.upperBound - max(stall.lowerBound, end)
+            end = stall.upperBound
+        }
+        return length
     }
 }

@@ -155,15 +155,26 @@ static uint32_t watched_handle(int descriptor) {
 
 // MARK: Trace
 
+// A call that takes longer waited for the machine under it: for its disk, or for a processor.
+#define LONGEST_CALL 20000000
+
+// When the call of this thread began that holds `mutex`.
+static __thread uint64_t call_began;
+
+// CLOCK_MONOTONIC in nanoseconds.
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
 static void record(
     enum fault_layer_kind kind, uint32_t handle, int64_t offset, const char *path, const char *second,
     const void *payload, size_t length
 ) {
     if (trace < 0) return;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     struct fault_layer_record header = {
-        .time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+        .time = now(),
         .offset = offset,
         .payload_length = length,
         .kind = kind,
@@ -206,10 +217,17 @@ static enum action next_action(enum call call, bool is_counted) {
 
 static bool matches_prefix(const char *path) { return strncmp(path, prefix, strlen(prefix)) == 0; }
 
+static void begin(void) {
+    call_began = now();
+    pthread_mutex_lock(&mutex);
+}
+
 // What follows a call that was made: its own end, where that was asked.
 static void finish(enum action action) {
     int error = errno;
     if (action == KILL_AFTER || action == KILL_TORN) end_process();
+    int64_t length = (int64_t)(now() - call_began);
+    if (length > LONGEST_CALL) record(FAULT_LAYER_STALL, 0, length, NULL, NULL, NULL, 0);
     pthread_mutex_unlock(&mutex);
     errno = error;
 }
@@ -226,7 +244,7 @@ static int open_file(int directory, const char *path, int flags, mode_t mode) {
     char full[MAXIMUM_PATH];
     if (!is_watched(directory, path, full) || (flags & O_PATH))
         return (int)syscall(SYS_openat, directory, path, flags, mode);
-    pthread_mutex_lock(&mutex);
+    begin();
     bool creates = (flags & O_CREAT) && syscall(SYS_faccessat, directory, path, F_OK) != 0;
     enum action action = PASS;
     if (creates) {
@@ -302,9 +320,7 @@ static void take_time(ssize_t bytes) {
     int error = errno;
     bool is_healed = heal[0] && syscall(SYS_faccessat, AT_FDCWD, heal, F_OK) == 0;
     uint64_t rate = is_healed ? fast_rate : slow_rate;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    uint64_t time = now();
     pthread_mutex_lock(&mutex);
     if (busy_until < time) busy_until = time;
     busy_until += (uint64_t)bytes * 1000000000u / (rate ? rate : 1);
@@ -317,7 +333,7 @@ static void take_time(ssize_t bytes) {
 
 // The bytes of a write, from one run of memory or several.
 static ssize_t write_file(int descriptor, uint32_t handle, const void *bytes, size_t count, off_t offset, bool moves) {
-    pthread_mutex_lock(&mutex);
+    begin();
     enum action action = next_action(WRITE, is_in_prefix[descriptor]);
     if (action == FAIL) return refuse();
     if ((action == SHORT || action == KILL_TORN) && count > 1) count /= 2;
@@ -391,7 +407,7 @@ ssize_t sendfile(int out, int in, off_t *offset, size_t count) {
 int ftruncate(int descriptor, off_t length) {
     uint32_t handle = watched_handle(descriptor);
     if (!handle) return (int)syscall(SYS_ftruncate, descriptor, length);
-    pthread_mutex_lock(&mutex);
+    begin();
     enum action action = next_action(TRUNCATE, is_in_prefix[descriptor]);
     if (action == FAIL) return refuse();
     int result = (int)syscall(SYS_ftruncate, descriptor, length);
@@ -418,7 +434,7 @@ int truncate64(const char *path, off64_t length) { return truncate(path, length)
 int fallocate(int descriptor, int mode, off_t offset, off_t length) {
     uint32_t handle = watched_handle(descriptor);
     if (!handle) return (int)syscall(SYS_fallocate, descriptor, mode, offset, length);
-    pthread_mutex_lock(&mutex);
+    begin();
     enum action action = next_action(ALLOCATE, is_in_prefix[descriptor]);
     if (action == FAIL) return refuse();
     struct stat before, after;
@@ -450,7 +466,7 @@ int posix_fallocate64(int descriptor, off64_t offset, off64_t length) {
 static int sync_file(int descriptor, enum call call, long number) {
     uint32_t handle = watched_handle(descriptor);
     if (!handle) return (int)syscall(number, descriptor);
-    pthread_mutex_lock(&mutex);
+    begin();
     enum action action = next_action(call, is_in_prefix[descriptor]);
     if (action == FAIL) {
         record(FAULT_LAYER_SYNC_FAILED, handle, 0, NULL, NULL, NULL, 0);
@@ -459,6 +475,7 @@ static int sync_file(int descriptor, enum call call, long number) {
     int64_t begun = (int64_t)++syncs * 2 + (call == SYNCALL);
     record(FAULT_LAYER_SYNC_BEGIN, handle, begun, NULL, NULL, NULL, 0);
     pthread_mutex_unlock(&mutex);
+    uint64_t slept_since = now();
     int result = 0;
     if (sync_microseconds < 0) {
         result = (int)syscall(number, descriptor);
@@ -467,7 +484,9 @@ static int sync_file(int descriptor, enum call call, long number) {
         while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {}
     }
     int error = errno;
-    pthread_mutex_lock(&mutex);
+    begin();
+    // A sync of the layer's own takes as long as was asked; what is more is the machine's.
+    if (sync_microseconds >= 0) call_began = slept_since + (uint64_t)sync_microseconds * 1000u;
     if (result == 0) record(FAULT_LAYER_SYNC_END, handle, begun, NULL, NULL, NULL, 0);
     errno = error;
     finish(action);
@@ -484,7 +503,7 @@ static int rename_file(int from_directory, const char *from, int to_directory, c
     char full[MAXIMUM_PATH], second[MAXIMUM_PATH];
     if (!is_watched(from_directory, from, full) || !is_watched(to_directory, to, second))
         return (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, flags);
-    pthread_mutex_lock(&mutex);
+    begin();
     enum action action = next_action(RENAME, matches_prefix(full));
     if (action == FAIL) return refuse();
     int result = (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, flags);
@@ -507,7 +526,7 @@ int linkat(int from_directory, const char *from, int to_directory, const char *t
     char full[MAXIMUM_PATH], second[MAXIMUM_PATH];
     if (!is_watched(from_directory, from, full) || !is_watched(to_directory, to, second))
         return (int)syscall(SYS_linkat, from_directory, from, to_directory, to, flags);
-    pthread_mutex_lock(&mutex);
+    begin();
     enum action action = next_action(LINK, matches_prefix(full));
     if (action == FAIL) return refuse();
     int result = (int)syscall(SYS_linkat, from_directory, from, to_directory, to, flags);
@@ -521,7 +540,7 @@ int link(const char *from, const char *to) { return linkat(AT_FDCWD, from, AT_FD
 int unlinkat(int directory, const char *path, int flags) {
     char full[MAXIMUM_PATH];
     if (!is_watched(directory, path, full)) return (int)syscall(SYS_unlinkat, directory, path, flags);
-    pthread_mutex_lock(&mutex);
+    begin();
     enum action action = next_action(UNLINK, matches_prefix(full));
     if (action == FAIL) return refuse();
     int result = (int)syscall(SYS_unlinkat, directory, path, flags);
@@ -544,7 +563,7 @@ int remove(const char *path) {
 int mkdirat(int directory, const char *path, mode_t mode) {
     char full[MAXIMUM_PATH];
     if (!is_watched(directory, path, full)) return (int)syscall(SYS_mkdirat, directory, path, mode);
-    pthread_mutex_lock(&mutex);
+    begin();
     enum action action = next_action(MKDIR, matches_prefix(full));
     if (action == FAIL) return refuse();
     int result = (int)syscall(SYS_mkdirat, directory, path, mode);

@@ -30,6 +30,8 @@ enum fault_layer_kind {
     FAULT_LAYER_REMOVE_DIRECTORY = 10,
     /// A sync of `handle` failed, as was asked for: what was written before it may be lost for good.
     FAULT_LAYER_SYNC_FAILED = 11,
+    /// The call before this one took `offset` nanoseconds until now, more than a call takes by itself.
+    FAULT_LAYER_STALL = 12,
 };
 
 /// How a file was opened.
