@@ -77,8 +77,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Files", dependencies: ["Messages", system], path: "Shared/Files", swiftSettings: strict),
+        .target(name: "Hashing", dependencies: ["COpenSSL"], path: "Shared/Hashing", swiftSettings: strict),
         .target(
-            name: "Recording", dependencies: ["CISAL", "Files", "Messages", deque, sha2, system],
+            name: "Recording", dependencies: ["CISAL", "Files", "Hashing", "Messages", deque, system],
             path: "Shared/Recording",
             swiftSettings: strict),
         .target(
@@ -166,6 +167,7 @@ let package = Package(
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(
             name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport", system], swiftSettings: strict),
+        .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: strict),
         .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: strict),
         .testTarget(
             name: "MetricsTests", dependencies: ["Metrics", "TestSupport", "ZeroMQ", system], swiftSettings: strict),

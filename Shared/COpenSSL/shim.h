@@ -1,12 +1,18 @@
 #ifndef HOLDFAST_COPENSSL_SHIM_H
 #define HOLDFAST_COPENSSL_SHIM_H
 
+// OpenSSL 3 deprecates hashes whose state is a plain value. A stream's file is hashed in one, without an allocation for each copy.
+#define OPENSSL_SUPPRESS_DEPRECATED
+
 #include <openssl/bio.h>
 #include <openssl/cms.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/md5.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
+#include <openssl/sha.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 

@@ -24,6 +24,9 @@ extension Recordings {
     /// Whether nothing more may be taken: too much is on its way into files.
     package var isFull: Bool { backlogBytes + appender.count >= Self.maximumBacklog }
 
+    /// Whether something waits to be committed that no commit under way has.
+    package var hasUncommitted: Bool { appender.count > 0 }
+
     /// The number of the block that ends what was written so far.
     var lastBlock: Int { takenBlocks + (appender.count > 0 ? 1 : 0) }
 

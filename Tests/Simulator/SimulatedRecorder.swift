@@ -13,6 +13,8 @@ final class SimulatedRecorder {
         static let holdLimit = 1 << 20
         static let interval: Int64 = 100_000_000
         static let recoveryLimit: Int64 = 10_000_000_000
+        /// What a power cut may cost.
+        static let allowedLoss: Int64 = 200_000_000
     }
 
     /// Effects of a kind that are carried out one after the other.
@@ -32,6 +34,9 @@ final class SimulatedRecorder {
     /// What is being made durable.
     private var appending: LogBlock?
     private var lanes: [String: Lane] = [:]
+    /// When the oldest bytes came that no commit has taken, and those that the present one has taken.
+    private var uncommittedSince: Int64?
+    private var committingSince: Int64?
     /// Who waits for a block to be durable.
     private var answers: [(block: Int, done: () -> Void)] = []
     /// What publishers say of their streams once a session is stopped.
@@ -109,6 +114,7 @@ final class SimulatedRecorder {
         core = Self.core(log: recovery.log ?? "L\(life)", position: recovery.logEnd, of: simulation)
         log = WriteAheadLog(in: logDirectory, synced: recovery.logSynced, calls: disk.calls)
         (appending, lanes, answers) = (nil, [:], [])
+        (uncommittedSince, committingSince) = (nil, nil)
         files = SessionFiles(in: data, calls: disk.calls)
         for directory in directories {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
@@ -231,15 +237,26 @@ final class SimulatedRecorder {
     // MARK: Effects
 
     private func perform() {
+        if core.hasUncommitted { uncommittedSince = uncommittedSince ?? now.monotonic }
         for effect in core.takeEffects() { perform(effect) }
+        checkAge()
         for answer in answers where core.isCommitted(answer.block) { answer.done() }
         answers.removeAll { core.isCommitted($0.block) }
+    }
+
+    /// What was taken must soon be durable, whatever else the recorder does.
+    private func checkAge() {
+        guard let oldest = committingSince ?? uncommittedSince else { return }
+        let age = now.monotonic - oldest
+        simulation.counts.oldestUncommitted = max(simulation.counts.oldestUncommitted, age)
+        if age > Constants.allowedLoss { simulation.violate("what came \(age / 1_000_000) ms ago is not durable") }
     }
 
     private func perform(_ effect: Recordings.Effect) {
         switch effect {
         case .append(let block):
             appending = block
+            (committingSince, uncommittedSince) = (uncommittedSince, core.hasUncommitted ? now.monotonic : nil)
             // What a failed session has goes into its files without the log.
             let places = core.sessions.filter { $0.value.status < .failed }.mapValues { session in
                 session.streams.mapValues { (epoch: $0.log.epochs[$0.log.epoch].name, next: $0.log.next) }
@@ -247,6 +264,7 @@ final class SimulatedRecorder {
             order(in: "log", simulation.syncTime) { [self] in
                 let failure = try attempt { () throws(RecordingError) in try log?.append(block) }
                 appending = nil
+                committingSince = nil
                 if failure == nil { durable.merge(places) { $1 } }
                 core.appended(failure, at: now)
             }

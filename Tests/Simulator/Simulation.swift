@@ -25,6 +25,8 @@ final class Simulation {
         var judged = 0
         var logs = 0
         var durable = 0
+        /// Nanoseconds for which the oldest bytes waited to be durable.
+        var oldestUncommitted: Int64 = 0
     }
 
     /// What is simulated, as far as no seed decides it.

@@ -100,6 +100,7 @@ struct SimulatorCommand: ParsableCommand {
             | replays asked for, checkpoints | \(total.replays), \(total.checkpoints) |
             | samples published, recorded and checked, lost with reason | \(total.published), \(total.samples), \(total.lost) |
             | streams' logs judged, places found that were durable before | \(total.logs), \(total.durable) |
+            | longest time from a sample's arrival until it was durable | \(total.oldestUncommitted / 1_000_000) ms |
             | runs with violations | \(failed.count) |
             """)
         if !failed.isEmpty { throw ExitCode(1) }
@@ -172,5 +173,6 @@ extension Simulation.Counts {
         judged += other.judged
         logs += other.logs
         durable += other.durable
+        oldestUncommitted = max(oldestUncommitted, other.oldestUncommitted)
     }
 }

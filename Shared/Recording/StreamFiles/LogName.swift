@@ -1,5 +1,5 @@
-import Crypto
 import Files
+import Hashing
 
 /// The name of a log, which is also the name of its files.
 ///

@@ -1,5 +1,5 @@
-import Crypto
 package import Files
+import Hashing
 package import SystemPackage
 
 /// A log file that is complete and will not change any more.

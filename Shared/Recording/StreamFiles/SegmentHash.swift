@@ -1,5 +1,5 @@
-import Crypto
 package import Files
+import Hashing
 
 /// The SHA-256 of a file that grows, taken of each piece as it is written, while the processor has it at hand, so that
 /// nothing is left to be read when the file is finished. What another program wrote before is read once.
