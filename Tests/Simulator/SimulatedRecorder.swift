@@ -246,7 +246,7 @@ final class SimulatedRecorder {
 
     /// What was taken must soon be durable, whatever else the recorder does.
     private func checkAge() {
-        guard let oldest = committingSince ?? uncommittedSince else { return }
+        guard isRunning, let oldest = committingSince ?? uncommittedSince else { return }
         let age = now.monotonic - oldest
         simulation.counts.oldestUncommitted = max(simulation.counts.oldestUncommitted, age)
         if age > Constants.allowedLoss { simulation.violate("what came \(age / 1_000_000) ms ago is not durable") }
