@@ -10,6 +10,7 @@ struct EffectQueues: Sendable {
     let syncs = Queue()
     let documents = Queue()
     let publishers = Queue()
+    let events = Queue()
     let subscriptions = Queue()
     // Of these, what was asked for last is enough.
     let logManager = Queue(keepingNewest: true)

@@ -17,6 +17,7 @@ struct RecorderService: Service {
             { try await engine.carryOutSyncs() },
             { try await engine.carryOutDocuments() },
             { try await engine.carryOutPublishers() },
+            { try await engine.carryOutEvents() },
             { try await engine.carryOutConfiguring() },
             { try await engine.carryOutSubscriptions() },
             // Sessions end with everything that was sampled so far; only then does the pulling end.

@@ -28,8 +28,7 @@ extension RecordingEngine {
         case .release(.samples): try? reserve.release()
         case .release(.ends): try? endReserve.release()
         case .restoreReserves: restoreReserves()
-        case .publish(let event): publish(event)
-        case .announce(let event): publish(event)
+        case .publish, .announce: queues.events.add(effect)
         case .log(let level, let message, let metadata): logger.log(level: level, message, metadata: metadata)
         case .degraded(let sentence, let key): health.report(.degraded, sentence, for: key)
         case .well(let key): health.clear(key)
@@ -45,8 +44,22 @@ extension RecordingEngine {
         }
     }
 
+    // MARK: Events
+
+    /// Publishes events, not on the engine's thread: the end of a session of a thousand streams announces a thousand files, and
+    /// no sample may wait for that.
+    nonisolated func carryOutEvents() async throws {
+        try await queues.events.forEach { effect in
+            switch effect {
+            case .publish(let event): publish(event)
+            case .announce(let event): publish(event)
+            default: return
+            }
+        }
+    }
+
     /// Publishes an event. One that can't be sent is logged: what it says is on disk too.
-    private func publish(_ event: some Event) {
+    private nonisolated func publish(_ event: some Event) {
         do {
             try events.publish(event)
         } catch {

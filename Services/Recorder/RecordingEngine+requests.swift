@@ -207,7 +207,7 @@ extension RecordingEngine {
     private func change(
         _ name: String, _ change: RecordingEvent.Change, _ body: (Session) -> Bool
     ) async throws -> RecordingState {
-        let session = try running(name)
+        let session = try await running(name)
         if !session.directory.directory.contains(SessionDirectory.recordName) {
             core.fail(session, RecordingError.removed(session.directory.directory.path), at: .now)
             core.advance(at: .now)
@@ -233,7 +233,7 @@ extension RecordingEngine {
 
     /// Ends a session as cancelled, without asking for missing samples.
     func cancel(_ request: RecordingCancel) async throws -> RecordingState {
-        let session = try running(request.session)
+        let session = try await running(request.session)
         core.cancel(session, at: .now)
         perform()
         try await waitForEnd(of: session)
@@ -249,7 +249,7 @@ extension RecordingEngine {
             perform()
             try await waitForEnd(of: session)
         }
-        return try storedResult(request.session, with: request.results)
+        return try await storedResult(request.session, with: request.results)
     }
 
     /// The end goes on if whoever asked for it waits no longer.
@@ -267,10 +267,10 @@ extension RecordingEngine {
         session.note(results: results)
     }
 
-    func status(_ request: RecordingStatus) throws -> RecordingState {
+    func status(_ request: RecordingStatus) async throws -> RecordingState {
         let identifier = try SessionIdentifier(request.session)
         if let session = known(identifier) { return session.state }
-        return RecordingState(try stored(request.session).record)
+        return RecordingState(try await stored(request.session).record)
     }
 
     /// The sessions on disk, those under way included. Those that another shard's recorder has under way are its own.
@@ -296,17 +296,17 @@ extension RecordingEngine {
         return RecordingList.Reply(recordings: entries.sorted { $0.startDate < $1.startDate })
     }
 
-    func result(_ request: RecordingResultRequest) throws -> RecordingResult {
+    func result(_ request: RecordingResultRequest) async throws -> RecordingResult {
         if let session = try core.sessions[SessionIdentifier(request.session)] {
             throw RequestError(
                 .notRunning, "session \(request.session) is \(session.status): its result is there once it is stopped")
         }
-        return try storedResult(request.session)
+        return try await storedResult(request.session)
     }
 
-    func running(_ name: String) throws -> Session {
+    func running(_ name: String) async throws -> Session {
         guard let session = try core.sessions[SessionIdentifier(name)] else {
-            let (_, record) = try stored(name)
+            let (_, record) = try await stored(name)
             throw RequestError(.finished, "session \(name) is over (\(record.status)): start another one")
         }
         guard session.status <= .running else {
@@ -319,11 +319,18 @@ extension RecordingEngine {
         core.sessions[identifier] ?? core.unstored[identifier]
     }
 
-    /// A session that is on disk, and is over or this recorder's.
-    private func stored(_ name: String) throws -> (directory: SessionDirectory, record: SessionRecord) {
-        let directory = try SessionDirectory.open(SessionIdentifier(name), in: data)
-        let record = try directory.record()
-        if isOwn(record) { return (directory, record) }
+    /// A session that is on disk, and is over or this recorder's. To read that of a thousand streams takes so long that no sample
+    /// may wait for it.
+    private func stored(_ name: String) async throws -> (directory: SessionDirectory, record: SessionRecord) {
+        try await disk.run { [self, data] in
+            let directory = try SessionDirectory.open(SessionIdentifier(name), in: data)
+            return (directory, try own(directory.record()))
+        }
+    }
+
+    /// - Throws: if another shard's recorder records it now.
+    private nonisolated func own(_ record: SessionRecord) throws(RequestError) -> SessionRecord {
+        if isOwn(record) { return record }
         throw RequestError(
             .unknownSession,
             "session \(record.session) is recorded by the recorder \(Self.shardText(record)): ask that one")
@@ -331,24 +338,28 @@ extension RecordingEngine {
 
     /// How a session went that is over.
     /// - Parameter results: what must be kept with it. Results that arrive too late are refused, so that their sender knows.
-    func storedResult(_ name: String, with results: JSONValue? = nil) throws -> RecordingResult {
-        let session = try core.unstored[SessionIdentifier(name)]
-        let (directory, record) = try session.map { ($0.directory, $0.record) } ?? stored(name)
-        if let results, record.results != results {
+    func storedResult(_ name: String, with results: JSONValue? = nil) async throws -> RecordingResult {
+        func checkResults(of record: SessionRecord) throws(RequestError) {
+            guard let results, record.results != results else { return }
             throw RequestError(
                 .finished, "session \(name) is over, and its results came too late to be kept with it")
         }
-        if let session { return RecordingResult(record, report: session.report, in: directory) }
+        if let session = try core.unstored[SessionIdentifier(name)] {
+            try checkResults(of: session.record)
+            return RecordingResult(session.record, report: session.report, in: session.directory)
+        }
+        let (directory, record) = try await stored(name)
+        try checkResults(of: record)
         guard record.status.isOver else {
             throw RequestError(.notRunning, "session \(name) was interrupted (\(record.status)) and has no report")
         }
-        return try RecordingResult(record, report: directory.report(), in: directory)
+        return try await disk.run { RecordingResult(record, report: try directory.report(), in: directory) }
     }
 
     // MARK: Shards
 
     /// Whether a session is over, or this recorder's.
-    private func isOwn(_ record: SessionRecord) -> Bool {
+    private nonisolated func isOwn(_ record: SessionRecord) -> Bool {
         settings.shard == nil || record.shard == settings.shard || record.status.isOver
     }
 

@@ -142,6 +142,7 @@ actor RecordingEngine {
         core.stopAll(at: .now)
         perform()
         try? await wait { [core] in core.isIdle }
+        await queues.events.drain()
     }
 
     // MARK: Waiting
