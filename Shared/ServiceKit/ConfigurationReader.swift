@@ -19,6 +19,8 @@ import SystemPackage
 /// and nobody read: a typing error must not pass for a default.
 package final class ConfigurationReader {
     private let program: Program
+    /// All variables of the environment.
+    package let environment: [String: String]
     private let layers: ConfigReader
     private let access = LastAccess()
     /// How to name the source of a value, layer by layer: with the key that the layer was asked for.
@@ -38,7 +40,7 @@ package final class ConfigurationReader {
         for program: Program, flags: FlagValues, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(ServiceError) {
         let withoutFile = ConfigurationReader(program: program, flags: flags, environment: environment, files: [])
-        guard let path = try withoutFile.value("config", as: FilePath.self) else {
+        guard let path = try withoutFile.value(\ServiceSettings.$config) else {
             self.init(program: program, flags: flags, environment: environment, files: [])
             return
         }
@@ -51,6 +53,7 @@ package final class ConfigurationReader {
         let variables = EnvironmentVariablesProvider(
             environmentVariables: environment.filter { $0.key.hasPrefix("HOLDFAST_") && !$0.value.isEmpty })
         self.program = program
+        self.environment = environment
         self.files = files
         layers = ConfigReader(
             providers: [
@@ -64,8 +67,9 @@ package final class ConfigurationReader {
             + files.map { file in { key, _ in "\"\(key)\" in \(file.name)" } }
     }
 
-    private init(program: Program, section: ConfigurationFile) {
+    private init(program: Program, environment: [String: String], section: ConfigurationFile) {
         self.program = program
+        self.environment = environment
         files = [section]
         layers = ConfigReader(
             provider: InMemoryProvider(name: section.name, values: section.values), accessReporter: access)
@@ -124,7 +128,7 @@ package final class ConfigurationReader {
             }
             let readers = entries.enumerated().map { index, entries in
                 ConfigurationReader(
-                    program: program,
+                    program: program, environment: environment,
                     section: ConfigurationFile(name: "\(key)[\(index)] in \(file.name)", entries: entries))
             }
             children += readers

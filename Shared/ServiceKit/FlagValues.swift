@@ -22,6 +22,9 @@ package struct FlagValues: Sendable {
         values[AbsoluteConfigKey([key])] = ConfigValue(.stringArray(list.map { "\($0)" }), isSecret: false)
     }
 
+    /// Takes over the options of a group.
+    package mutating func add(_ flags: FlagValues) { values.merge(flags.values) { $1 } }
+
     /// These without one of them.
     func without(_ key: String) -> FlagValues {
         var flags = self

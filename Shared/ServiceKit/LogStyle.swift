@@ -15,13 +15,13 @@ extension LogStyle {
     /// What was asked for, as far as it can be told where the rest of the configuration may make no sense.
     static func beforehand(for program: Program, flags: FlagValues, environment: [String: String]) -> LogStyle {
         if let reader = try? ConfigurationReader(for: program, flags: flags, environment: environment) {
-            return (try? reader.value("log-format", as: LogStyle.self)) ?? .text
+            return (try? reader.value(\ServiceSettings.$logFormat)) ?? .text
         }
         // The file may be what makes no sense.
         let reader = try? ConfigurationReader(
             for: program, flags: flags.without("config"),
             environment: environment.filter { !$0.key.hasSuffix("_CONFIG") })
-        return (try? reader?.value("log-format", as: LogStyle.self)) ?? .text
+        return (try? reader?.value(\ServiceSettings.$logFormat)) ?? .text
     }
 
     /// What standard error gets for an error that ends a program.

@@ -28,7 +28,7 @@ package struct RunningProgram {
     package static func endpoint(
         of program: Program, reading reader: ConfigurationReader
     ) throws(ServiceError) -> Endpoint {
-        let listener = try reader.value("reply", default: program.defaultReply)
+        let listener = try reader.value(\ServiceSettings.$reply) ?? program.defaultReply
         guard let endpoint = listener.reachableLocally else {
             throw ServiceError(
                 .badConfiguration, "\(listener) does not say which port to ask: give --reply the one of the ready line")

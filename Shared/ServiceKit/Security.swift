@@ -22,12 +22,12 @@ package struct Security: Sendable {
     /// program's own.
     /// - Throws: `ServiceError` (bad configuration), where there is no such key or others can read it.
     package init(askingWith reader: ConfigurationReader, as program: Program) throws(ServiceError) {
-        try self.init(showing: try reader.value("client-key", default: program.rawValue), reading: reader)
+        try self.init(showing: try reader.value(\ServiceSettings.$clientKey) ?? program.rawValue, reading: reader)
     }
 
     private init(showing name: String, reading reader: ConfigurationReader) throws(ServiceError) {
-        allowsPlaintext = try reader.value("insecure", default: false)
-        guard let path = try reader.value("keys", as: FilePath.self) else {
+        allowsPlaintext = try reader.value(\ServiceSettings.$insecure)
+        guard let path = try reader.value(\ServiceSettings.$keys) else {
             keys = nil
             return
         }

@@ -2,23 +2,7 @@ package import Logging
 package import SystemPackage
 import ZeroMQ
 
-/// The settings that every program has, read and checked.
-///
-/// | key | what it is | unit | default |
-/// | --- | --- | --- | --- |
-/// | `config` | the JSON file that has settings, read by `ConfigurationReader` | path | none |
-/// | `data` | the directory that everything on disk lies under | path | `./data` |
-/// | `publish` | where the program publishes events | endpoint | `Program.defaultPublish` |
-/// | `reply` | where the program answers requests | endpoint | `Program.defaultReply` |
-/// | `keys` | the directory of keys that protect connections: see `KeyDirectory` | path | none: nothing is protected |
-/// | `client-key` | whose key the program's subcommands show | name of a key | the program's own |
-/// | `insecure` | whether other machines may be spoken with also without keys | true or false | false |
-/// | `maximum-connections` | how many peers may be connected to each socket that listens | 1 to 20,000 | 256 |
-/// | `log-level` | the least level that is logged | level of swift-log | `info` |
-/// | `log-format` | how log lines are written | `text` or `json` | `text` |
-/// | `metrics` | where Prometheus reads metrics | port, or host and port | nowhere |
-///
-/// Relative paths count from the directory that the program was started in.
+/// The settings that every program has, read and checked: `ServiceSettings`.
 package struct ServiceConfiguration: Sendable {
     /// Which program this is.
     package let program: Program
@@ -44,25 +28,19 @@ package struct ServiceConfiguration: Sendable {
     ///   machines can reach without `keys` or `insecure`.
     package init(for program: Program, reading reader: ConfigurationReader) throws(ServiceError) {
         self.program = program
-        dataDirectory = try reader.value("data", default: "./data")
-        publish = try reader.value("publish", default: program.defaultPublish)
-        reply = try reader.value("reply", default: program.defaultReply)
-        maximumConnections = try reader.value(
-            "maximum-connections", default: ConnectionLimits().maximumConnections)
-        // Each is an open file of `OpenFiles`, of both sockets.
-        guard (1...20_000).contains(maximumConnections) else {
-            throw ServiceError(
-                .badConfiguration, "maximum-connections is \(maximumConnections): write 1 to 20000")
-        }
-        logLevel = try reader.value("log-level", default: .info)
+        dataDirectory = try reader.value(\ServiceSettings.$data)
+        publish = try reader.value(\ServiceSettings.$publish) ?? program.defaultPublish
+        reply = try reader.value(\ServiceSettings.$reply) ?? program.defaultReply
+        maximumConnections = try reader.value(\ServiceSettings.$maximumConnections)
+        logLevel = try reader.value(\ServiceSettings.$logLevel)
         // A subcommand's, which may be in the same file.
-        _ = try reader.value("client-key", as: String.self)
+        _ = try reader.value(\ServiceSettings.$clientKey)
         security = try Security(of: program, reading: reader)
         try security.require(publish, listeningFor: "publish")
         try security.require(reply, listeningFor: "reply")
-        logStyle = try reader.value("log-format", default: .text)
-        metrics = try reader.value("metrics", as: MetricsAddress.self)
+        logStyle = try reader.value(\ServiceSettings.$logFormat)
+        metrics = try reader.value(\ServiceSettings.$metrics)
         // Keys don't protect HTTP.
-        try metrics?.requireLocal(insecure: reader.value("insecure", default: false))
+        try metrics?.requireLocal(insecure: reader.value(\ServiceSettings.$insecure))
     }
 }

@@ -1,0 +1,51 @@
+package import Logging
+package import SystemPackage
+import ZeroMQ
+
+/// The settings that every program has. Relative paths count from the directory that the program was started in.
+package struct ServiceSettings: SettingGroup {
+    /// Read by `ConfigurationReader`.
+    @Setting("Read settings from this JSON file.", valueName: "file")
+    package var config: FilePath?
+
+    @Setting("Keep files under this directory.", valueName: "dir")
+    package var data: FilePath = "./data"
+
+    /// `Program.defaultPublish` if nil.
+    @Setting("Publish events here.", valueName: "endpoint")
+    package var publish: Endpoint?
+
+    /// `Program.defaultReply` if nil.
+    @Setting("Answer requests here.", valueName: "endpoint")
+    package var reply: Endpoint?
+
+    @Setting("Protect connections with the keys in this directory; see holdfast-keys.", valueName: "dir")
+    package var keys: FilePath?
+
+    @Setting("In a subcommand, show this key.", valueName: "name", default: "the program's own")
+    package var clientKey: String?
+
+    @Setting("Speak with other machines also without keys.")
+    package var insecure = false
+
+    /// Each peer is an open file of `OpenFiles`, of both sockets.
+    @Setting(
+        "Let so many peers connect to each socket.", valueName: "count", accepting: (1...20_000).contains,
+        otherwise: "1 to 20000")
+    package var maximumConnections = ConnectionLimits().maximumConnections
+
+    @Setting(
+        "Log from this level on: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "level",
+        default: "")
+    package var logLevel = Logger.Level.info
+
+    @Setting("Write the log as text or json.")
+    package var logFormat = LogStyle.text
+
+    @Setting(
+        "Serve Prometheus metrics here, a port alone on this machine only.", valueName: "[host:]port",
+        default: "nowhere")
+    package var metrics: MetricsAddress?
+
+    package init() {}
+}
