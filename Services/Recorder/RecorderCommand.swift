@@ -17,46 +17,11 @@ package struct RecorderCommand: ServiceCommand {
 
     @OptionGroup package var options: ServiceOptions
 
-    @Option(help: ArgumentHelp("Listen to this publisher; may be repeated.", valueName: "endpoint"))
-    var subscribe: [Endpoint] = []
-
-    @Option(help: "Make data durable this often, 10ms to 200ms (default: 100ms).")
-    var syncInterval: TimeSpan?
-
-    @Option(help: "Ask a silent publisher for missing samples this long (default: 10s).")
-    var recoveryLimit: TimeSpan?
-
-    @Option(help: "Hold at most this much in memory while missing samples are requested (default: 64MB).")
-    var holdLimit: ByteCount?
-
-    @Option(help: "Stop sessions before less than this is free on the disk (default: 0, no such limit).")
-    var minimumFree: ByteCount?
-
-    @Option(help: ArgumentHelp("Take only this part of the devices: 2/3 for the second of three.", valueName: "k/n"))
-    var shard: Shard?
-
-    @Option(help: ArgumentHelp("Ask this log-manager how logs are to be written.", valueName: "endpoint"))
-    var logManager: Endpoint?
-
-    @Option(help: "Let a recording's start wait for log-manager this long (default: 300ms).")
-    var logManagerLimit: TimeSpan?
-
-    @Option(help: "Let this many messages of each publisher wait in the socket (default: 3000).")
-    var receiveHighWaterMark: Int?
+    @OptionGroup package var settings: SettingFlags<RecorderSettings>
 
     package init() {}
 
-    package func addFlags(to flags: inout FlagValues) {
-        flags.set("subscribe", all: subscribe)
-        flags.set("sync-interval", syncInterval)
-        flags.set("recovery-limit", recoveryLimit)
-        flags.set("hold-limit", holdLimit)
-        flags.set("minimum-free", minimumFree)
-        flags.set("shard", shard)
-        flags.set("log-manager", logManager)
-        flags.set("log-manager-limit", logManagerLimit)
-        flags.set("receive-high-water-mark", receiveHighWaterMark)
-    }
+    package func addFlags(to flags: inout FlagValues) { flags.add(settings.flags) }
 
     package static func settings(reading reader: ConfigurationReader) throws -> RecorderSettings {
         try RecorderSettings(reading: reader)

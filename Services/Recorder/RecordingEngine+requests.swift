@@ -64,7 +64,7 @@ extension RecordingEngine {
         if starting.contains(identifier) { try SessionStatus.starting.checkStart(of: identifier) }
         try known(identifier)?.status.checkStart(of: identifier)
         lookAtDisk()
-        if let freeBytes, freeBytes < settings.minimumFree {
+        if let freeBytes, freeBytes < settings.minimumFree.bytes {
             throw RequestError(.noSpace, "nothing is recorded: \(core.tooLittleRoom(freeBytes))")
         }
     }

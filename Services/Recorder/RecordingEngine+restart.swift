@@ -57,7 +57,7 @@ extension RecordingEngine {
 
     /// Tries again what a full disk kept from being continued.
     func resumeRemaining() async {
-        guard !interrupted.isEmpty, freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree) else { return }
+        guard !interrupted.isEmpty, freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree.bytes) else { return }
         let remaining = interrupted
         interrupted = []
         for (directory, _) in remaining { await resume(directory, await recover(directory)) }
