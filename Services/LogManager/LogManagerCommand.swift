@@ -21,37 +21,12 @@ package struct LogManagerCommand: ServiceCommand {
 
     @OptionGroup package var options: ServiceOptions
 
-    @Option(help: ArgumentHelp("Listen to this recorder; may be repeated.", valueName: "endpoint"))
-    var subscribe: [Endpoint] = []
-
-    @Option(help: "Say so when files that are not uploaded exceed this (default: as it was set last).")
-    var pendingThreshold: ByteCount?
-
-    @Option(help: "Say so when all finished files exceed this (default: as it was set last).")
-    var totalThreshold: ByteCount?
-
-    @Option(help: "Say so when less than this is free on the disk (default: as it was set last).")
-    var minimumFree: ByteCount?
-
-    @Option(help: "Remove where --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
-    var whenFull: RetentionPolicy?
-
-    @Option(help: "Compare the disk with the catalog this often (default: 5m).")
-    var rescanInterval: TimeSpan?
+    @OptionGroup package var settings: SettingFlags<LogManagerSettings>
 
     @Flag(help: "Print what --when-full would remove now, remove nothing, and exit.")
     var dryRun = false
 
     package init() {}
-
-    package func addFlags(to flags: inout FlagValues) {
-        flags.set("subscribe", all: subscribe)
-        flags.set("pending-threshold", pendingThreshold)
-        flags.set("total-threshold", totalThreshold)
-        flags.set("minimum-free", minimumFree)
-        flags.set("when-full", whenFull)
-        flags.set("rescan-interval", rescanInterval)
-    }
 
     package func run() async throws {
         var flags = options.flags
@@ -60,6 +35,8 @@ package struct LogManagerCommand: ServiceCommand {
             dryRun ? await DryRun.run(flags) : await ServiceRunner<Self>.run(flags: flags, checkOnly: options.check)
         if status != .done { throw ExitCode(status.rawValue) }
     }
+
+    package func addFlags(to flags: inout FlagValues) { flags.add(settings.flags) }
 
     package static func settings(reading reader: ConfigurationReader) throws -> LogManagerSettings {
         try LogManagerSettings(reading: reader)
