@@ -43,7 +43,7 @@ extension StepEngine {
     private func take(_ frames: EventFrames, by counter: DeviceCounter) throws(MessageError) {
         let body = try counter.reader.read(frames.body)
         let outcome = try counter.take(
-            ReceivedBatch(body, frames.body, packed: frames.packed), canHold: heldBytes < settings.holdLimit)
+            ReceivedBatch(body, frames.body, packed: frames.packed), canHold: heldBytes < settings.holdLimit.bytes)
         settle(counter, outcome)
     }
 
