@@ -1,41 +1,76 @@
 import Messages
-package import ServiceKit
+import ServiceKit
+
+/// The settings of a stream: options for the only one, or an object in "streams" of the configuration file for each of several.
+///
+/// Just one of `signal`, `points`, `replay` and `stdin` says the source. A stream named "deviceMotion" has the fields of
+/// `DeviceMotion`, whatever its source.
+struct StreamSettings: SettingGroup {
+    /// A `SignalSpecification`.
+    @Setting("Sample a made signal: walk, sine, noise, constant, or a sum of these.", valueName: "spec")
+    var signal: String?
+
+    @Setting("Play a JSON file of points.", valueName: "file")
+    var points: String?
+
+    @Setting("Play a recorded CSV or NDJSON file, also compressed with gzip.", valueName: "file")
+    var replay: String?
+
+    @Setting("Publish what a program writes to standard input: csv or ndjson.", valueName: "format")
+    var stdin: LineParser.Format?
+
+    @Setting("The device's name; %h in it stands for this machine's.")
+    var device = "phone"
+
+    @Setting("The stream's name; deviceMotion has fields of its own.")
+    var stream = "accelerometer"
+
+    @Setting("Samples per second.", valueName: "hz", default: "100 for a signal, else what the file has")
+    var rate: Double?
+
+    @Setting("Samples in a message.", valueName: "count", default: "a hundredth of a second's")
+    var batch: Int?
+
+    @Setting("What the values are measured in: g, m/s2.", default: "a walk's is g")
+    var unit: String?
+
+    @Setting("Publish the values as binary, in a frame of their own.")
+    var packed = false
+
+    @Setting("Play so many times as fast.", valueName: "factor")
+    var speed = 1.0
+
+    @Setting("Begin a replay again at its end.")
+    var loop = false
+
+    @Setting("Take the time of a replay's first row as 0.")
+    var rebase = false
+
+    @Setting("Convert a replay's accelerations to g or m/s2.", valueName: "unit")
+    var convert: AccelerationUnit?
+
+    /// Where samples come from, as often as it is said.
+    var sources: [StreamConfiguration.Source] {
+        [
+            signal.map(StreamConfiguration.Source.signal), points.map(StreamConfiguration.Source.points),
+            replay.map(StreamConfiguration.Source.replay), stdin.map(StreamConfiguration.Source.stdin),
+        ].compactMap(\.self)
+    }
+}
 
 extension StreamConfiguration {
-    /// The keys that say where samples come from.
-    package static let sourceKeys = ["signal", "points", "replay", "stdin"]
-    /// All keys of a stream.
-    package static let keys =
-        ["device", "stream"] + sourceKeys + ["rate", "batch", "unit", "packed", "speed", "loop", "rebase", "convert"]
-
-    /// Reads a stream, from flags or from a section of the configuration file alike.
-    /// - Throws: `ServiceError` where a value can't be read, `PublisherError` where the values make no stream.
-    package init(reading reader: ConfigurationReader) throws {
-        let sources: [Source?] = [
-            try reader.value("signal", as: String.self).map(Source.signal),
-            try reader.value("points", as: String.self).map(Source.points),
-            try reader.value("replay", as: String.self).map(Source.replay),
-            try reader.value("stdin", as: LineParser.Format.self).map(Source.stdin),
-        ]
-        let device = try reader.value("device", default: "phone").replacing("%h", with: ThisMachine.name)
-        let stream = try reader.value("stream", default: "accelerometer")
-        let rate = try reader.value("rate", as: Double.self)
-        let batch = try reader.value("batch", as: Int.self)
-        let unit = try reader.value("unit", as: String.self)
-        let isPacked = try reader.value("packed", default: false)
-        let speed = try reader.value("speed", default: 1.0)
-        let isLooping = try reader.value("loop", default: false)
-        let isRebased = try reader.value("rebase", default: false)
-        let conversion = try reader.value("convert", as: AccelerationUnit.self)
-
-        let given = sources.compactMap(\.self)
-        guard given.count == 1, let source = given.first else {
+    /// - Throws: `PublisherError` where the settings make no stream.
+    init(_ settings: StreamSettings) throws(PublisherError) {
+        let sources = settings.sources
+        guard sources.count == 1, let source = sources.first else {
             throw PublisherError(
-                .invalidParameter, "give just one of \(Self.sourceKeys.joined(separator: ", ")), not \(given.count)")
+                .invalidParameter, "give just one of signal, points, replay, stdin, not \(sources.count)")
         }
         try self.init(
-            device: device, stream: stream, source: source, rate: rate, batch: batch, unit: unit, isPacked: isPacked,
-            speed: speed, isLooping: isLooping, isRebased: isRebased, conversion: conversion)
+            device: settings.device.replacing("%h", with: ThisMachine.name), stream: settings.stream, source: source,
+            rate: settings.rate, batch: settings.batch, unit: settings.unit, isPacked: settings.packed,
+            speed: settings.speed, isLooping: settings.loop, isRebased: settings.rebase,
+            conversion: settings.convert)
     }
 }
 

@@ -1,27 +1,6 @@
 package import Messages
 
 /// One stream of a device: where its samples come from and how they are published.
-///
-/// In a configuration file an object with these keys; just one of `signal`, `points`, `replay`, `stdin` says the source:
-///
-/// | key | meaning (default) |
-/// | --- | --- |
-/// | `device` | a name: letters, digits, "-", "_", "."; `%h` stands for the machine's (phone) |
-/// | `stream` | a name like that (accelerometer) |
-/// | `signal` | a `SignalSpecification` |
-/// | `points` | a JSON file of points |
-/// | `replay` | a CSV or NDJSON file |
-/// | `stdin` | `csv` or `ndjson` |
-/// | `rate` | Hz (for a signal 100, otherwise what the source knows) |
-/// | `batch` | samples in a message (a hundredth of a second's) |
-/// | `unit` | "g", "m/s2", … (a walk's is g) |
-/// | `packed` | values as binary (false) |
-/// | `speed` | 50 = fifty times as fast as the source's own time (1) |
-/// | `loop` | begins a replay again at its end (false) |
-/// | `rebase` | takes the time of a replay's first row as 0 (false) |
-/// | `convert` | "g" or "m/s2": converts a replay's accelerations to it |
-///
-/// A stream named "deviceMotion" has the fields of `DeviceMotion`, whatever its source.
 package struct StreamConfiguration: Hashable, Sendable {
     /// Where samples come from.
     package enum Source: Hashable, Sendable {
