@@ -22,44 +22,22 @@ package struct ArchiverCommand: ServiceCommand {
 
     @OptionGroup package var options: ServiceOptions
 
-    @Option(help: ArgumentHelp("Listen to this recorder; may be repeated.", valueName: "endpoint"))
-    var subscribe: [Endpoint] = []
-
-    @Option(help: ArgumentHelp("Ask this log-manager to mark and remove log files.", valueName: "endpoint"))
-    var logManager: Endpoint?
-
-    @OptionGroup(title: "Archives") var archives: ArchiveOptions
-
-    @OptionGroup(title: "Uploads") var uploads: UploadOptions
-
-    @Option(
-        help: ArgumentHelp(
-            "Keep archives that the receiver has: always, or so long (default: always).", valueName: "time"))
-    var keepArchives: KeepTime?
-
-    @Option(
-        help: ArgumentHelp(
-            "Keep log files that the receiver has: always, or so long (default: always).", valueName: "time")
-    )
-    var keepRecordings: KeepTime?
-
-    @Option(help: "Look for finished sessions this often (default: 5m).")
-    var rescanInterval: TimeSpan?
+    @OptionGroup package var settings: SettingFlags<ArchiverSettings>
 
     package init() {}
 
-    package func addFlags(to flags: inout FlagValues) {
-        flags.set("subscribe", all: subscribe)
-        flags.set("log-manager", logManager)
-        archives.addFlags(to: &flags)
-        uploads.addFlags(to: &flags)
-        flags.set("keep-archives", keepArchives)
-        flags.set("keep-recordings", keepRecordings)
-        flags.set("rescan-interval", rescanInterval)
-    }
+    package func addFlags(to flags: inout FlagValues) { flags.add(settings.flags) }
 
     package static func settings(reading reader: ConfigurationReader) throws -> ArchiverSettings {
         try ArchiverSettings(reading: reader)
+    }
+
+    package func validate() throws {
+        if try settings.reader(for: .archiver).value(\UploadSettings.$target)?.hasSecret == true {
+            throw ValidationError(
+                "--upload-to has a query, which every user of this machine could read: put it into the configuration file "
+                    + "or HOLDFAST_ARCHIVER_UPLOAD_TO")
+        }
     }
 
     package static func check(_ settings: ArchiverSettings, _ configuration: ServiceConfiguration) async throws {

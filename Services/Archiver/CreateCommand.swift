@@ -19,9 +19,10 @@ struct CreateCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Where the archive is made (default: archives beside recordings).", valueName: "dir"))
     var to: String?
 
-    @OptionGroup var choices: ArchiveOptions
+    @OptionGroup var settings: SettingFlags<ArchiveSettings>
 
     func run() throws {
+        let settings = try ArchiveSettings(reading: settings.reader(for: .archiver))
         try ArchiveError.showing { () throws(ArchiveError) in
             let session: SessionDirectory
             do throws(RecordingError) {
@@ -30,7 +31,7 @@ struct CreateCommand: ParsableCommand {
                 throw ArchiveError(error)
             }
             let path = to.map { FilePath($0) } ?? FilePath(directory).appending("../../archives").lexicallyNormalized()
-            let archiver = SessionArchiver(choices: choices.choices, recipients: try choices.recipients())
+            let archiver = SessionArchiver(choices: settings.choices, recipients: try settings.recipients())
             let claim = try self.claim(session.session, in: Directory(path))
             let made = try archiver.archive(session, to: Directory(path))
             withExtendedLifetime(claim) {}

@@ -1,77 +1,108 @@
-import FoundationEssentials
 import ServiceKit
 import SystemPackage
 import ZeroMQ
 
 /// What the archiver reads about uploads.
 ///
-/// | key | what it is | unit | default |
-/// | --- | --- | --- | --- |
-/// | `upload-to` | where archives are brought | `file:///…`, `https://…`, `s3://bucket/prefix` | nowhere |
-/// | `uploads` | how many go at a time | number | 1 |
-/// | `upload-limit` | what all together send in a second | size | no limit |
-/// | `upload-attempts` | how often is tried in a row | number | 8 |
-/// | `upload-stall` | how long nothing may move before a try is ended | duration | 2 min |
-/// | `upload-headers` | fields that a web server gets: `Authorization: Bearer …`, a line each | path | none |
-/// | `upload-insecure` | whether a receiver on another machine may be spoken to without encryption | true or false | false |
-/// | `ca-certificate` | the authorities that certify receivers, in place of the system's, in PEM | path | the system's |
-/// | `s3-endpoint` | who speaks S3 | URL | Amazon, in `s3-region` |
-/// | `s3-region` | where the bucket is | name | `AWS_REGION`, else `us-east-1` |
-/// | `s3-addressing` | how the bucket is named in URLs | `path`, `virtual` | `virtual` for Amazon, else `path` |
-/// | `s3-credentials` | the key, as in `~/.aws/credentials` | path | `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` |
-///
 /// Files with secrets must be closed to other users; they are read anew for each try. `upload-to` with a query, which may
 /// be a signature, belongs into the configuration file or the environment: a command line can be seen by every user.
-struct UploadSettings: Sendable {
-    /// Who gets the archives; `nil` where they stay here.
-    let receiver: (any Receiver)?
-    /// How many files are uploaded at a time.
-    let count: Int
-    /// What all uploads together send in a second; `nil` for no limit.
-    let bytesPerSecond: Int?
-    let policy: RetryPolicy
-    let options: HTTPOptions
+struct UploadSettings: SettingGroup {
+    static let title = "Uploads"
 
-    /// Reads the settings.
-    /// - Parameter environment: for the variables that other programs for S3 read too.
-    /// - Throws: `ServiceError` (bad configuration).
-    init(
-        reading reader: ConfigurationReader, environment: [String: String] = ProcessInfo.processInfo.environment
-    ) throws(ServiceError) {
-        let target = try reader.value("upload-to", as: UploadTarget.self)
-        count = try reader.value("uploads", default: 1)
-        bytesPerSecond = try reader.value("upload-limit", as: ByteCount.self)?.bytes
+    @Setting(
+        "Bring archives here: file:///directory, https://host/path/ or s3://bucket/prefix.", name: "upload-to",
+        valueName: "place", default: "nowhere")
+    var target: UploadTarget?
+
+    @Setting(
+        "Upload this many archives at a time.", name: "uploads", accepting: { (1...64).contains($0) },
+        otherwise: "1 to 64")
+    var count = 1
+
+    @Setting("Send no more than this in a second, all together.", valueName: "size")
+    private var uploadLimit: ByteCount?
+
+    @Setting("Try so often in a row.", accepting: { $0 >= 1 }, otherwise: "1 or more")
+    private var uploadAttempts = RetryPolicy().attempts
+
+    @Setting(
+        "End a try in which nothing moved for so long.", accepting: { $0 >= .seconds(1) }, otherwise: "1s or more")
+    private var uploadStall = TimeSpan.seconds(120)
+
+    /// `Authorization: Bearer …`, a line each.
+    @Setting("Send the fields in this file to a web server.", valueName: "file")
+    private var uploadHeaders: FilePath?
+
+    @Setting("Speak to a receiver on another machine without encryption.")
+    private var uploadInsecure = false
+
+    /// In PEM.
+    @Setting("Trust the authorities in this file, in place of the system's.", valueName: "file")
+    private var caCertificate: FilePath?
+
+    @Setting("Find the bucket here.", valueName: "url", default: "Amazon", isCheckedEarly: false)
+    private var s3Endpoint: WebAddress?
+
+    /// `AWS_REGION` comes before the default.
+    @Setting("The bucket's region.", default: "us-east-1")
+    private var s3Region: String?
+
+    @Setting("How the bucket is named in URLs: path or virtual.")
+    private var s3Addressing: S3Store.Addressing?
+
+    /// As in `~/.aws/credentials`.
+    @Setting("Read the key from this file.", valueName: "file", default: "AWS_ACCESS_KEY_ID …")
+    private var s3Credentials: FilePath?
+
+    /// Who gets the archives; `nil` where they stay here.
+    private(set) var receiver: (any Receiver)?
+
+    /// What all uploads together send in a second; `nil` for no limit.
+    var bytesPerSecond: Int? { uploadLimit?.bytes }
+
+    var policy: RetryPolicy {
         var policy = RetryPolicy()
-        policy.attempts = try reader.value("upload-attempts", default: policy.attempts)
-        self.policy = policy
-        let stall = try reader.value("upload-stall", default: TimeSpan.seconds(120))
-        options = HTTPOptions(
-            caCertificate: try reader.value("ca-certificate", as: FilePath.self),
-            stallSeconds: Int(stall.nanoseconds / 1_000_000_000))
-        let headers = try reader.value("upload-headers", as: FilePath.self)
-        let isInsecure = try reader.value("upload-insecure", default: false)
-        let bucket = try S3Settings(reading: reader, environment: environment)
-        try Self.require((1...64).contains(count), "uploads is \(count): write 1 to 64")
-        try Self.require(policy.attempts >= 1, "upload-attempts is \(policy.attempts): write 1 or more")
-        try Self.require(stall >= .seconds(1), "upload-stall is \(stall): write 1s or more")
+        policy.attempts = uploadAttempts
+        return policy
+    }
+
+    var options: HTTPOptions {
+        HTTPOptions(caCertificate: caCertificate, stallSeconds: Int(uploadStall.nanoseconds / 1_000_000_000))
+    }
+
+    mutating func complete(reading reader: ConfigurationReader) throws(ServiceError) {
         try Self.require(bytesPerSecond ?? .max >= 1_000, "upload-limit is too low: write 1KB or more")
         switch target {
         case nil: receiver = nil
         case .directory(let path): receiver = DirectoryReceiver(directory: path)
         case .web(let template):
             try Self.require(
-                template.isProtected || isInsecure,
+                template.isProtected || uploadInsecure,
                 "upload-to \(template) would be seen by everybody on the way: use https, "
                     + "or say --upload-insecure where the network is private")
-            receiver = WebReceiver(store: PutStore(template: template, headerFile: headers))
+            receiver = WebReceiver(store: PutStore(template: template, headerFile: uploadHeaders))
         case .bucket(let name, let prefix):
-            let store = bucket.store(bucket: name, prefix: prefix)
+            let store = store(bucket: name, prefix: prefix, environment: reader.environment)
             try Self.require(
-                store.endpoint.isProtected || isInsecure,
+                store.endpoint.isProtected || uploadInsecure,
                 "s3-endpoint \(store.endpoint) would be seen by everybody on the way: use https, "
                     + "or say --upload-insecure where the network is private")
             receiver = WebReceiver(store: store)
         }
+    }
+
+    /// A bucket with these settings.
+    /// - Parameter environment: for the variables that other programs for S3 read too.
+    private func store(bucket: String, prefix: String, environment: [String: String]) -> S3Store {
+        let region = s3Region ?? environment["AWS_REGION"] ?? "us-east-1"
+        // A certificate for *.host holds for one name before the host, and not for one with dots.
+        let usual: S3Store.Addressing = s3Endpoint == nil && !bucket.contains(".") ? .virtual : .path
+        let amazon = WebAddress(scheme: "https", authority: "s3.\(region).amazonaws.com", path: "/")
+        return S3Store(
+            bucket: bucket, prefix: prefix, endpoint: s3Endpoint ?? amazon, region: region,
+            addressing: s3Addressing ?? usual,
+            credentials: s3Credentials.map { .file($0) }
+                ?? .environment(environment.filter { $0.key.hasPrefix("AWS_") }))
     }
 
     /// Checks what a look at the files tells that the settings name.
@@ -109,3 +140,7 @@ struct UploadSettings: Sendable {
         guard condition else { throw ServiceError(.badConfiguration, complaint()) }
     }
 }
+
+extension WebAddress: ConfigurationValue {}
+
+extension S3Store.Addressing: ConfigurationValue {}

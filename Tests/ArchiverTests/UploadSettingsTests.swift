@@ -14,8 +14,8 @@ import Testing
     ) throws -> UploadSettings {
         var flags = FlagValues()
         for (key, value) in values { flags.set(key, value) }
-        let reader = try ConfigurationReader(for: .archiver, flags: flags, environment: [:])
-        return try UploadSettings(reading: reader, environment: environment)
+        let reader = try ConfigurationReader(for: .archiver, flags: flags, environment: environment)
+        return try UploadSettings(reading: reader)
     }
 
     private func complaint(_ values: [String: String], environment: [String: String] = [:]) -> String {
@@ -75,9 +75,9 @@ import Testing
 
     @Test func aSignatureIsNotForTheCommandLine() {
         #expect(throws: (any Error).self) {
-            _ = try UploadOptions.parse(["--upload-to", "https://host/{name}?sig=hunter2"])
+            _ = try ArchiverCommand.parse(["--upload-to", "https://host/{name}?sig=hunter2"])
         }
-        #expect(throws: Never.self) { _ = try UploadOptions.parse(["--upload-to", "https://host/{name}"]) }
+        #expect(throws: Never.self) { _ = try ArchiverCommand.parse(["--upload-to", "https://host/{name}"]) }
     }
 
     @Test func aReceiverIsMadeOfThem() throws {

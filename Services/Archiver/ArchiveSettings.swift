@@ -1,0 +1,38 @@
+import ServiceKit
+import SystemPackage
+
+/// What an archive is to be like, as people type it.
+struct ArchiveSettings: SettingGroup {
+    static let title = "Archives"
+
+    /// Without certificates, archives are plain.
+    @Setting("Encrypt to the certificates in this file; may be repeated.", valueName: "file")
+    private var certificate: [FilePath] = []
+
+    @Setting("Leave out answers, taskResult or metadata; may be repeated.")
+    private var leaveOut: [GeneratedFile] = []
+
+    @Setting("Give this section of a task an archive of its own, or 'all'; may be repeated.")
+    private var separateSection: [String] = []
+
+    @Setting("Leave out files that can't be read or are not what was recorded, and say which.")
+    private var continueOnFailure = false
+
+    @Setting("Add info.json and answers_schema.json, as Bridge takes them.")
+    private var bridgeInfo = false
+
+    var choices: ArchiveChoices {
+        ArchiveChoices(
+            leavingOut: leaveOut, separateSections: separateSection, continuesOnFailure: continueOnFailure,
+            hasBridgeInfo: bridgeInfo)
+    }
+
+    /// Reads the certificates.
+    func recipients() throws(ArchiveError) -> [Certificate] {
+        var recipients: [Certificate] = []
+        for path in certificate { recipients += try Certificate.read(path) }
+        return recipients
+    }
+}
+
+extension GeneratedFile: ConfigurationValue {}
