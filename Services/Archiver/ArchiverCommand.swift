@@ -26,12 +26,6 @@ package struct ArchiverCommand: ServiceCommand {
 
     package init() {}
 
-    package func addFlags(to flags: inout FlagValues) { flags.add(settings.flags) }
-
-    package static func settings(reading reader: ConfigurationReader) throws -> ArchiverSettings {
-        try ArchiverSettings(reading: reader)
-    }
-
     package func validate() throws {
         if try settings.reader(for: .archiver).value(\UploadSettings.$target)?.hasSecret == true {
             throw ValidationError(

@@ -29,17 +29,9 @@ package struct LogManagerCommand: ServiceCommand {
     package init() {}
 
     package func run() async throws {
-        var flags = options.flags
-        addFlags(to: &flags)
         let status =
             dryRun ? await DryRun.run(flags) : await ServiceRunner<Self>.run(flags: flags, checkOnly: options.check)
         if status != .done { throw ExitCode(status.rawValue) }
-    }
-
-    package func addFlags(to flags: inout FlagValues) { flags.add(settings.flags) }
-
-    package static func settings(reading reader: ConfigurationReader) throws -> LogManagerSettings {
-        try LogManagerSettings(reading: reader)
     }
 
     package static func check(_ settings: LogManagerSettings, _ configuration: ServiceConfiguration) async throws {

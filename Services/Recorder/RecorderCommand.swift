@@ -21,12 +21,6 @@ package struct RecorderCommand: ServiceCommand {
 
     package init() {}
 
-    package func addFlags(to flags: inout FlagValues) { flags.add(settings.flags) }
-
-    package static func settings(reading reader: ConfigurationReader) throws -> RecorderSettings {
-        try RecorderSettings(reading: reader)
-    }
-
     package static func check(_ settings: RecorderSettings, _ configuration: ServiceConfiguration) async throws {
         _ = try SessionDirectory.sessions(in: configuration.dataDirectory)
     }

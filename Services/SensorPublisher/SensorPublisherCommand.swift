@@ -23,12 +23,6 @@ package struct SensorPublisherCommand: ServiceCommand {
         return options
     }
 
-    package func addFlags(to flags: inout FlagValues) { flags.add(settings.flags) }
-
-    package static func settings(reading reader: ConfigurationReader) throws -> PublisherSettings {
-        try PublisherSettings(reading: reader)
-    }
-
     package static func check(_ settings: PublisherSettings, _ configuration: ServiceConfiguration) async throws {
         for stream in settings.streams {
             do {

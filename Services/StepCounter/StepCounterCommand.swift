@@ -26,12 +26,6 @@ package struct StepCounterCommand: ServiceCommand {
 
     package init() {}
 
-    package func addFlags(to flags: inout FlagValues) { flags.add(settings.flags) }
-
-    package static func settings(reading reader: ConfigurationReader) throws -> StepCounterSettings {
-        try StepCounterSettings(reading: reader)
-    }
-
     package static func check(_ settings: StepCounterSettings, _ configuration: ServiceConfiguration) async throws {
         do {
             try StepHistory.check(in: configuration.dataDirectory)

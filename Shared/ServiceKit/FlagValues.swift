@@ -23,7 +23,7 @@ package struct FlagValues: Sendable {
     }
 
     /// Takes over the options of a group.
-    package mutating func add(_ flags: FlagValues) { values.merge(flags.values) { $1 } }
+    mutating func add(_ flags: FlagValues) { values.merge(flags.values) { $1 } }
 
     /// These without one of them.
     func without(_ key: String) -> FlagValues {

@@ -10,29 +10,22 @@ package import ZeroMQ
 ///     static let program = Program.recorder
 ///     static let configuration = commandConfiguration(abstract: "Records sessions of sensor data.")
 ///     @OptionGroup var options: ServiceOptions
-///     @Option(help: "How often data must reach the disk.") var syncInterval: TimeSpan?
+///     @OptionGroup var settings: SettingFlags<RecorderSettings>
 ///
-///     func addFlags(to flags: inout FlagValues) { flags.set("sync-interval", syncInterval) }
-///     static func settings(reading reader: ConfigurationReader) throws -> RecorderSettings { … }
 ///     static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService { … }
 /// }
 /// ```
 package protocol ServiceCommand: AsyncParsableCommand {
-    /// What the program reads besides `ServiceConfiguration`.
-    associatedtype Settings: Sendable
+    /// What the program reads besides `ServiceSettings`.
+    associatedtype Settings: SettingGroup
 
-    /// Which program this is.
     static var program: Program { get }
 
     /// The options that every program has.
     var options: ServiceOptions { get }
 
-    /// Puts the program's own flags beside those of every program.
-    func addFlags(to flags: inout FlagValues)
-
-    /// Reads the program's own settings: every one, whatever the values of others.
-    /// - Throws: `ServiceError` or `InvalidValue`, where a value makes no sense.
-    static func settings(reading reader: ConfigurationReader) throws -> Settings
+    /// The program's own options.
+    var settings: SettingFlags<Settings> { get }
 
     /// Checks for `--check` what a look at the disk tells, and changes nothing.
     /// - Throws: `ServiceError` or `Errno`, with what is wrong.
@@ -46,8 +39,6 @@ package protocol ServiceCommand: AsyncParsableCommand {
 }
 
 extension ServiceCommand {
-    package func addFlags(to flags: inout FlagValues) {}
-
     package static func check(_ settings: Settings, _ configuration: ServiceConfiguration) async throws {}
 
     package static func publishingOptions(_ settings: Settings) -> SocketOptions { .publishing }
@@ -59,9 +50,14 @@ extension ServiceCommand {
             subcommands: [HealthCommand<Self>.self])
     }
 
-    package func run() async throws {
+    /// All that was given on the command line.
+    package var flags: FlagValues {
         var flags = options.flags
-        addFlags(to: &flags)
+        flags.add(settings.flags)
+        return flags
+    }
+
+    package func run() async throws {
         let status = await ServiceRunner<Self>.run(flags: flags, checkOnly: options.check)
         if status != .done { throw ExitCode(status.rawValue) }
     }

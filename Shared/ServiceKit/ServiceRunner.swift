@@ -39,7 +39,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
         do {
             let reader = try ConfigurationReader(for: Command.program, flags: flags, environment: environment)
             let configuration = try ServiceConfiguration(for: Command.program, reading: reader)
-            let settings = try Command.settings(reading: reader)
+            let settings = try Command.Settings(reading: reader)
             try reader.finish()
             if checkOnly {
                 try configuration.security.check()

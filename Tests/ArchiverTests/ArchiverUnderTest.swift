@@ -58,7 +58,7 @@ final class ArchiverUnderTest: Sendable {
         let host = try ServiceHost(
             configuration: ServiceConfiguration(for: .archiver, reading: reader),
             logger: Logger(label: "archiver") { _ in SwiftLogNoOpLogHandler() })
-        let settings = try ArchiverCommand.settings(reading: reader)
+        let settings = try ArchiverSettings(reading: reader)
         let running = try await ArchiverCommand.start(settings, on: host)
         let server = try await ReplyServer(
             listeningOn: "tcp://127.0.0.1:*", router: running.router, context: host.context, thread: host.thread)

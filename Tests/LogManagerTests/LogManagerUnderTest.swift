@@ -51,7 +51,7 @@ final class LogManagerUnderTest: Sendable {
         let host = try ServiceHost(
             configuration: ServiceConfiguration(for: .logManager, reading: reader),
             logger: Logger(label: "log-manager") { _ in SwiftLogNoOpLogHandler() })
-        let settings = try LogManagerCommand.settings(reading: reader)
+        let settings = try LogManagerSettings(reading: reader)
         // One that ran before in this process lets go of the directory a little later than a process that ends.
         let running = try await eventualValue("the data directory") {
             do {

@@ -74,7 +74,7 @@ final class RecorderUnderTest: Sendable {
         let host = try ServiceHost(
             configuration: ServiceConfiguration(for: .recorder, reading: reader),
             logger: Logger(label: "recorder") { _ in SwiftLogNoOpLogHandler() })
-        let running = try await start(RecorderCommand.settings(reading: reader), on: host)
+        let running = try await start(RecorderSettings(reading: reader), on: host)
         let server = try await ReplyServer(
             listeningOn: "tcp://127.0.0.1:*", router: running.router, context: host.context, thread: host.thread)
         let endpoints = ServiceEndpoints(publish: host.publishEndpoint, reply: server.endpoint)

@@ -26,7 +26,7 @@ struct PublisherUnderTest {
         for (key, value) in flags { values.set(key, value) }
         let reader = try ConfigurationReader(for: .sensorPublisher, flags: values, environment: [:])
         let configuration = try ServiceConfiguration(for: .sensorPublisher, reading: reader)
-        let settings = try SensorPublisherCommand.settings(reading: reader)
+        let settings = try PublisherSettings(reading: reader)
         try reader.finish()
 
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -75,16 +75,21 @@ import ZeroMQ
         }
     }
 
+    private struct Peers: SettingGroup {
+        @Setting(listeningTo: .recorder, "Listen to this recorder.") var subscribe: [Endpoint]
+        @Setting(asking: .logManager, "Ask this log-manager.") var logManager: Endpoint
+    }
+
     @Test func settingsSayWhoIsFarAwayBeforeAnythingStarts() throws {
         let reader = try Self.reader(["subscribe": "tcp://far:1", "log-manager": "tcp://far:2"])
-        #expect(throws: ServiceError.self) { try reader.subscribe(to: .recorder) }
-        #expect(throws: ServiceError.self) { try reader.reply(of: .logManager) }
+        #expect(throws: ServiceError.self) { try reader.value(\Peers.$subscribe) }
+        #expect(throws: ServiceError.self) { try reader.value(\Peers.$logManager) }
         let allowing = try Self.reader(["subscribe": "tcp://far:1", "log-manager": "tcp://far:2", "insecure": "true"])
-        #expect(try allowing.subscribe(to: .recorder).count == 1)
-        #expect(try allowing.reply(of: .logManager).host == "far")
+        #expect(try allowing.value(\Peers.$subscribe).count == 1)
+        #expect(try allowing.value(\Peers.$logManager).host == "far")
         let nobody = try Self.reader([:])
-        #expect(try nobody.subscribe(to: .recorder) == [Program.recorder.defaultPublish])
-        #expect(try nobody.reply(of: .logManager) == Program.logManager.defaultReply)
+        #expect(try nobody.value(\Peers.$subscribe) == [Program.recorder.defaultPublish])
+        #expect(try nobody.value(\Peers.$logManager) == Program.logManager.defaultReply)
     }
 
     private static func reader(_ flags: [String: String]) throws -> ConfigurationReader {

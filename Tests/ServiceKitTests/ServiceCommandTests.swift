@@ -10,38 +10,35 @@ import TestSupport
 import Testing
 import ZeroMQ
 
+private struct TestSettings: SettingGroup {
+    @Setting("How often.") var interval = TimeSpan.seconds(1)
+    @Setting("Which.") var subscribe: [Endpoint] = []
+    @Setting("What the part does.") var behave = "well"
+}
+
 /// A program whose one part does what the setting `behave` says.
 private struct TestCommand: ServiceCommand {
     static let program = Program.recorder
     static let configuration = commandConfiguration(abstract: "Tests.")
 
     @OptionGroup var options: ServiceOptions
-    @Option(help: "How often.") var interval: TimeSpan?
-    @Option(help: "Which.") var subscribe: [Endpoint] = []
-    @Option(help: "What the part does.") var behave: String?
+    @OptionGroup var settings: SettingFlags<TestSettings>
 
-    func addFlags(to flags: inout FlagValues) {
-        flags.set("interval", interval)
-        flags.set("subscribe", all: subscribe)
-        flags.set("behave", behave)
+    static func check(_ settings: TestSettings, _ configuration: ServiceConfiguration) throws {
+        if settings.behave == "badly" {
+            throw ServiceError(.inputOutput, "the journal of session 7 can't be read")
+        }
     }
 
-    static func settings(reading reader: ConfigurationReader) throws -> String {
-        _ = try reader.value("interval", default: TimeSpan.seconds(1))
-        _ = try reader.values("subscribe", as: Endpoint.self)
-        return try reader.value("behave", default: "well")
-    }
-
-    static func check(_ settings: String, _ configuration: ServiceConfiguration) throws {
-        if settings == "badly" { throw ServiceError(.inputOutput, "the journal of session 7 can't be read") }
-    }
-
-    static func start(_ settings: String, on host: ServiceHost) throws -> RunningService {
-        RunningService(router: RequestRouter(), outcome: { settings == "lossy" ? .doneWithLoss : .done }) { endpoints in
-            switch settings {
+    static func start(_ settings: TestSettings, on host: ServiceHost) throws -> RunningService {
+        let behaviour = settings.behave
+        return RunningService(
+            router: RequestRouter(), outcome: { behaviour == "lossy" ? .doneWithLoss : .done }
+        ) { endpoints in
+            switch behaviour {
             case "refuse": throw ServiceError(.peerUnavailable, "the log-manager does not answer")
             case "pair": [TestPart(behaviour: "forever"), TestPart(behaviour: "return")]
-            default: [TestPart(behaviour: settings)]
+            default: [TestPart(behaviour: behaviour)]
             }
         }
     }
@@ -108,9 +105,8 @@ struct ServiceCommandTests {
             "--subscribe", "ipc:///b", "--subscribe", "ipc:///c",
         ]
         let command = try TestCommand.parse(arguments)
-        var flags = command.options.flags
-        command.addFlags(to: &flags)
-        let reader = try ConfigurationReader(for: .recorder, flags: flags, environment: ["HOLDFAST_DATA": "/other"])
+        let reader = try ConfigurationReader(
+            for: .recorder, flags: command.flags, environment: ["HOLDFAST_DATA": "/other"])
         let configuration = try ServiceConfiguration(for: .recorder, reading: reader)
         #expect(configuration.dataDirectory == "/srv")
         #expect(configuration.publish.description == "ipc:///a")
@@ -124,10 +120,8 @@ struct ServiceCommandTests {
 
     @Test func whatWasNotGivenLeavesTheChoiceToOthers() throws {
         let command = try TestCommand.parse([])
-        var flags = command.options.flags
-        command.addFlags(to: &flags)
         let environment = ["HOLDFAST_INSECURE": "true", "HOLDFAST_SUBSCRIBE": "ipc:///d"]
-        let reader = try ConfigurationReader(for: .recorder, flags: flags, environment: environment)
+        let reader = try ConfigurationReader(for: .recorder, flags: command.flags, environment: environment)
         #expect(try reader.value("insecure", as: Bool.self) == true)
         #expect(try reader.values("subscribe", as: Endpoint.self).map(\.description) == ["ipc:///d"])
     }

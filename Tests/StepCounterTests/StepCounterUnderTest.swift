@@ -79,7 +79,7 @@ final class StepCounterUnderTest: Sendable {
         let host = try ServiceHost(
             configuration: ServiceConfiguration(for: .stepCounter, reading: reader),
             logger: Logger(label: "step-counter") { _ in SwiftLogNoOpLogHandler() })
-        let settings = try StepCounterCommand.settings(reading: reader)
+        let settings = try StepCounterSettings(reading: reader)
         // One that ran before in this process lets go of the directory a little later than a process that ends.
         let running = try await eventualValue("the data directory") {
             do {
