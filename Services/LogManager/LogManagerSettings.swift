@@ -15,8 +15,7 @@ package struct LogManagerSettings: SettingGroup {
     @Setting("Say so when less than this is free on the disk.", default: "as it was set last")
     var minimumFree: ByteCount?
 
-    @Setting(
-        "Remove where --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.", default: "")
+    @Setting("Remove where --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
     var whenFull = RetentionPolicy.nothing
 
     @Setting(

@@ -35,8 +35,7 @@ package struct ServiceSettings: SettingGroup {
     package var maximumConnections = ConnectionLimits().maximumConnections
 
     @Setting(
-        "Log from this level on: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "level",
-        default: "")
+        "Log from this level on: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "level")
     package var logLevel = Logger.Level.info
 
     @Setting("Write the log as text or json.")

@@ -3,7 +3,7 @@ import SystemPackage
 extension Setting where Value == [Endpoint] {
     /// Where programs publish that are listened to. Refused is another machine without `keys` or `insecure`.
     package convenience init(listeningTo program: Program, _ help: String) {
-        self.init(wrappedValue: [program.defaultPublish], help, valueName: "endpoint", default: "") {
+        self.init(wrappedValue: [program.defaultPublish], help, valueName: "endpoint") {
             endpoints, _, reader throws(ServiceError) in
             try reader.requireProtection(of: endpoints, to: program)
         }
@@ -13,7 +13,7 @@ extension Setting where Value == [Endpoint] {
 extension Setting where Value == Endpoint {
     /// Where a program is asked. Refused is another machine without `keys` or `insecure`.
     package convenience init(asking program: Program, _ help: String) {
-        self.init(wrappedValue: program.defaultReply, help, valueName: "endpoint", default: "") {
+        self.init(wrappedValue: program.defaultReply, help, valueName: "endpoint") {
             endpoint, _, reader throws(ServiceError) in
             try reader.requireProtection(of: [endpoint], to: program)
         }

@@ -73,7 +73,7 @@ extension Setting {
     ///   - help: a sentence with its full stop.
     ///   - name: a name that differs from the property's.
     ///   - valueName: what help calls the value: the setting's name if nil.
-    ///   - words: the default as help has it: as it is typed if nil, not at all if empty.
+    ///   - words: the default as help has it: as it is typed if nil.
     ///   - isAccepted: whether a value makes sense.
     ///   - advice: what to write instead: `1 or more`.
     package convenience init(
