@@ -188,6 +188,12 @@ let package = Package(
                 system,
             ], swiftSettings: strict),
         .testTarget(
+            name: "OptionTests",
+            dependencies: [
+                "Archiver", "LogManager", "Recorder", "SensorPublisher", "ServiceKit", "StepCounter", "TestSupport",
+                argumentParser,
+            ], swiftSettings: strict),
+        .testTarget(
             name: "SensorPublisherTests",
             dependencies: [
                 "MessageBus", "Messages", "SensorPublisher", "ServiceKit", "TestSupport", "ZeroMQ", lifecycle, logging,
