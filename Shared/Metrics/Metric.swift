@@ -21,12 +21,15 @@ package struct Metric: Hashable, Sendable {
     package let help: String
     /// The names of its labels.
     package let labels: [String]
+    /// What `service.health` calls it, which has it too: `behindSeconds`; of a histogram the beginning of the names.
+    package let health: String?
 
     /// A family.
-    package init(_ kind: Kind, _ name: String, _ help: String, labels: [String] = []) {
+    package init(_ kind: Kind, _ name: String, _ help: String, labels: [String] = [], health: String? = nil) {
         self.kind = kind
         self.name = name
         self.help = help
         self.labels = labels
+        self.health = health
     }
 }

@@ -56,7 +56,7 @@ package final class ClientGate: Sendable {
             let unmentioned = refusals.note(kind, at: MonotonicClock.now)
             return (refusals.count, unmentioned)
         }
-        health.measure("refusedClients", Double(count))
+        health.measure(.refusedClients, count)
         guard let unmentioned else { return }
         var metadata = metadata
         if unmentioned > 0 { metadata[LogKey.unmentioned] = "\(unmentioned)" }

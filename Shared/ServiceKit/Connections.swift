@@ -112,7 +112,7 @@ actor Connections {
             }
         }
         let counts = presence.counts
-        health.measure("addressesKnown", Double(counts.known))
-        health.measure("addressesConnected", Double(counts.connected))
+        health.measure(.peerAddresses, counts.known)
+        health.measure(.connectedPeerAddresses, counts.connected)
     }
 }

@@ -1,7 +1,9 @@
 package import Messages
+package import Metrics
 import Synchronization
 
-/// How a program is, gathered from its parts and told to whoever asks `service.health`.
+/// How a program is, gathered from its parts and told to whoever asks `service.health`; and what it counts of itself, which
+/// `/metrics` has too.
 ///
 /// Each part reports under keys of its own and takes its report back when things are well again, or says how long it counts.
 /// Usable from any thread; nothing here waits or calls out.
@@ -21,10 +23,16 @@ package final class Health: Sendable {
         let end: Duration?
     }
 
+    private enum Count {
+        case number(@Sendable () -> Double)
+        case durations(LatencyHistogram)
+    }
+
     private struct State {
         var reasons: [String: Reason] = [:]
         var measures: [String: Double] = [:]
         var observed: [String: @Sendable () -> Double] = [:]
+        var counts: [Metric: Count] = [:]
     }
 
     private let state = Mutex(State())
@@ -72,6 +80,34 @@ package final class Health: Sendable {
         state.withLock { $0.observed[name] = value }
     }
 
+    /// Sets what both `service.health`, if it has a name there, and `/metrics` say.
+    package func measure(_ metric: Metric, _ value: Double) { observe(metric) { value } }
+
+    /// Sets a count that both `service.health` and `/metrics` say.
+    package func measure(_ metric: Metric, _ count: Int) { measure(metric, Double(count)) }
+
+    /// Sets durations: `service.health` says their median and 99th percentile once there are any.
+    package func measure(_ metric: Metric, _ durations: LatencyHistogram) {
+        state.withLock { $0.counts[metric] = .durations(durations) }
+    }
+
+    /// Sets something that is counted when somebody asks.
+    package func observe(_ metric: Metric, _ value: @escaping @Sendable () -> Double) {
+        state.withLock { $0.counts[metric] = .number(value) }
+    }
+
+    /// What was set with its metric, in the order of the names.
+    package var page: MetricsPage {
+        var page = MetricsPage()
+        for (metric, count) in state.withLock({ $0.counts }).sorted(by: { $0.key.name < $1.key.name }) {
+            switch count {
+            case .number(let value): page.add(metric, value())
+            case .durations(let durations): page.add(metric, durations)
+            }
+        }
+        return page
+    }
+
     /// What `service.health` answers now. The worst reasons come first, and within those the order of their keys.
     package var reply: ServiceHealth.Reply {
         let now = uptime()
@@ -80,6 +116,16 @@ package final class Health: Sendable {
             return state
         }
         for (name, value) in state.observed { state.measures[name] = value() }
+        for (metric, count) in state.counts {
+            guard let name = metric.health else { continue }
+            switch count {
+            case .number(let value): state.measures[name] = value()
+            case .durations(let durations) where durations.count > 0:
+                state.measures["\(name)MedianSeconds"] = Double(durations.median) / 1e9
+                state.measures["\(name)99PercentSeconds"] = Double(durations.percentile99) / 1e9
+            case .durations: break
+            }
+        }
         let reasons = state.reasons.sorted { left, right in
             left.value.severity != right.value.severity
                 ? left.value.severity > right.value.severity : left.key < right.key

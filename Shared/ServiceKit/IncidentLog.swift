@@ -13,7 +13,7 @@ struct IncidentLog: Service {
     init(_ incidents: ConnectionIncidents, health: Health, logger: Logger) {
         self.incidents = incidents
         self.logger = logger
-        health.observe("connectionsCut") { Self.count(incidents, cut: true) }
+        health.observe(.connectionsCut) { Self.count(incidents, cut: true) }
         health.observe("handshakesFailed") { Self.count(incidents, cut: false) }
     }
 

@@ -18,7 +18,7 @@ package struct MalformedMessages: Sendable {
     package init(health: Health, logger: Logger) {
         self.health = health
         self.logger = logger
-        health.measure("messagesMalformed", 0)
+        health.measure(.malformedMessages, 0)
     }
 
     /// Counts one.
@@ -27,7 +27,7 @@ package struct MalformedMessages: Sendable {
     ///   - now: an instant of `MonotonicClock`.
     package mutating func note(_ error: any Error, at now: Int64 = MonotonicClock.now) {
         count += 1
-        health.measure("messagesMalformed", Double(count))
+        health.measure(.malformedMessages, count)
         if saidAt.map({ now - $0 >= Self.interval.nanoseconds }) ?? true {
             saidAt = now
             let reason = String("\(error)".prefix(300))

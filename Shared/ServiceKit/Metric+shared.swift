@@ -7,6 +7,26 @@ extension Metric {
     package static let freeBytes = Metric(
         .gauge, "holdfast_disk_free_bytes", "Bytes that are free on the disk of the data directory.")
 
+    static let peerAddresses = Metric(
+        .gauge, "holdfast_peer_addresses", "Addresses at which the programs are that this one listens to.",
+        health: "addressesKnown")
+    static let connectedPeerAddresses = Metric(
+        .gauge, "holdfast_peer_addresses_connected", "Addresses that are connected, of those listened to.",
+        health: "addressesConnected")
+    static let connectionsCut = Metric(
+        .counter, "holdfast_connections_cut_total",
+        "Connections that were cut because they cost more than a peer may.", health: "connectionsCut")
+    static let malformedMessages = Metric(
+        .counter, "holdfast_malformed_messages_total", "Messages that could not be read, and were dropped.",
+        health: "messagesMalformed")
+    static let malformedRequests = Metric(
+        .counter, "holdfast_malformed_requests_total", "Requests that could not be read, and were refused.",
+        health: "requestsMalformed")
+    static let refusedClients = Metric(
+        .counter, "holdfast_refused_clients_total",
+        "Clients that were refused for their keys, and requests that were refused for their clients' roles.",
+        health: "refusedClients")
+
     /// The labels of what is told of each stream: `MetricsPage.add(_:_:of:)` gives their values.
     package static let streamLabels = ["device", "stream"]
 }

@@ -16,23 +16,6 @@ extension Metric {
         labels: ["status"])
     private static let reasons = Metric(
         .gauge, "holdfast_health_reasons", "How many reasons there are why the status is not ok.")
-    /// What is measured for health in several programs, by its name there.
-    private static let measured = [
-        "addressesKnown": Metric(
-            .gauge, "holdfast_peer_addresses", "Addresses at which the programs are that this one listens to."),
-        "addressesConnected": Metric(
-            .gauge, "holdfast_peer_addresses_connected", "Addresses that are connected, of those listened to."),
-        "connectionsCut": Metric(
-            .counter, "holdfast_connections_cut_total",
-            "Connections that were cut because they cost more than a peer may."),
-        "messagesMalformed": Metric(
-            .counter, "holdfast_malformed_messages_total", "Messages that could not be read, and were dropped."),
-        "requestsMalformed": Metric(
-            .counter, "holdfast_malformed_requests_total", "Requests that could not be read, and were refused."),
-        "refusedClients": Metric(
-            .counter, "holdfast_refused_clients_total",
-            "Clients that were refused for their keys, and requests that were refused for their clients' roles."),
-    ]
     private static let startTime = Metric(
         .gauge, "process_start_time_seconds", "When the program started, in seconds since 1970 in UTC.")
     private static let processorTime = Metric(
@@ -62,16 +45,15 @@ extension Metric {
         "Handshakes that failed: not ZeroMQ, another kind of socket, too slow, or refused.", labels: socketLabel)
 
     fileprivate static func addProgram(
-        _ program: Program, health: ServiceHealth.Reply, startedAt: WallTime, to page: inout MetricsPage
+        _ program: Program, health: Health, startedAt: WallTime, to page: inout MetricsPage
     ) {
+        let reply = health.reply
         page.add(build, 1, program.rawValue, Version.current)
         for status in [ServiceHealth.Status.ok, .degraded, .failing] {
-            page.add(Self.health, status == health.status ? 1 : 0, status.rawValue)
+            page.add(Self.health, status == reply.status ? 1 : 0, status.rawValue)
         }
-        page.add(reasons, health.reasons.count)
-        for (name, metric) in measured.sorted(by: { $0.key < $1.key }) {
-            if let value = health.measures?[name] { page.add(metric, value) }
-        }
+        page.add(reasons, reply.reasons.count)
+        page.add(health.page)
         page.add(startTime, startedAt.seconds)
         page.add(processorTime, ProcessUsage.processorSeconds)
         if let bytes = ProcessUsage.residentBytes { page.add(residentMemory, bytes) }
@@ -93,7 +75,7 @@ extension MetricsPage {
     /// What every program says: which it is, how it is, and what it takes of the machine.
     init(of program: Program, startedAt: WallTime, health: Health) {
         self.init()
-        Metric.addProgram(program, health: health.reply, startedAt: startedAt, to: &self)
+        Metric.addProgram(program, health: health, startedAt: startedAt, to: &self)
     }
 
     /// Adds what happened to the connections of the socket that listens to others.

@@ -78,7 +78,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
         router.onServiceRequests(of: Command.program, health: host.health) { bound.endpoints }
         let server = try await host.replyServer(answering: router)
         bound.listening(at: server.endpoint)
-        host.health.observe("requestsMalformed") { [malformed = router.malformed] in Double(malformed.count) }
+        host.health.observe(.malformedRequests) { [malformed = router.malformed] in Double(malformed.count) }
         let endpoints = bound.endpoints
 
         let incidents = IncidentLog(host.context.incidents, health: host.health, logger: host.logger)

@@ -1,6 +1,7 @@
 import Logging
 import MessageBus
 import Messages
+import Metrics
 import ServiceKit
 import Synchronization
 import Testing
@@ -66,6 +67,24 @@ struct HealthTests {
         health.measure("latenessMedianSeconds", 0.5)
         health.measure("latenessMedianSeconds", 0.25)
         #expect(health.reply.measures == ["latenessMedianSeconds": 0.25])
+    }
+
+    @Test func whatIsCountedIsInHealthAndMetricsByItsNames() {
+        let count = Metric(.counter, "holdfast_tests_total", "Tests.", health: "tests")
+        let delay = Metric(.histogram, "holdfast_delay_seconds", "Delays.", health: "delay")
+        var delays = LatencyHistogram()
+        health.observe(count) { 7 }
+        health.measure(delay, delays)
+        health.measure(Metric(.gauge, "holdfast_hidden", "Hidden."), 1)
+        #expect(health.reply.measures == ["tests": 7])
+        delays.record(nanoseconds: 2_000_000_000)
+        health.measure(delay, delays)
+        #expect(
+            health.reply.measures == ["tests": 7, "delayMedianSeconds": 2, "delay99PercentSeconds": 2])
+        let page = String(decoding: health.page.text, as: UTF8.self)
+        for line in ["holdfast_tests_total 7", "holdfast_delay_seconds_count 1", "holdfast_hidden 1"] {
+            #expect(page.split(separator: "\n").contains(Substring(line)))
+        }
     }
 
     @Test func everyProgramAnswersHealthDescriptionAndClock() async throws {
