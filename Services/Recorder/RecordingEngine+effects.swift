@@ -75,8 +75,7 @@ extension RecordingEngine {
             case .append(let block):
                 let failure = await log.append(block)
                 core.appended(failure, at: .now)
-                health.measure("commitLatencyMedianSeconds", Double(core.latencies.median) / 1e9)
-                health.measure("commitLatency99PercentSeconds", Double(core.latencies.percentile99) / 1e9)
+                health.measure(.commitLatency, core.latencies)
             case .removeLog(let position, let current):
                 core.removedLog(await log.remove(before: position, current: current))
             default: return

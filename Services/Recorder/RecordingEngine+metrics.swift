@@ -5,6 +5,17 @@ import RecorderCore
 import Recording
 import ServiceKit
 
+/// What health has too.
+extension Metric {
+    static let commitLatency = Metric(
+        .histogram, "holdfast_recorder_commit_latency_seconds", "From a batch's publication until it is on disk.",
+        health: "commitLatency")
+    static let behind = Metric(
+        .gauge, "holdfast_recorder_behind_seconds",
+        "Age of the newest batch when it is taken: how far the recorder is behind its publishers.",
+        health: "behindSeconds")
+}
+
 /// What it counts, for those who watch it.
 extension RecordingEngine {
     var metrics: MetricsPage {
@@ -16,10 +27,6 @@ extension RecordingEngine {
         var totals = endedTotals
         for session in core.sessions.values { totals.add(session.report) }
         totals.add(to: &page)
-        page.add(
-            Metric(
-                .histogram, "holdfast_recorder_commit_latency_seconds",
-                "From a batch's publication until it is on disk."), core.latencies)
         page.add(
             Metric(
                 .histogram, "holdfast_recorder_commit_duration_seconds",
@@ -44,10 +51,6 @@ extension RecordingEngine {
         add(
             "recovering_streams", "Streams whose missing samples are being asked for.",
             Double(streams.count { $0.recoveringSince != nil }))
-        add(
-            "behind_seconds",
-            "Age of the newest batch when it is taken: how far the recorder is behind its publishers.",
-            core.lag.seconds)
         add(
             "backlog_bytes", "Bytes of the write-ahead log that are not in stream files yet.", Double(core.backlogBytes)
         )

@@ -82,6 +82,8 @@ actor RecordingEngine {
         publishers = host.peers.publishers
         logManager = LogManagerClient(
             peers: host.peers, endpoint: settings.logManager, limit: settings.logManagerLimit)
+        health.measure(.commitLatency, core.latencies)
+        health.measure(.behind, core.lag.seconds)
         await resumeSessions(recovery)
     }
 
@@ -120,7 +122,7 @@ actor RecordingEngine {
             tick = max(tick + interval, MonotonicClock.now)
             try await thread.sleep(until: tick)
             core.tick(at: .now)
-            health.measure("behindSeconds", core.lag.seconds)
+            health.measure(.behind, core.lag.seconds)
             perform()
             if tick >= lookedAtDisk + TimeSpan.seconds(1).nanoseconds {
                 lookedAtDisk = tick

@@ -40,7 +40,11 @@ final class RecorderUnderTest: Sendable {
         events = try await Events(context: context, thread: thread, endpoint: endpoints.publish)
         self.group = group
         outcome = running.outcome
-        metrics = running.metrics
+        metrics = { [own = running.metrics] in
+            var page = await own()
+            page.add(health.page)
+            return page
+        }
     }
 
     /// Runs a recorder, and the publishers that it listens to, as long as a closure does.
