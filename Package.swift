@@ -104,6 +104,16 @@ let package = Package(
             name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",
             swiftSettings: strict),
         .target(
+            name: "StepCounterCore",
+            dependencies: ["MessageBus", "Messages", "ServiceKit", "StepDetection", deque, logging],
+            path: "Shared/StepCounterCore", swiftSettings: strict),
+        .target(
+            name: "StepStorage",
+            dependencies: [
+                "Files", "Messages", "Recording", "StepCounterCore", "StepDetection", "Storage", database, system,
+            ],
+            path: "Shared/StepStorage", swiftSettings: strict),
+        .target(
             name: "TestSupport", dependencies: ["Messages", "MessageBus", "ZeroMQ", subprocess, system],
             path: "Shared/TestSupport", swiftSettings: strict),
         .executableTarget(
@@ -133,10 +143,8 @@ let package = Package(
         .executableTarget(
             name: "StepCounter",
             dependencies: [
-                "Files", "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "StepDetection", "Storage",
-                "ZeroMQ",
-                argumentParser,
-                deque, database, lifecycle, logging, system,
+                "Files", "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "StepCounterCore",
+                "StepDetection", "StepStorage", "ZeroMQ", argumentParser, lifecycle, logging, system,
             ],
             path: "Services/StepCounter", swiftSettings: strict),
         .executableTarget(
@@ -216,9 +224,15 @@ let package = Package(
             name: "StepCounterTests",
             dependencies: [
                 "Files", "MessageBus", "Messages", "Recording", "SensorPublisher", "ServiceKit", "StepCounter",
-                "StepDetection",
-                "Storage", "TestSupport", "ZeroMQ", database, lifecycle, logging, system,
+                "StepCounterCore", "StepDetection", "StepStorage", "Storage", "TestSupport", "ZeroMQ", database,
+                lifecycle, logging, system,
             ], swiftSettings: strict),
+        .testTarget(
+            name: "StepCounterCoreTests",
+            dependencies: [
+                "MessageBus", "Messages", "StepCounterCore", "StepDetection", "StepStorage", "TestSupport",
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "ArchiverTests",
             dependencies: [

@@ -3,6 +3,7 @@ import Files
 import MessageBus
 import Recording
 package import ServiceKit
+import StepStorage
 package import ZeroMQ
 
 /// step-counter's command line.
@@ -42,11 +43,11 @@ package struct StepCounterCommand: ServiceCommand {
     }
 
     package static func start(_ settings: StepCounterSettings, on host: ServiceHost) async throws -> RunningService {
-        let listener = try await StepCounterService.listener(on: host, settings: settings)
+        let listener = try await host.listenerToStreams(
+            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark)
         let engine: StepEngine
         do {
             engine = try StepEngine(settings: settings, host: host, listener: listener)
-            try await engine.begin()
         } catch let error as RecordingError {
             throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
         }
@@ -58,6 +59,6 @@ package struct StepCounterCommand: ServiceCommand {
                 page.add(listener)
                 return page
             },
-            parts: { _ in [StepCounterService(engine: engine, listener: listener, settings: settings)] })
+            parts: { _ in [StepCounterService(engine: engine, listener: listener)] })
     }
 }

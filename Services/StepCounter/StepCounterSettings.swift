@@ -1,17 +1,11 @@
 import Messages
 package import ServiceKit
+package import StepCounterCore
 import StepDetection
 
 /// What step-counter reads besides `ServiceSettings`: options, and `devices` in the configuration file, objects with `device`
 /// and `placement`, `unit` or `stride-length`.
 package struct StepCounterSettings: SettingGroup {
-    /// What is said of one device.
-    struct Device: Sendable {
-        var placement: SensorPlacement?
-        var unit: AccelerationUnit?
-        var strideLength: Double?
-    }
-
     @Setting(listeningTo: .sensorPublisher, "Listen to this publisher; may be repeated.")
     package var subscribe: [Endpoint]
 
@@ -57,7 +51,7 @@ package struct StepCounterSettings: SettingGroup {
         otherwise: "1 or more")
     var receiveHighWaterMark = 10_000
 
-    private var devices: [String: Device] = [:]
+    private var devices: [String: StepCounting.Settings.Device] = [:]
 
     package init() {}
 
@@ -71,23 +65,20 @@ package struct StepCounterSettings: SettingGroup {
                 throw ServiceError(
                     .badConfiguration, "an object in \"devices\" does not say which \"device\" it is about")
             }
-            devices[name] = Device(
+            devices[name] = StepCounting.Settings.Device(
                 placement: try section.given(\Self.$placement), unit: try section.value(\Self.$unit),
                 strideLength: try section.value(\Self.$strideLength))
         }
     }
 
-    /// What is said of a device, by name or for all.
-    func device(_ name: String) -> Device {
-        let own = devices[name]
-        return Device(
-            placement: own?.placement ?? placement, unit: own?.unit ?? unit,
-            strideLength: own?.strideLength ?? strideLength)
-    }
-
-    /// How steps are detected in a stream whose unit is known.
-    func detector(of device: String, unit: AccelerationUnit) -> StepDetectorSettings {
-        StepDetectorSettings(
-            perG: unit.perG, placement: self.device(device).placement ?? .unknown, strictness: strictness)
+    /// What the core reads of them.
+    package var counting: StepCounting.Settings {
+        var counting = StepCounting.Settings(
+            publishers: subscribe.map(\.description).joined(separator: ", "), streams: streams, keep: keep.nanoseconds,
+            maximumDevices: maximumDevices, holdLimit: holdLimit.bytes)
+        counting.common = StepCounting.Settings.Device(placement: placement, unit: unit, strideLength: strideLength)
+        counting.devices = devices
+        counting.strictness = strictness
+        return counting
     }
 }

@@ -26,6 +26,12 @@ package struct ReceivedBatch {
         UnsafeRawBufferPointer(rebasing: frame[body.fields]).isSame(as: token)
     }
 
+    /// Whether it is of a stream.
+    package func isOf(_ stream: StreamName) -> Bool {
+        SampleBody.string(at: body.device, in: frame) == stream.device
+            && SampleBody.string(at: body.stream, in: frame) == stream.stream
+    }
+
     /// Refuses a batch that is not as long as it says, before anything is counted by what it says.
     /// - Parameter columns: how many values a row has.
     package func check(columns: () throws(MessageError) -> Int) throws(MessageError) {
@@ -70,14 +76,17 @@ package struct ReceivedBatch {
 }
 
 extension ReceivedBatch {
-    /// Lends the batches that a replay brought: bodies, each followed by its matrix where it is packed.
+    /// Lends the batches that a replay brought: bodies, each followed by its matrix if it is packed.
     /// - Parameters:
-    ///   - take: takes a batch. A `MessageError` that it throws is told like one of ours, and the next batch follows.
-    ///   - unreadable: is told what could not be read.
+    ///   - take: takes a batch, and why samples that are missing before it are lost: before the first batch they are not
+    ///     retained, after an unreadable one they are malformed. A `MessageError` that it throws makes the batch unreadable,
+    ///     and the next one follows.
+    ///   - unreadable: receives what was wrong with a batch.
     package static func forEach(
-        inReplay frames: ArraySlice<[UInt8]>, _ take: (ReceivedBatch) throws -> Void,
+        inReplay frames: ArraySlice<[UInt8]>, _ take: (ReceivedBatch, _ missing: Gap.Reason?) throws -> Void,
         unreadable: (MessageError) -> Void
     ) throws {
+        var reason: Gap.Reason? = .notRetained
         var index = frames.startIndex
         while index < frames.endIndex {
             do {
@@ -91,11 +100,13 @@ extension ReceivedBatch {
                         index += 1
                     }
                     try packed.withOptionalBytes { packed in
-                        try take(ReceivedBatch(body, frame, packed: packed))
+                        try take(ReceivedBatch(body, frame, packed: packed), reason)
                     }
                 }
+                reason = nil
             } catch let error as MessageError {
                 unreadable(error)
+                reason = .malformed
             }
         }
     }

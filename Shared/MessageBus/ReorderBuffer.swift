@@ -110,6 +110,11 @@ package struct ReorderBuffer: Sendable {
         }
     }
 
+    /// Whether a request asks for what is missing next. While its answer was awaited, everything may have changed.
+    package func isMissing(_ request: SamplesReplay) -> Bool {
+        recovery.map { $0.epoch == request.epoch && $0.missing.lowerBound == request.from } ?? false
+    }
+
     /// Says that a given sample of an epoch that nothing was said of before is the first one wanted.
     package mutating func start(epoch: String, at sequence: Int) {
         epochs[index(of: epoch)].cursor.advance(to: Self.possible(sequence))
@@ -198,19 +203,22 @@ package struct ReorderBuffer: Sendable {
         return Gap(epoch: recovery.epoch, from: from, count: end - from, reason: reason)
     }
 
-    /// The first batch that waits, once nothing is missing any more: admit it again. Where nothing waits, the recovery
-    /// is over.
-    package mutating func nextHeld() -> HeldBatch? {
+    /// The next of the batches that wait, once nothing before it is missing, with those of its samples that are new: none at
+    /// its end if it is a duplicate, none at its beginning if it is late. If it meets another gap, that is missing next. If
+    /// no batch waits, the recovery is over.
+    package mutating func takeHeld() -> (batch: HeldBatch, rows: Range<Int>)? {
         if recovery?.missing.isEmpty == true { asked = nil }
-        guard asked == nil, let batch = held.popFirst() else { return nil }
+        guard asked == nil, let batch = held.first else { return nil }
+        let rows: Range<Int>
+        switch admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
+        case .take(let new): rows = new
+        case .duplicate: rows = batch.count..<batch.count
+        case .late: rows = 0..<0
+        case .wait, .gap: return nil
+        }
+        held.removeFirst()
         heldBytes -= batch.byteCount
-        return batch
-    }
-
-    /// Puts a batch back that met another gap on its turn.
-    package mutating func putBack(_ batch: HeldBatch) {
-        heldBytes += batch.byteCount
-        held.prepend(batch)
+        return (batch, rows)
     }
 
     private var firstIncomplete: Int? {

@@ -1,5 +1,6 @@
 import DequeModule
 package import Files
+import MessageBus
 package import Messages
 package import Recording
 import ServiceKit

@@ -56,8 +56,8 @@ extension Recordings {
         guard let (session, stream) = asker(of: request, in: identifier) else { return true }
         return resume(stream, of: session, at: now) {
             if count > 0 { try stream.takeReplayed(frames, at: now) }
-            guard let missing = stream.intake.recovery?.missing, missing.lowerBound == request.from else { return }
             // An answer that brings nothing would be asked for without end.
+            guard stream.intake.isMissing(request) else { return }
             try stream.giveUp(count > 0 ? .malformed : .notRetained, at: now)
         }
     }
@@ -77,8 +77,7 @@ extension Recordings {
     ) -> (session: Session, stream: StreamRecording)? {
         let name = StreamName(device: request.device, stream: request.stream)
         guard let session = sessions[identifier], session.isRecording, let stream = session.streams[name],
-            let recovery = stream.intake.recovery, recovery.epoch == request.epoch,
-            recovery.missing.lowerBound == request.from
+            stream.intake.isMissing(request)
         else { return nil }
         return (session, stream)
     }

@@ -1,3 +1,4 @@
+package import MessageBus
 package import Messages
 package import Recording
 package import ServiceKit

@@ -208,13 +208,16 @@ package final class StreamRecording {
         let unseen = log.epochs.indices.filter { log.epochs[$0].isUnseen }
         let frames = [batch.body] + (batch.packed.map { [$0] } ?? [])
         // What can't be read was refused before.
-        try? ReceivedBatch.forEach(inReplay: frames[...], { _ = try take($0, at: now) }, unreadable: { _ in })
+        try? ReceivedBatch.forEach(inReplay: frames[...]) { batch, _ in
+            _ = try take(batch, at: now)
+        } unreadable: { _ in
+        }
         for index in unseen { log.epochs[index].isUnseen = true }
     }
 
     /// Keeps a batch until its turn, in the write-ahead log too. If too much waits already, it is asked for later.
     private func hold(_ batch: ReceivedBatch, epoch: String) {
-        guard held.bytes < held.limit else { return }
+        guard held.hasRoom else { return }
         intake.hold(ReorderBuffer.HeldBatch(batch, epoch: epoch))
         log.appender.append(held: batch.frame, packed: batch.packed, of: log.number)
         account()
@@ -227,31 +230,24 @@ package final class StreamRecording {
         }
     }
 
-    private func account() {
-        held.bytes += intake.heldBytes - accountedBytes
-        accountedBytes = intake.heldBytes
-    }
+    private func account() { held.account(for: intake, &accountedBytes) }
 
     /// Takes what a replay brought: bodies, each followed by its matrix where it is packed. What is missing before the first
     /// is not retained; what can't be read is a gap where a batch after it can be.
     package func takeReplayed(_ frames: ArraySlice<[UInt8]>, at now: Moment) throws {
-        var reason: Gap.Reason? = .notRetained
-        try ReceivedBatch.forEach(inReplay: frames) { batch in
+        try ReceivedBatch.forEach(inReplay: frames) { batch, reason in
             try takeReplayed(batch, missingBefore: reason, at: now)
-            reason = nil
         } unreadable: { error in
             lastFault = error
-            reason = .malformed
         }
     }
 
     private func takeReplayed(_ batch: ReceivedBatch, missingBefore reason: Gap.Reason?, at now: Moment) throws {
         let epoch = try epoch(of: batch, at: now)
         let body = batch.body
-        guard SampleBody.string(at: body.device, in: batch.frame) == name.device,
-            SampleBody.string(at: body.stream, in: batch.frame) == name.stream,
-            intake.recovery?.epoch == log.epochs[epoch].name
-        else { throw MessageError(.malformed, "a replay brought another stream's samples") }
+        guard batch.isOf(name), intake.recovery?.epoch == log.epochs[epoch].name else {
+            throw MessageError(.malformed, "a replay brought another stream's samples")
+        }
         if let reason {
             // What is still kept may reach back to before the session; then what is not kept is not the session's.
             let isOutside = try reason == .notRetained && isBeforeSession(batch)
@@ -266,15 +262,10 @@ package final class StreamRecording {
     /// Deals with the batches that waited for a recovery, once nothing of it is missing any more.
     package func resume(at now: Moment) throws {
         defer { account() }
-        while let batch = intake.nextHeld() {
-            switch intake.admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
-            case .take(let rows):
-                log.record.counts.duplicates += rows.lowerBound
-                try batch.withBatch { try write(rows, of: $0, epoch: epoch(of: $0, at: now), at: now) }
-            case .duplicate: log.record.counts.duplicates += batch.count
-            case .late: break
-            case .wait, .gap: return intake.putBack(batch)
-            }
+        while let (batch, rows) = intake.takeHeld() {
+            log.record.counts.duplicates += rows.lowerBound
+            if rows.isEmpty { continue }
+            try batch.withBatch { try write(rows, of: $0, epoch: epoch(of: $0, at: now), at: now) }
         }
     }
 

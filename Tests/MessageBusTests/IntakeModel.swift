@@ -57,14 +57,8 @@ final class IntakeModel {
 
     /// What was missing is not any more: go on with what waited.
     func goOn() {
-        while let batch = intake.nextHeld() {
-            switch intake.admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
-            case .take(let rows): take(batch.epoch, batch.sequence..<batch.sequence + batch.count, rows)
-            case .duplicate, .late: break
-            case .wait, .gap:
-                intake.putBack(batch)
-                return
-            }
+        while let (batch, rows) = intake.takeHeld() {
+            take(batch.epoch, batch.sequence..<batch.sequence + batch.count, rows)
         }
     }
 

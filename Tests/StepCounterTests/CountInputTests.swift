@@ -2,10 +2,9 @@ import Files
 import FoundationEssentials
 import Messages
 import Recording
+import StepStorage
 import TestSupport
 import Testing
-
-@testable import StepCounter
 
 @Suite(.timeLimit(.minutes(1)))
 struct CountInputTests {

@@ -2,12 +2,11 @@ import GRDB
 import Messages
 import ServiceKit
 import Synchronization
+import StepStorage
 import SystemPackage
 import TestSupport
 import Testing
 import ZeroMQ
-
-@testable import StepCounter
 
 /// Counting live: what is missing, what begins anew, what can't be counted, and what is kept meanwhile.
 @Suite(.timeLimit(.minutes(3)))
@@ -144,7 +143,7 @@ struct CountingTests {
                     #expect(!counter.events.contains { $0.change == .gap })
                 }
             }
-            let dates = try StepHistory(in: data).dates(of: "phone").map(\.seconds)
+            let dates = try StepHistory(in: data, at: .now).dates(of: "phone").map(\.seconds)
             let expected = publisher.expectedSteps()
             try #require(dates.count == expected.count)
             // A clock's reading is right to a part of a millisecond, and each run has its own.

@@ -4,10 +4,10 @@ import Messages
 import Recording
 import ServiceKit
 import Storage
+import StepCounterCore
+import StepStorage
 import SystemPackage
 import TestSupport
-
-@testable import StepCounter
 
 /// A history in a directory of its own, and what is asked of it.
 struct HistoryFixture {
@@ -17,12 +17,12 @@ struct HistoryFixture {
     /// The moment at which everything happens, long after the history's beginning.
     let now: WallTime
 
-    static func run(keep: TimeSpan = .seconds(7 * 86_400), _ body: (HistoryFixture) async throws -> Void) async throws {
-        try await withTemporaryDirectory { data in
-            let history = try StepHistory(in: data)
-            try await body(
+    static func run(keep: TimeSpan = .seconds(7 * 86_400), _ body: (HistoryFixture) throws -> Void) throws {
+        try withTemporaryDirectory { data in
+            let history = try StepHistory(in: data, at: .now)
+            try body(
                 HistoryFixture(
-                    data: data, history: history, reader: StepHistoryReader(in: data, keep: keep),
+                    data: data, history: history, reader: StepHistoryReader(in: data, keep: keep.nanoseconds),
                     now: WallTime(seconds: (WallTime.now.seconds + 30 * 86_400).rounded())))
         }
     }
@@ -35,15 +35,20 @@ struct HistoryFixture {
         try history.commit(StepCommit(steps: [device: seconds.map { ago($0) }]), at: now)
     }
 
+    /// Removes what is older than so many seconds.
+    func remove(before seconds: Double) throws -> Int {
+        try history.remove(StepCounting.Removal(steps: ago(seconds), positions: ago(seconds)))
+    }
+
     /// Asks for the steps between so many seconds ago.
     func ask(
         _ device: String = "phone", from: Double, to: Double, interval: Double? = nil
-    ) async throws -> StepsQuery.Reply {
-        try await ask(StepsQuery(device: device, from: ago(from), to: ago(to), interval: interval))
+    ) throws -> StepsQuery.Reply {
+        try ask(StepsQuery(device: device, from: ago(from), to: ago(to), interval: interval))
     }
 
-    func ask(_ query: StepsQuery) async throws -> StepsQuery.Reply {
-        try await reader.answer(query, now: now)
+    func ask(_ query: StepsQuery) throws -> StepsQuery.Reply {
+        try reader.answer(query, at: now)
     }
 }
 

@@ -1,9 +1,8 @@
 import FoundationEssentials
+import StepStorage
 import SystemPackage
 import TestSupport
 import Testing
-
-@testable import StepCounter
 
 /// The real program, as a person starts it.
 @Suite(.timeLimit(.minutes(2)))

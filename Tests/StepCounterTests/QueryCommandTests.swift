@@ -1,9 +1,9 @@
 import Messages
+import StepCounterCore
+import StepStorage
 import SystemPackage
 import TestSupport
 import Testing
-
-@testable import StepCounter
 
 /// `step-counter query`, as a person uses it.
 @Suite(.timeLimit(.minutes(2)))
@@ -20,8 +20,8 @@ struct QueryCommandTests {
             let hour = WallTime(seconds: (WallTime.now.seconds / 3600).rounded(.down) * 3600)
             let ago = { (minutes: Double) in WallTime(seconds: hour.seconds - 60 * minutes) }
             do {
-                let history = try StepHistory(in: data)
-                try history.commit(StepCommit(steps: ["phone": [61, 60, 59, 1].map(ago)]))
+                let history = try StepHistory(in: data, at: .now)
+                try history.commit(StepCommit(steps: ["phone": [61, 60, 59, 1].map(ago)]), at: .now)
             }
             let counter = ["--data", data.string, "--subscribe", "tcp://127.0.0.1:1"] + ProgramUnderTest.anyPorts
             try await ProgramUnderTest.run("step-counter", arguments: counter) { program in

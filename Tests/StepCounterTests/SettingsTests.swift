@@ -1,5 +1,6 @@
 import Messages
 import ServiceKit
+import StepCounterCore
 import StepDetection
 import TestSupport
 import Testing
@@ -26,10 +27,14 @@ struct SettingsTests {
             {"step-counter": {"placement": "phone", "stride-length": 1.4, "devices": [
                 {"device": "watch", "placement": "wrist"}, {"device": "tall", "stride-length": 1.7, "unit": "g"}]}}
             """)
-        #expect(settings.device("watch").placement == .wrist && settings.device("watch").strideLength == 1.4)
-        #expect(settings.device("tall").placement == .phone && settings.device("tall").strideLength == 1.7)
-        #expect(settings.device("tall").unit == .g && settings.device("other").unit == nil)
-        #expect(settings.detector(of: "watch", unit: .metresPerSecondSquared).placement == .wrist)
+        #expect(
+            settings.counting.device("watch").placement == .wrist
+                && settings.counting.device("watch").strideLength == 1.4)
+        #expect(
+            settings.counting.device("tall").placement == .phone && settings.counting.device("tall").strideLength == 1.7
+        )
+        #expect(settings.counting.device("tall").unit == .g && settings.counting.device("other").unit == nil)
+        #expect(settings.counting.detector(of: "watch", unit: .metresPerSecondSquared).placement == .wrist)
     }
 
     @Test(arguments: [

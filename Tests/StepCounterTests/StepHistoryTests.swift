@@ -4,12 +4,14 @@ import GRDB
 import Messages
 import Recording
 import StepDetection
+
+import StepStorage
 import Storage
 import SystemPackage
 import TestSupport
 import Testing
 
-@testable import StepCounter
+@testable import StepCounterCore
 
 @Suite(.timeLimit(.minutes(1)))
 struct StepHistoryTests {
@@ -23,7 +25,7 @@ struct StepHistoryTests {
     }
 
     private func commit(_ position: StreamPosition, to history: StepHistory) throws {
-        try history.commit(StepCommit(positions: [Self.phone: position]))
+        try history.commit(StepCommit(positions: [Self.phone: position]), at: .now)
     }
 
     // MARK: What goes on
@@ -36,8 +38,8 @@ struct StepHistoryTests {
                 StreamName(device: "watch", stream: "accelerometer"): StreamPosition(epoch: "f", next: 7),
             ]
             commit.positions = positions
-            try StepHistory(in: data).commit(commit)
-            let history = try StepHistory(in: data)
+            try StepHistory(in: data, at: .now).commit(commit, at: .now)
+            let history = try StepHistory(in: data, at: .now)
             #expect(try history.dates(of: "phone") == [Self.date])
             #expect(try history.positions() == positions)
         }
@@ -45,7 +47,7 @@ struct StepHistoryTests {
 
     @Test func aDetectorStaysUntilThereIsANewerOneOrANewEpoch() throws {
         try withTemporaryDirectory { data in
-            let history = try StepHistory(in: data)
+            let history = try StepHistory(in: data, at: .now)
             try commit(StreamPosition(epoch: "e", next: 120, snapshot: Self.snapshot(100)), to: history)
             try commit(StreamPosition(epoch: "e", next: 170), to: history)
             #expect(
@@ -71,15 +73,15 @@ struct StepHistoryTests {
                     try subscriptions.start(
                         StepsStartUpdates(device: device, updateOn: 10), id: id, startDate: Self.date, instant: 5))
             }
-            try StepHistory(in: data).commit(commit)
+            try StepHistory(in: data, at: .now).commit(commit, at: .now)
 
             var next = StepCommit()
             let counted = subscriptions.count([6, 7, 8], of: "phone", at: WallTime(seconds: Self.date.seconds + 9))
             for subscription in counted.changed { next.note(subscription) }
-            next.noteStop(of: "c")
-            try StepHistory(in: data).commit(next)
+            next.stopped = ["c"]
+            try StepHistory(in: data, at: .now).commit(next, at: .now)
 
-            let stored = try StepHistory(in: data).subscriptions()
+            let stored = try StepHistory(in: data, at: .now).subscriptions()
             #expect(stored.map(\.id) == ["a", "b"])
             #expect(stored.map(\.numberOfSteps) == [3, 0])
             #expect(stored.map(\.device) == ["phone", "watch"])
@@ -97,11 +99,11 @@ struct StepHistoryTests {
     /// committed, and nothing of it.
     @Test func aKillLosesNothingThatWasCommitted() throws {
         try withTemporaryDirectory { data in
-            let history = try StepHistory(in: data)
+            let history = try StepHistory(in: data, at: .now)
             for second in 0..<20 {
                 var commit = StepCommit(steps: ["phone": [WallTime(seconds: Self.date.seconds + Double(second))]])
                 commit.positions[Self.phone] = StreamPosition(epoch: "e", next: 50 * (second + 1))
-                try history.commit(commit)
+                try history.commit(commit, at: .now)
             }
             let remains = data.appending("remains")
             try Directory(remains.appending("steps")).create()
@@ -120,7 +122,7 @@ struct StepHistoryTests {
             }
             let wal = remains.appending("steps/steps.sqlite-wal")
             #expect(try wal.stat().size > 100_000, "the transaction should be in the log")
-            let found = try StepHistory(in: remains)
+            let found = try StepHistory(in: remains, at: .now)
             #expect(try found.dates(of: "phone").map(\.seconds) == (0..<20).map { Self.date.seconds + Double($0) })
             #expect(try found.positions()[Self.phone]?.next == 1000)
         }
@@ -128,7 +130,7 @@ struct StepHistoryTests {
 
     @Test func eachCommitIsSynced() throws {
         try withTemporaryDirectory { data in
-            let history = try StepHistory(in: data)
+            let history = try StepHistory(in: data, at: .now)
             let pragmas = try history.database.read { database in
                 try ["journal_mode", "synchronous"].map {
                     try Row.fetchOne(database, sql: "PRAGMA \($0)").map { "\($0[0] as DatabaseValue)" }
@@ -140,8 +142,8 @@ struct StepHistoryTests {
 
     @Test func aFullDiskLeavesAllOrNothing() throws {
         try withTemporaryDirectory { data in
-            let history = try StepHistory(in: data)
-            try history.commit(StepCommit(steps: ["phone": [Self.date]]))
+            let history = try StepHistory(in: data, at: .now)
+            try history.commit(StepCommit(steps: ["phone": [Self.date]]), at: .now)
             // As a full disk: the database may not grow.
             try history.database.write { database in
                 let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
@@ -149,13 +151,13 @@ struct StepHistoryTests {
             }
             var commit = StepCommit(steps: ["watch": (1...20_000).map { WallTime(seconds: Double($0)) }])
             commit.positions[Self.phone] = StreamPosition(epoch: "e", next: 5)
-            let error = #expect(throws: RecordingError.self) { try history.commit(commit) }
+            let error = #expect(throws: RecordingError.self) { try history.commit(commit, at: .now) }
             #expect(error?.code == .noSpace)
             #expect(try history.positions().isEmpty)
             #expect(try history.dates(of: "watch").isEmpty)
             // And goes on when there is room.
             try history.database.write { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
-            try history.commit(commit)
+            try history.commit(commit, at: .now)
             #expect(try history.dates(of: "watch").count == 20_000)
             #expect(try history.positions()[Self.phone]?.next == 5)
         }
@@ -170,7 +172,7 @@ struct StepHistoryTests {
             let bytes = Data(repeating: 7, count: 10_000)
             try bytes.write(to: URL(filePath: path.string))
             let errors = [
-                #expect(throws: RecordingError.self) { try StepHistory(in: data) },
+                #expect(throws: RecordingError.self) { try StepHistory(in: data, at: .now) },
                 #expect(throws: RecordingError.self) { try StepHistory.check(in: data) },
             ]
             for error in errors {
@@ -185,9 +187,9 @@ struct StepHistoryTests {
         try withTemporaryDirectory { data in
             try StepHistory.check(in: data)
             do {
-                let history = try StepHistory(in: data)
+                let history = try StepHistory(in: data, at: .now)
                 try history.commit(
-                    StepCommit(steps: ["phone": (0..<20_000).map { WallTime(seconds: Double($0)) }]))
+                    StepCommit(steps: ["phone": (0..<20_000).map { WallTime(seconds: Double($0)) }]), at: .now)
             }
             try StepHistory.check(in: data)
             let path = StepHistory.path(in: data)
@@ -202,10 +204,10 @@ struct StepHistoryTests {
 
     @Test func aNewerDatabaseIsLeftAlone() throws {
         try withTemporaryDirectory { data in
-            try StepHistory(in: data).database.write {
+            try StepHistory(in: data, at: .now).database.write {
                 try $0.execute(sql: "INSERT INTO grdb_migrations (identifier) VALUES ('9')")
             }
-            let error = #expect(throws: RecordingError.self) { try StepHistory(in: data) }
+            let error = #expect(throws: RecordingError.self) { try StepHistory(in: data, at: .now) }
             #expect(error?.code == .unreadable)
             #expect(error?.description.contains("a newer step-counter made it") == true)
         }
@@ -213,7 +215,7 @@ struct StepHistoryTests {
 
     @Test func aSubscriptionThatMakesNoSenseIsSaidSo() throws {
         try withTemporaryDirectory { data in
-            let history = try StepHistory(in: data)
+            let history = try StepHistory(in: data, at: .now)
             try history.database.write {
                 try $0.execute(sql: "INSERT INTO subscription VALUES ('a', 'phone', 0, 0, 0, 0)")
             }

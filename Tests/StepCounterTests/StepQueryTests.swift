@@ -2,84 +2,84 @@ import Files
 import Messages
 import Recording
 import ServiceKit
+import StepCounterCore
+import StepStorage
 import TestSupport
 import Testing
-
-@testable import StepCounter
 
 @Suite(.timeLimit(.minutes(1)))
 struct StepQueryTests {
     private static let week = 7.0 * 86_400
 
-    @Test func case55NoStepsAreZeroAndNoError() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func case55NoStepsAreZeroAndNoError() throws {
+        try HistoryFixture.run { fixture in
             try fixture.store(ago: [10])
             for (device, from, to) in [("phone", 100.0, 11.0), ("phone", 9, 0), ("phone", -5, -10), ("never", 100, 0)] {
-                let reply = try await fixture.ask(device, from: from, to: to)
+                let reply = try fixture.ask(device, from: from, to: to)
                 #expect(reply.numberOfSteps == 0)
                 #expect(reply.bins == nil)
             }
         }
     }
 
-    @Test func case55WhatIsTooOldIsNotCounted() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func case55WhatIsTooOldIsNotCounted() throws {
+        try HistoryFixture.run { fixture in
             try fixture.store(ago: [Self.week + 3600, Self.week + 1, Self.week - 1, 100])
-            let older = try await fixture.ask(from: 3 * Self.week, to: Self.week)
+            let older = try fixture.ask(from: 3 * Self.week, to: Self.week)
             #expect(older.numberOfSteps == 0)
-            let all = try await fixture.ask(from: 3 * Self.week, to: 0)
+            let all = try fixture.ask(from: 3 * Self.week, to: 0)
             #expect(all.numberOfSteps == 2)
             #expect(all.firstAvailable == fixture.ago(Self.week))
-            let bins = try await fixture.ask(from: 2 * Self.week, to: 0, interval: Self.week)
+            let bins = try fixture.ask(from: 2 * Self.week, to: 0, interval: Self.week)
             #expect(bins.bins?.map(\.numberOfSteps) == [0, 2])
         }
     }
 
-    @Test func case55AReversedRangeIsRefused() async throws {
-        try await HistoryFixture.run { fixture in
-            let error = await #expect(throws: RecordingError.self) { try await fixture.ask(from: 1, to: 2) }
+    @Test func case55AReversedRangeIsRefused() throws {
+        try HistoryFixture.run { fixture in
+            let error = #expect(throws: RecordingError.self) { try fixture.ask(from: 1, to: 2) }
             #expect(error?.code == .invalidParameter)
-            let empty = try await fixture.ask(from: 1, to: 1, interval: 60)
+            let empty = try fixture.ask(from: 1, to: 1, interval: 60)
             #expect(empty.numberOfSteps == 0)
             #expect(empty.bins == [])
         }
     }
 
-    @Test func case56StepsCountWithoutAnyUpdates() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func case56StepsCountWithoutAnyUpdates() throws {
+        try HistoryFixture.run { fixture in
             try fixture.store(ago: [30, 29.5, 29])
             #expect(try fixture.history.subscriptions().isEmpty)
-            let reply = try await fixture.ask(from: 60, to: 0)
+            let reply = try fixture.ask(from: 60, to: 0)
             #expect(reply.numberOfSteps == 3)
         }
     }
 
-    @Test func aRangeHasItsBeginningAndNotItsEnd() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func aRangeHasItsBeginningAndNotItsEnd() throws {
+        try HistoryFixture.run { fixture in
             try fixture.store(ago: [20, 10])
             for (from, to, number) in [(20.0, 10.0, 1), (20, 0, 2), (10, 0, 1), (21, 20, 0)] {
-                let reply = try await fixture.ask(from: from, to: to)
+                let reply = try fixture.ask(from: from, to: to)
                 #expect(reply.numberOfSteps == number, "from \(from) to \(to)")
             }
         }
     }
 
-    @Test func devicesHaveTheirOwnSteps() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func devicesHaveTheirOwnSteps() throws {
+        try HistoryFixture.run { fixture in
             try fixture.store("phone", ago: [3, 2])
             try fixture.store("watch", ago: [3])
-            let phone = try await fixture.ask("phone", from: 10, to: 0)
-            let watch = try await fixture.ask("watch", from: 10, to: 0)
+            let phone = try fixture.ask("phone", from: 10, to: 0)
+            let watch = try fixture.ask("watch", from: 10, to: 0)
             #expect(phone.numberOfSteps == 2)
             #expect(watch.numberOfSteps == 1)
         }
     }
 
-    @Test func stepsFoundLaterMayBeOlder() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func stepsFoundLaterMayBeOlder() throws {
+        try HistoryFixture.run { fixture in
             try fixture.store(ago: [5])
             try fixture.store(ago: [8, 7, 6, 5])
-            let reply = try await fixture.ask(from: 10, to: 0)
+            let reply = try fixture.ask(from: 10, to: 0)
             // Two of one date are two.
             #expect(reply.numberOfSteps == 5)
         }
@@ -87,10 +87,10 @@ struct StepQueryTests {
 
     // MARK: Bins
 
-    @Test func binsFollowEachOtherAndTheLastIsCut() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func binsFollowEachOtherAndTheLastIsCut() throws {
+        try HistoryFixture.run { fixture in
             try fixture.store(ago: [100, 99.5, 70, 40, 10, 5])
-            let reply = try await fixture.ask(from: 100, to: 5, interval: 30)
+            let reply = try fixture.ask(from: 100, to: 5, interval: 30)
             #expect(reply.numberOfSteps == 5)
             let bins = try #require(reply.bins)
             #expect(bins.map(\.numberOfSteps) == [2, 1, 1, 1])
@@ -99,13 +99,13 @@ struct StepQueryTests {
         }
     }
 
-    @Test func binsAndTheWholeAgree() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func binsAndTheWholeAgree() throws {
+        try HistoryFixture.run { fixture in
             var random = SplitMix(seed: 5)
             try fixture.store(ago: (0..<2000).map { _ in Double.random(in: 0...1000, using: &random) })
             for interval in [0.3, 1, 7.7, 60, 999.9, 1000, 5000, 1e12] {
-                let whole = try await fixture.ask(from: 900.5, to: 33.25)
-                let reply = try await fixture.ask(from: 900.5, to: 33.25, interval: interval)
+                let whole = try fixture.ask(from: 900.5, to: 33.25)
+                let reply = try fixture.ask(from: 900.5, to: 33.25, interval: interval)
                 #expect(reply.numberOfSteps == whole.numberOfSteps)
                 #expect(reply.bins?.reduce(0) { $0 + $1.numberOfSteps } == whole.numberOfSteps)
                 #expect(reply.bins?.count == Int((867.25 / interval).rounded(.up)))
@@ -114,36 +114,36 @@ struct StepQueryTests {
     }
 
     @Test(arguments: [0, -1, .nan, .infinity, -.infinity, 1e-10])
-    func anIntervalMustBeOne(interval: Double) async throws {
-        try await HistoryFixture.run { fixture in
-            let error = await #expect(throws: RecordingError.self) {
-                try await fixture.ask(from: 10, to: 0, interval: interval)
+    func anIntervalMustBeOne(interval: Double) throws {
+        try HistoryFixture.run { fixture in
+            let error = #expect(throws: RecordingError.self) {
+                try fixture.ask(from: 10, to: 0, interval: interval)
             }
             #expect(error?.code == .invalidParameter)
         }
     }
 
-    @Test func aWeekHasMinutesAndNotSeconds() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func aWeekHasMinutesAndNotSeconds() throws {
+        try HistoryFixture.run { fixture in
             try fixture.store(ago: [90])
-            let reply = try await fixture.ask(from: Self.week, to: 0, interval: 60)
+            let reply = try fixture.ask(from: Self.week, to: 0, interval: 60)
             #expect(reply.bins?.count == 10_080)
             #expect(reply.numberOfSteps == 1)
-            let error = await #expect(throws: RecordingError.self) {
-                try await fixture.ask(from: Self.week, to: 0, interval: 1)
+            let error = #expect(throws: RecordingError.self) {
+                try fixture.ask(from: Self.week, to: 0, interval: 1)
             }
             #expect(error?.code == .invalidParameter)
             #expect(error?.description.contains("20000") == true)
         }
     }
 
-    @Test func allOfTimeCanBeAskedFor() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func allOfTimeCanBeAskedFor() throws {
+        try HistoryFixture.run { fixture in
             try fixture.store(ago: [90])
             let ends = [Int64.min, .max].map { WallTime(nanosecondsSince1970: $0) }
             for interval in [nil, 1e9, 1e15] as [Double?] {
                 let query = StepsQuery(device: "phone", from: ends[0], to: ends[1], interval: interval)
-                let reply = try await fixture.ask(query)
+                let reply = try fixture.ask(query)
                 #expect(reply.numberOfSteps == 1)
                 #expect(reply.bins?.last.map { $0.to == ends[1] } ?? true)
             }
@@ -152,22 +152,22 @@ struct StepQueryTests {
 
     // MARK: How far back
 
-    @Test func theHistoryGoesBackToItsBeginningOrItsFirstStep() async throws {
-        try await HistoryFixture.run(keep: .seconds(365 * 86_400)) { fixture in
-            let empty = try await fixture.ask("watch", from: 10, to: 0)
+    @Test func theHistoryGoesBackToItsBeginningOrItsFirstStep() throws {
+        try HistoryFixture.run(keep: .seconds(365 * 86_400)) { fixture in
+            let empty = try fixture.ask("watch", from: 10, to: 0)
             #expect(empty.firstAvailable > fixture.ago(31 * 86_400))
             #expect(empty.firstAvailable < fixture.ago(29 * 86_400))
             // What a publisher had kept from before.
             try fixture.store(ago: [40 * 86_400])
-            let earlier = try await fixture.ask(from: 10, to: 0)
+            let earlier = try fixture.ask(from: 10, to: 0)
             #expect(earlier.firstAvailable == fixture.ago(40 * 86_400))
-            let other = try await fixture.ask("watch", from: 10, to: 0)
+            let other = try fixture.ask("watch", from: 10, to: 0)
             #expect(other.firstAvailable == empty.firstAvailable)
         }
     }
 
-    @Test func whatIsForgottenIsGone() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func whatIsForgottenIsGone() throws {
+        try HistoryFixture.run { fixture in
             try fixture.store(ago: [300, 200, 200, 100])
             try fixture.store("watch", ago: [500])
             let position = StreamPosition(epoch: "e", next: 1)
@@ -175,24 +175,24 @@ struct StepQueryTests {
             let new = StreamName(device: "phone", stream: "accelerometer")
             try fixture.history.commit(StepCommit(positions: [old: position]), at: fixture.ago(500))
             try fixture.history.commit(StepCommit(positions: [new: position]), at: fixture.ago(100))
-            #expect(try fixture.history.remove(before: fixture.ago(200)) == 2)
+            #expect(try fixture.remove(before: 200) == 2)
             #expect(try fixture.history.dates(of: "phone") == [200, 200, 100].map { fixture.ago($0) })
             #expect(Array(try fixture.history.positions().keys) == [new])
             // A device that was forgotten comes back.
             try fixture.store("watch", ago: [50])
-            let reply = try await fixture.ask("watch", from: 1000, to: 0)
+            let reply = try fixture.ask("watch", from: 1000, to: 0)
             #expect(reply.numberOfSteps == 1)
-            #expect(try StepHistory(in: fixture.data).dates(of: "watch") == [fixture.ago(50)])
+            #expect(try StepHistory(in: fixture.data, at: .now).dates(of: "watch") == [fixture.ago(50)])
         }
     }
 
-    @Test func muchIsForgottenToo() async throws {
-        try await HistoryFixture.run { fixture in
+    @Test func muchIsForgottenToo() throws {
+        try HistoryFixture.run { fixture in
             for device in 0..<5 {
                 try fixture.store("phone\(device)", ago: (0..<6_000).map { 1000 + Double($0) })
             }
-            #expect(try fixture.history.remove(before: fixture.ago(1_100)) == 5 * 5_899)
-            let reply = try await fixture.ask("phone3", from: 1e5, to: 0)
+            #expect(try fixture.remove(before: 1_100) == 5 * 5_899)
+            let reply = try fixture.ask("phone3", from: 1e5, to: 0)
             #expect(reply.numberOfSteps == 101)
         }
     }

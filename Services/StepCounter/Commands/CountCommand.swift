@@ -1,0 +1,94 @@
+import ArgumentParser
+import Files
+import Messages
+import Recording
+import ServiceKit
+import StepDetection
+import StepStorage
+import SystemPackage
+
+/// The `count` subcommand: counts the steps in recordings, with the detector that counts them live. Needs no running program.
+struct CountCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "count", abstract: "Count the steps in recordings.",
+        discussion: """
+            A recording is a table (CSV or TSV with columns t, x, y and z: seconds, and accelerations with gravity), a log of \
+            the recorder (its rotated files are one recording), each plain or compressed with gzip, or a session's \
+            directory. Exits 0, 3 if something of a session is missing, 74 if a file can't be read or understood.
+            """)
+
+    @Argument(help: ArgumentHelp("Files, or directories of sessions.", valueName: "file"), completion: .file())
+    var paths: [String]
+
+    @Option(help: "text, json (everything) or csv.")
+    var format = StepReportFormat.text
+
+    @Option(help: "What the rows of csv are: recordings, bouts or steps.")
+    var rows = CountedRecording.Rows.recordings
+
+    @Option(help: "What accelerations are in: g or m/s2 (default: as a recording says, or as gravity tells).")
+    var unit: AccelerationUnit?
+
+    @Option(help: "Where devices were worn: unknown, phone or wrist (default: unknown).")
+    var placement: SensorPlacement?
+
+    @Option(help: "How much must speak for walking: lenient, normal or strict (default: normal).")
+    var strictness: StepStrictness?
+
+    @Option(
+        help: ArgumentHelp(
+            "Count in streams of this name of a session; may be repeated (default: accelerometer).", valueName: "name"))
+    var stream: [String] = []
+
+    func run() throws {
+        var recordings: [CountedRecording] = []
+        var status = ExitStatus.done
+        for input in inputs(&status) {
+            for loss in input.losses {
+                say("\(input.stream.map { "\(input.name), \($0)" } ?? input.name): \(loss)")
+                if status == .done { status = .doneWithLoss }
+            }
+            do {
+                let count = try StepCount(
+                    ofFiles: input.files, perG: unit?.perG, placement: placement ?? .unknown,
+                    strictness: strictness ?? .normal)
+                recordings.append(CountedRecording(input, count))
+            } catch {
+                say("\(error)")
+                status = .inputOutput
+            }
+        }
+        if !recordings.isEmpty { StandardStream.output.print(try text(recordings)) }
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+
+    /// What is to be counted, in the order given: all files at first, where there are any.
+    private func inputs(_ status: inout ExitStatus) -> [CountInput] {
+        let isDirectory = { (path: String) in Directory(FilePath(path)).exists }
+        var inputs = CountInput.recordings(inFiles: paths.filter { !isDirectory($0) })
+        for path in paths where isDirectory(path) {
+            do throws(RecordingError) {
+                inputs += try CountInput.recordings(
+                    inSession: FilePath(path), streams: stream.isEmpty ? ["accelerometer"] : stream)
+            } catch {
+                say("\(error)")
+                status = .inputOutput
+            }
+        }
+        return inputs
+    }
+
+    private func text(_ recordings: [CountedRecording]) throws -> String {
+        switch format {
+        case .text: CountedRecording.overview(of: recordings).text
+        case .json: try ReportTable.json(["recordings": recordings])
+        case .csv: CountedRecording.table(of: recordings, rows).csv
+        }
+    }
+
+    private func say(_ message: String) {
+        StandardStream.error.print("\(Program.stepCounter): \(message)\n")
+    }
+}
+
+extension CountedRecording.Rows: ExpressibleByArgument {}

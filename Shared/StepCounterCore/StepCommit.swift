@@ -1,0 +1,32 @@
+package import Messages
+
+/// What is stored at once: new steps, how far their streams are counted then, and what changed with it.
+///
+/// Steps and the position of their stream belong into the same commit. Then a kill neither loses nor doubles any: after it the
+/// detector continues from its snapshot with the samples from `snapshot.next` on, and what samples before `next` bring about
+/// is passed over, because it is stored.
+package struct StepCommit: Sendable {
+    /// The steps of each device, with their dates; in any order, older than others that are stored too.
+    package var steps: [String: [WallTime]] = [:]
+    package var positions: [StreamName: StreamPosition] = [:]
+    /// Streams whose devices are counted in another stream from now on: their positions are removed.
+    package var abandoned: Set<StreamName> = []
+    /// Subscriptions that began or counted.
+    package var subscriptions: [String: StepSubscription] = [:]
+    /// Subscriptions that ended.
+    package var stopped: Set<String> = []
+
+    package init(steps: [String: [WallTime]] = [:], positions: [StreamName: StreamPosition] = [:]) {
+        self.steps = steps
+        self.positions = positions
+    }
+
+    package var isEmpty: Bool {
+        steps.isEmpty && positions.isEmpty && abandoned.isEmpty && subscriptions.isEmpty && stopped.isEmpty
+    }
+
+    /// Notes a subscription that began or counted.
+    package mutating func note(_ subscription: StepSubscription) {
+        subscriptions[subscription.id] = subscription
+    }
+}

@@ -1,0 +1,55 @@
+package import Logging
+package import Messages
+
+extension StepCounting {
+    /// Work that the caller carries out. If a method is named after the colon, call it with the result.
+    package enum Effect: Sendable {
+        // The history, one after the other
+
+        /// Store all of it or, after an error, nothing: `committed`.
+        case commit(StepCommit, at: WallTime)
+        /// Remove what is too old: `removed`.
+        case remove(Removal)
+
+        // Publishers
+
+        /// Subscribe to a topic.
+        case subscribe(String)
+        /// Request a stream's missing samples until none is missing: `missing`, `take`, `giveUp`.
+        case recover(StreamName)
+
+        // People
+
+        case publish(StepEvent)
+        case log(Logger.Level, Logger.Message, Logger.Metadata)
+        /// Report a warning to health under a key; nil clears it.
+        case warn(String?, for: String)
+        /// Report to health under a key that the program does not do its work.
+        case failing(String, for: String)
+        /// Report to health that a device's clock is so many seconds ahead of this machine's.
+        case wrongClock(String, ahead: Double)
+        /// Something was lost in this run.
+        case lost
+    }
+
+    /// What is too old, in the history.
+    package struct Removal: Hashable, Sendable {
+        /// Steps made before it are removed.
+        package var steps: WallTime
+        /// Positions of streams that were last committed before it are removed. This run's streams keep theirs, however long
+        /// they are silent.
+        package var positions: WallTime
+
+        package init(steps: WallTime, positions: WallTime) {
+            self.steps = steps
+            self.positions = positions
+        }
+    }
+
+    /// A stream that can't be counted.
+    package struct Refusal {
+        var reason: String
+        /// When it was last described, on the monotonic clock.
+        var heard: Int64
+    }
+}

@@ -1,0 +1,186 @@
+import Logging
+package import Messages
+import ServiceKit
+
+/// What becomes durable: the steps of each second with the positions of their streams, so that a kill neither loses nor
+/// doubles any.
+extension StepCounting {
+    /// How many seconds it takes until each detector was stored; each second has its share of the devices.
+    private static let shares = 10
+    /// How often what is too old is removed.
+    private static let expiryInterval = TimeSpan.seconds(60).nanoseconds
+    /// How long after its start a step-counter removes something: positions that are in use again were committed by then.
+    static let firstExpiry = TimeSpan.seconds(10).nanoseconds
+
+    /// What is being done to the history: one thing at a time.
+    enum HistoryWork {
+        case commit(StepCommit, steps: Int, of: [DeviceCounter])
+        case removal
+
+        var commit: StepCommit? {
+            if case .commit(let commit, _, _) = self { commit } else { nil }
+        }
+    }
+
+    enum Phase {
+        case counting
+        /// Everything is to be committed before the program ends.
+        case lastCommitDue
+        case lastCommit
+        case over
+    }
+
+    /// Which detectors a commit has.
+    private enum Snapshots {
+        /// Those that are stored for the first time.
+        case new
+        /// Those of a share of the devices too.
+        case share(Int)
+        case all
+    }
+
+    package var isStopping: Bool { phase != .counting }
+    /// Whether everything was committed, or could not be written, and the program may end.
+    package var isOver: Bool { phase == .over }
+
+    /// Takes nothing more, and commits everything, so that the next start continues from here.
+    package func stop(at now: Moment) {
+        if !isStopping { phase = .lastCommitDue }
+        advance(at: now)
+    }
+
+    /// Commits what was found so far without waiting for the second.
+    /// - Returns: the commit to pass to `isCommitted`.
+    package func commitNow(at now: Moment) -> Int {
+        let isLast = phase == .lastCommit || phase == .over
+        if pending.isEmpty || isLast { return commitsBegun }
+        let wanted = commitsBegun + 1
+        demandedCommits = wanted
+        advance(at: now)
+        return wanted
+    }
+
+    /// Whether a commit has ended. If it failed, what it had waits for the next one.
+    package func isCommitted(_ commit: Int) -> Bool { commitsEnded >= commit || isOver }
+
+    /// Starts work on the history that has become possible.
+    func advance(at now: Moment) {
+        guard historyWork == nil else { return }
+        switch phase {
+        case .counting:
+            // First, since a slow disk always has a commit that is due.
+            if let removal {
+                self.removal = nil
+                historyWork = .removal
+                emit(.remove(removal))
+            } else if isShareDue {
+                isShareDue = false
+                share = (share + 1) % Self.shares
+                beginCommit(.share(share), at: now)
+            } else if demandedCommits > commitsBegun {
+                beginCommit(.new, at: now)
+            }
+        case .lastCommitDue:
+            beginCommit(.all, at: now)
+            phase = historyWork == nil ? .over : .lastCommit
+        case .lastCommit: phase = .over
+        case .over: break
+        }
+    }
+
+    private func beginCommit(_ snapshots: Snapshots, at now: Moment) {
+        var commit = pending
+        var counters: [DeviceCounter] = []
+        for (index, counter) in devices.enumerated() {
+            let isShared =
+                switch snapshots {
+                case .new: false
+                case .share(let share): index % Self.shares == share
+                case .all: true
+                }
+            let isDue = (isShared || !counter.hasSnapshot) && counter.isSnapshotDue
+            guard isDue || counter.isPositionDue else { continue }
+            commit.positions[counter.name] = counter.position(isWithSnapshot: isDue)
+            counter.isPositionDue = false
+            counters.append(counter)
+        }
+        guard !commit.isEmpty else { return }
+        historyWork = .commit(commit, steps: commit.steps.values.reduce(0) { $0 + $1.count }, of: counters)
+        pending = StepCommit()
+        commitsBegun += 1
+        emit(.commit(commit, at: now.date))
+    }
+
+    /// Takes the result of a commit. What could not be written waits for the next one.
+    package func committed(_ failure: (any Error)?, at now: Moment) {
+        guard case .commit(let commit, let steps, let counters) = historyWork else { return }
+        historyWork = nil
+        commitsEnded = commitsBegun
+        if let failure {
+            putBack(commit)
+            for counter in counters { counter.noteUnstored() }
+            noteFailure(failure)
+        } else {
+            pendingSteps -= steps
+            storedSubscriptions.formUnion(commit.subscriptions.keys)
+            storedSubscriptions.subtract(commit.stopped)
+            noteSuccess()
+        }
+        advance(at: now)
+    }
+
+    private func putBack(_ commit: StepCommit) {
+        for (device, dates) in commit.steps { pending.steps[device] = dates + (pending.steps[device] ?? []) }
+        for (id, subscription) in commit.subscriptions
+        where pending.subscriptions[id] == nil && !pending.stopped.contains(id) {
+            pending.subscriptions[id] = subscription
+        }
+        pending.abandoned.formUnion(commit.abandoned)
+        pending.stopped = pending.stopped.union(commit.stopped).intersection(storedSubscriptions)
+    }
+
+    private func noteSuccess() {
+        guard isFailing else { return }
+        isFailing = false
+        if droppedSteps == 0 {
+            emit(.log(.notice, "the history is written again", [:]))
+            emit(.warn(nil, for: "history"))
+        } else {
+            emit(.log(.notice, "the history is written again", ["steps.lost": "\(droppedSteps)"]))
+            emit(
+                .warn(
+                    "the history lacks \(droppedSteps) steps: it could not be written for too long", for: "history"))
+        }
+    }
+
+    private func noteFailure(_ error: any Error) {
+        if !isFailing { emit(.log(.error, "the history can't be written", [LogKey.error: "\(error)"])) }
+        isFailing = true
+        let waiting = "\(pendingSteps) steps wait in memory"
+        if droppedSteps > 0 {
+            emit(.failing("\(error) \(waiting), and \(droppedSteps) were lost.", for: "history"))
+        } else {
+            emit(.warn("\(error) Counting goes on; \(waiting).", for: "history"))
+        }
+    }
+
+    // MARK: Removal
+
+    /// Ends subscriptions that nobody uses any more, and has what is too old removed, once a minute.
+    func expire(at now: Moment) {
+        guard !isStopping, now.monotonic >= removalAt else { return }
+        removalAt = now.monotonic + Self.expiryInterval
+        let (oldest, overflow) = now.date.nanosecondsSince1970.subtractingReportingOverflow(settings.keep)
+        guard !overflow else { return }
+        let date = WallTime(nanosecondsSince1970: oldest)
+        for subscription in subscriptions.expire(before: date) { noteStop(of: subscription.id) }
+        removal = Removal(steps: date, positions: min(date, startedAt.date))
+    }
+
+    /// Takes the result of a removal.
+    package func removed(_ failure: (any Error)?, at now: Moment) {
+        historyWork = nil
+        if let failure { emit(.log(.warning, "old steps not removed", [LogKey.error: "\(failure)"])) }
+        advance(at: now)
+    }
+}

@@ -1,0 +1,82 @@
+import Logging
+import Messages
+import ServiceKit
+
+/// What is found: kept for the history, counted for subscriptions, and published.
+extension StepCounting {
+    /// Announces what a counter found.
+    func announce(_ counter: DeviceCounter, at now: Moment) {
+        let (found, gaps) = counter.takeFound()
+        for (gap, isLoss) in gaps { announce(gap, isLoss: isLoss, of: counter, at: now) }
+        for bout in found.bouts {
+            publish(bout.change, of: counter, at: bout.date) { $0.boutStart = bout.start }
+        }
+        counter.stepsUnlogged += found.steps.count
+        if let end = found.bouts.last(where: { $0.change == .pause }) {
+            emit(
+                .log(
+                    .notice, "walked",
+                    [
+                        "device": "\(counter.name.device)", "steps": "\(counter.stepsUnlogged)",
+                        "seconds": "\(Int((end.date.seconds - end.start.seconds).rounded()))",
+                    ]))
+            counter.stepsUnlogged = 0
+        }
+        guard let last = found.steps.last else { return }
+        stepsCounted += found.steps.count
+        keep(found.steps.map(\.date), of: counter)
+        let counted = subscriptions.count(found.steps.map(\.instant), of: counter.name.device, at: now.date)
+        for subscription in counted.changed { pending.note(subscription) }
+        let strideLength = settings.device(counter.name.device).strideLength
+        for subscription in counted.notified {
+            publish(.update, of: counter, at: last.date) { event in
+                event.subscription = subscription.id
+                event.startDate = subscription.startDate
+                event.numberOfSteps = subscription.numberOfSteps
+                event.cadence = counter.finder.cadence
+                event.boutStart = counter.finder.boutStart
+                event.distance = strideLength.map { Double(subscription.numberOfSteps) * $0 / 2 }
+            }
+        }
+    }
+
+    private func keep(_ dates: [WallTime], of counter: DeviceCounter) {
+        let kept = dates.prefix(max(0, settings.maximumPending - pendingSteps))
+        if !kept.isEmpty { pending.steps[counter.name.device, default: []] += kept }
+        pendingSteps += kept.count
+        guard kept.count < dates.count else { return }
+        droppedSteps += dates.count - kept.count
+        emit(.lost)
+    }
+
+    private func announce(_ gap: Gap, isLoss: Bool, of counter: DeviceCounter, at now: Moment) {
+        var metadata: Logger.Metadata = [
+            "stream": "\(counter.name)", "from": "\(gap.from)", "count": "\(gap.count)",
+            "reason": "\(gap.reason.rawValue)",
+        ]
+        if gap.reason == .malformed, let fault = counter.lastFault { metadata[LogKey.error] = "\(fault)" }
+        if isLoss {
+            emit(.log(.error, "samples lost", metadata))
+            samplesLost = samplesLost.addingClamped(gap.count)
+            lastLoss = (counter.name, now.monotonic)
+            emit(.lost)
+        } else {
+            emit(.log(.notice, "counting begins with what is kept", metadata))
+        }
+        publish(.gap, of: counter, at: gap.date ?? now.date) { event in
+            event.stream = counter.name
+            event.gap = gap
+        }
+    }
+
+    private func publish(
+        _ change: StepEvent.Change, of counter: DeviceCounter, at date: WallTime, _ complete: (inout StepEvent) -> Void
+    ) {
+        var event = StepEvent(
+            source: Program.stepCounter.rawValue, sequence: counter.eventSequence, device: counter.name.device,
+            change: change, date: date)
+        complete(&event)
+        counter.eventSequence += 1
+        emit(.publish(event))
+    }
+}

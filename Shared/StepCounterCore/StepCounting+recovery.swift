@@ -1,0 +1,46 @@
+package import MessageBus
+package import Messages
+
+/// What is missing: replayed by the publisher, until nothing is missing or it is given up.
+extension StepCounting {
+    /// What a stream's publisher is to replay next; nil if nothing is missing, which ends the recovery.
+    package func missing(_ name: StreamName, at now: Moment) -> MissingSamples? {
+        guard let counter = counters[name] else { return nil }
+        let missing = isStopping ? nil : counter.missing(at: now)
+        finish(counter, isMissing: false, at: now)
+        counter.isRecovering = missing != nil
+        return missing
+    }
+
+    /// Whether a stream's publisher is running and reachable.
+    package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
+        counters[name].map { isHeard($0, at: now) } ?? false
+    }
+
+    func isHeard(_ counter: DeviceCounter, at now: Moment) -> Bool {
+        now.monotonic - counter.heard < Self.descriptionLife
+    }
+
+    /// Takes the answer to a request for missing samples.
+    /// - Parameter count: how many samples the frames hold, by the answer.
+    package func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
+        guard let counter = asker(of: request) else { return }
+        counter.take(frames, count: count, for: request, at: now)
+        finish(counter, isMissing: false, at: now)
+    }
+
+    /// Gives up what a request asked for.
+    package func giveUp(_ request: SamplesReplay, reason: Gap.Reason, at now: Moment) {
+        guard let counter = asker(of: request) else { return }
+        counter.giveUp(reason, at: now)
+        finish(counter, isMissing: false, at: now)
+    }
+
+    /// Whose missing samples a request asks for, if they are still what is missing next.
+    private func asker(of request: SamplesReplay) -> DeviceCounter? {
+        guard !isStopping, let counter = counters[StreamName(device: request.device, stream: request.stream)],
+            counter.buffer.isMissing(request)
+        else { return nil }
+        return counter
+    }
+}

@@ -1,0 +1,155 @@
+import Logging
+package import MessageBus
+package import Messages
+import ServiceKit
+
+/// What arrives: batches of samples and descriptions of streams.
+extension StepCounting {
+    /// Streams that can't be counted and are remembered as such: a stranger could publish under ever new names.
+    private static let maximumRefused = 4_096
+
+    /// Takes an event.
+    /// - Returns: the description that it was, if it was one.
+    /// - Throws: `MessageError` or `DecodingError` for one that can't be read.
+    package func take(_ frames: EventFrames, at now: Moment) throws -> StreamDescription? {
+        if let counter = counter(of: frames.topic) {
+            let body = try counter.reader.read(frames.body)
+            try take(ReceivedBatch(body, frames.body, packed: frames.packed), by: counter, at: now)
+            if let published = EventTime.time(in: frames.time) {
+                delays.record(nanoseconds: now.date.nanosecondsSince1970 - published.nanosecondsSince1970)
+            }
+        } else if frames.isIn(TopicArea.stream) {
+            heard = now.monotonic
+            guard isWanted(frames.topic) else { return nil }
+            let description = try descriptions.read(frames)
+            take(description, at: now)
+            return description
+        }
+        return nil
+    }
+
+    /// Who counts the batches of a topic; nil for other topics.
+    package func counter(of topic: UnsafeRawBufferPointer) -> DeviceCounter? { topics.value(of: topic) }
+
+    /// Takes a batch of samples.
+    package func take(
+        _ batch: ReceivedBatch, by counter: DeviceCounter, at now: Moment
+    ) throws(MessageError) {
+        if isStopping { return }
+        let isMissing = try counter.take(batch, at: now)
+        finish(counter, isMissing: isMissing, at: now)
+    }
+
+    /// Announces what a counter found, and requests what it misses.
+    func finish(_ counter: DeviceCounter, isMissing: Bool, at now: Moment) {
+        if counter.hasFound { announce(counter, at: now) }
+        guard isMissing, !counter.isRecovering else { return }
+        counter.isRecovering = true
+        emit(.recover(counter.name))
+    }
+
+    /// Whether a description may be of a stream that is to be counted.
+    private func isWanted(_ topic: UnsafeRawBufferPointer) -> Bool {
+        settings.streams.contains { name in
+            topic.count > name.utf8.count && topic.suffix(name.utf8.count).elementsEqual(name.utf8)
+        }
+    }
+
+    /// Takes what a publisher says of a stream.
+    package func take(_ description: StreamDescription, at now: Moment) {
+        heard = now.monotonic
+        let name = description.name
+        guard !isStopping, settings.streams.contains(name.stream) else { return }
+        do throws(MessageError) {
+            guard StreamName(name.description) == name else {
+                throw MessageError(.malformed, "it is no stream's name: a device and a stream, without further slashes")
+            }
+            let layout = try AccelerationLayout(description.fields)
+            let detector = settings.detector(of: name.device, unit: try unit(of: description))
+            let counter: DeviceCounter
+            if let known = counters[name] {
+                counter = known
+            } else {
+                let isLate = try checkPlace(for: name, at: now)
+                let position = stored.removeValue(forKey: name)
+                counter = DeviceCounter(
+                    description, layout, detector, stored: isLate ? nil : position, isLate: isLate, held: held, at: now)
+                add(counter)
+            }
+            let isMissing = counter.describe(description, layout, detector, at: now)
+            finish(counter, isMissing: isMissing, at: now)
+            if refused.removeValue(forKey: name) != nil { reportRefused() }
+        } catch {
+            refuse(name, error.message, at: now)
+        }
+    }
+
+    private func unit(of description: StreamDescription) throws(MessageError) -> AccelerationUnit {
+        guard let text = description.unit else {
+            guard let unit = settings.device(description.device).unit else {
+                throw MessageError(
+                    .missingField,
+                    "it says no unit: start its publisher with --unit g or m/s2, or step-counter with --unit")
+            }
+            return unit
+        }
+        guard let unit = AccelerationUnit(text) else {
+            throw MessageError(.wrongType, "its unit is '\(text.prefix(32))': an acceleration is measured in g or m/s2")
+        }
+        return unit
+    }
+
+    /// Refuses a stream of a device that is counted in another one, and devices for which there is no room.
+    /// - Returns: whether the device was counted in another stream before this program started.
+    private func checkPlace(for name: StreamName, at now: Moment) throws(MessageError) -> Bool {
+        if let other = streams[name.device] {
+            throw MessageError(
+                .outOfRange, "\(other) is counted: name with --stream the one that is to be counted, and no other")
+        }
+        guard devices.count < settings.maximumDevices else {
+            throw MessageError(
+                .outOfRange,
+                "\(settings.maximumDevices) devices are counted, and there may be no more: say --maximum-devices, or let "
+                    + "another step-counter with a data directory of its own listen to some of the publishers")
+        }
+        let before = settings.streams.map { StreamName(device: name.device, stream: $0) }
+            .first { $0 != name && stored[$0] != nil }
+        guard let before else { return false }
+        // It may be described any moment.
+        guard now.monotonic > startedAt.monotonic + Self.descriptionLife else {
+            throw MessageError(.outOfRange, "\(before) was counted before, and is waited for")
+        }
+        stored[before] = nil
+        pending.abandoned.insert(before)
+        return true
+    }
+
+    private func add(_ counter: DeviceCounter) {
+        counters[counter.name] = counter
+        devices.append(counter)
+        streams[counter.name.device] = counter.name
+        let topic = TopicArea.samples + counter.name.description
+        Array(topic.utf8).withUnsafeBytes { topics.add($0, counter) }
+        emit(.subscribe(topic))
+    }
+
+    // MARK: Refused streams
+
+    private func refuse(_ name: StreamName, _ reason: String, at now: Moment) {
+        if refused[name]?.reason == reason {
+            refused[name]?.heard = now.monotonic
+        } else if refused.count < Self.maximumRefused {
+            refused[name] = Refusal(reason: reason, heard: now.monotonic)
+            emit(.log(.warning, "a stream is not counted", ["stream": "\(name)", LogKey.error: "\(reason)"]))
+            reportRefused()
+        }
+    }
+
+    func reportRefused() {
+        guard let first = refused.min(by: { $0.key.description < $1.key.description }) else {
+            return emit(.warn(nil, for: "refused"))
+        }
+        let others = refused.count > 1 ? ", nor are \(refused.count - 1) others" : ""
+        emit(.warn("\(first.key) is not counted\(others): \(first.value.reason)", for: "refused"))
+    }
+}

@@ -1,0 +1,55 @@
+package import Messages
+import ServiceKit
+
+/// What is watched: publishers, clocks, losses, and streams that can't be counted.
+extension StepCounting {
+    /// How long health speaks of samples that were lost, and of a stream that can't be counted and is no longer described.
+    private static let memory = TimeSpan.seconds(60).nanoseconds
+    /// From which difference on a device's clock is called wrong, in seconds.
+    private static let largestSkew = 600.0
+
+    /// Whether steps of a device, or of any, are counted at present.
+    package func isAvailable(_ device: String?, at now: Moment) -> Bool {
+        devices.contains { counter in
+            (device.map { $0 == counter.name.device } ?? true) && isHeard(counter, at: now)
+        }
+    }
+
+    func watch(at now: Moment) {
+        watchPublishers(at: now)
+        watchDevices(at: now)
+        let known = refused.count
+        refused = refused.filter { now.monotonic - $0.value.heard < Self.memory }
+        if refused.count < known { reportRefused() }
+    }
+
+    private func watchPublishers(at now: Moment) {
+        let isSilent = now.monotonic - heard > Self.descriptionLife
+        emit(
+            .warn(
+                isSilent
+                    ? "no publisher is heard at \(settings.publishers): start sensor-publisher, or say with --subscribe "
+                        + "where it is" : nil, for: "publishers"))
+        let loss = lastLoss.flatMap { now.monotonic - $0.instant < Self.memory ? $0.stream : nil }
+        emit(
+            .warn(
+                loss.map { "\(samplesLost) samples were lost so far, just now of \($0): see the log" }, for: "loss"))
+    }
+
+    private func watchDevices(at now: Moment) {
+        var wrong: (name: StreamName, seconds: Double)?
+        var twice: StreamName?
+        for counter in devices where isHeard(counter, at: now) {
+            if let other = counter.heardOther, now.monotonic - other < Self.descriptionLife { twice = counter.name }
+            let age = Double(now.monotonic - counter.heard) / 1e9
+            let skew = counter.clock.date.seconds - now.date.seconds + age
+            if abs(skew) > Self.largestSkew { wrong = (counter.name, skew) }
+        }
+        emit(
+            .warn(
+                twice.map {
+                    "two publishers have a stream \($0): only the one that started last is counted; name their devices apart"
+                }, for: "twice"))
+        emit(wrong.map { .wrongClock($0.name.device, ahead: $0.seconds) } ?? .warn(nil, for: "clock"))
+    }
+}

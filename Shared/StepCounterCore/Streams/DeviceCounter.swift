@@ -1,0 +1,320 @@
+import MessageBus
+package import Messages
+import StepDetection
+
+/// Counts the steps of a device in one of its streams: puts the batches in order, and has a `StepFinder` hear them.
+///
+/// Counts one run of the publisher, an epoch, at a time; with a new one the detector begins anew. Confined to the thread of
+/// its `StepCounting`.
+package final class DeviceCounter {
+    /// So many starts of the publisher are remembered, to know another publisher of the same stream by.
+    private static let rememberedEpochs = 64
+
+    package let name: StreamName
+    /// Reads the bodies of its batches.
+    package var reader = SampleBodyReader()
+    /// Whether its missing samples are being replayed.
+    package internal(set) var isRecovering = false
+    /// Steps that the program's log does not list yet.
+    var stepsUnlogged = 0
+    /// How many steps.v1 events the device had.
+    var eventSequence = 0
+    /// Whether the history must get the position: steps were found, or it may be old, and is in use again.
+    var isPositionDue = false
+
+    /// When the publisher last described the stream, on the monotonic clock.
+    private(set) var heard: Int64
+    /// When another publisher was heard that has a stream of this name, on the monotonic clock.
+    private(set) var heardOther: Int64?
+    /// The device's clocks, as last described.
+    private(set) var clock: ClockReading
+    /// Where missing samples are replayed.
+    private(set) var replay: String
+    private(set) var buffer = ReorderBuffer()
+    private(set) var finder: StepFinder
+    /// What was wrong with the last samples that could not be read.
+    private(set) var lastFault: MessageError?
+
+    /// Samples that were heard in epochs before this one.
+    private var earlierSamples = 0
+    private var epoch: String
+    /// The epoch as it stands in a body.
+    private var token: [UInt8]
+    private var pastEpochs: [String] = []
+    private let held: HeldBytes
+    private var accountedBytes = 0
+    /// Samples that are lost.
+    private var gaps: [(gap: Gap, isLoss: Bool)] = []
+    /// Whether no sample came yet of a stream that nobody counted before: what is missing then is no loss.
+    private var isJoining: Bool
+    /// What must be added to the publisher's uptime to get an instant of the monotonic clock, in nanoseconds.
+    private var offset: Int64
+    /// How far the detector was that is stored; nil where none of this epoch is.
+    private var snapshotNext: Int?
+
+    /// Begins to count a stream, or continues.
+    /// - Parameters:
+    ///   - stored: how far it was counted.
+    ///   - isLate: begin with the next sample, whatever is kept: the device was counted in another stream until now.
+    init(
+        _ description: StreamDescription, _ layout: AccelerationLayout, _ settings: StepDetectorSettings,
+        stored: StreamPosition?, isLate: Bool, held: HeldBytes, at now: Moment
+    ) {
+        name = description.name
+        replay = description.replay
+        self.held = held
+        heard = now.monotonic
+        clock = description.clock
+        epoch = description.epoch
+        token = Self.token(of: description.epoch)
+        offset = Self.offset(description.clock, at: now)
+        isJoining = stored == nil
+        isPositionDue = stored != nil
+        guard let stored, stored.epoch == description.epoch else {
+            finder = StepFinder(layout, settings)
+            buffer.start(epoch: epoch, at: isLate ? description.nextSequence : 0)
+            if let stored {
+                // Its publisher may have continued to sample after that: how long is not known.
+                note(Gap(epoch: stored.epoch, from: stored.next, count: 0, reason: .epochEnded), at: now.date)
+            }
+            return
+        }
+        if let snapshot = stored.snapshot,
+            let finder = StepFinder(snapshot, layout, settings, firstNew: stored.next)
+        {
+            self.finder = finder
+            snapshotNext = snapshot.next
+            buffer.start(epoch: epoch, at: snapshot.next)
+        } else {
+            finder = StepFinder(layout, settings)
+            buffer.start(epoch: epoch, at: stored.next)
+        }
+    }
+
+    // MARK: What was found
+
+    var hasFound: Bool { !finder.found.isEmpty || !gaps.isEmpty }
+
+    /// What was found since this was last called, and samples that were lost meanwhile.
+    func takeFound() -> (found: StepFinder.Found, gaps: [(gap: Gap, isLoss: Bool)]) {
+        defer {
+            finder.found = StepFinder.Found()
+            gaps = []
+        }
+        if !finder.found.steps.isEmpty { isPositionDue = true }
+        return (finder.found, gaps)
+    }
+
+    /// Samples in which steps were looked for.
+    package var samplesCounted: Int { earlierSamples + finder.samplesHeard }
+
+    private var next: Int { buffer.next(of: epoch) ?? 0 }
+
+    /// Whether a detector of this epoch is stored, or about to be.
+    var hasSnapshot: Bool { snapshotNext != nil }
+
+    /// Whether the detector heard samples since the last snapshot.
+    var isSnapshotDue: Bool { next != snapshotNext }
+
+    /// How far the stream is counted.
+    /// - Parameter isWithSnapshot: with all that the detector knows.
+    func position(isWithSnapshot: Bool) -> StreamPosition {
+        // While it hears again what is stored already, its steps are further than it is.
+        var position = StreamPosition(epoch: epoch, next: max(next, finder.firstNew))
+        if isWithSnapshot {
+            snapshotNext = next
+            position.snapshot = finder.snapshot(before: next)
+        }
+        return position
+    }
+
+    /// Notes that the last position could not be stored.
+    func noteUnstored() {
+        snapshotNext = nil
+        isPositionDue = true
+    }
+
+    // MARK: What arrives
+
+    /// Notes what a publisher says of the stream. Another epoch is the publisher's next run: it is counted from now on.
+    /// - Returns: whether samples were found missing.
+    func describe(
+        _ description: StreamDescription, _ layout: AccelerationLayout, _ settings: StepDetectorSettings, at now: Moment
+    ) -> Bool {
+        if description.epoch != epoch {
+            guard !pastEpochs.contains(description.epoch) else {
+                heardOther = now.monotonic
+                return false
+            }
+            begin(description.epoch, layout, settings, at: now)
+        } else if settings != finder.settings {
+            beginAnew(settings)
+        }
+        heard = now.monotonic
+        replay = description.replay
+        clock = description.clock
+        offset = Self.offset(description.clock, at: now)
+        return buffer.expect(epoch: epoch, upTo: description.nextSequence)
+    }
+
+    /// Takes a batch as it arrived.
+    ///
+    /// One of an epoch that was not described yet is left out: once it is, all of the epoch is replayed. So is one for which
+    /// no room is left in memory while samples before it are missing.
+    /// - Returns: whether samples were found missing.
+    /// - Throws: what can't be read, with nothing changed.
+    func take(_ batch: ReceivedBatch, at now: Moment) throws(MessageError) -> Bool {
+        guard isOfEpoch(batch) else { return false }
+        try finder.check(batch)
+        let admission = buffer.admit(epoch: epoch, sequence: batch.body.sequence, count: batch.body.count)
+        switch admission {
+        case .take(let rows): count(rows, of: batch, at: now)
+        case .duplicate, .late: break
+        case .wait, .gap:
+            if held.hasRoom { buffer.hold(ReorderBuffer.HeldBatch(batch, epoch: epoch)) }
+            account()
+        }
+        return admission == .gap
+    }
+
+    private func count(_ rows: Range<Int>, of batch: ReceivedBatch, at now: Moment) {
+        isJoining = false
+        if let (unread, fault) = finder.hear(rows, of: batch, clock: clock, offset: offset) {
+            // The publisher would send the same again.
+            noteUnreadable(unread, from: batch.body.sequence, fault, at: now)
+        }
+    }
+
+    private func account() { held.account(for: buffer, &accountedBytes) }
+
+    // MARK: What is missing
+
+    /// What is to be replayed next; nil if nothing is missing.
+    func missing(at now: Moment) -> MissingSamples? {
+        if buffer.recovery?.missing.isEmpty == true { resume(at: now) }
+        return buffer.recovery.map { MissingSamples($0, of: name, at: replay) }
+    }
+
+    /// Takes the answer to a request for what is missing next.
+    func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
+        if count > 0 {
+            // All that is thrown in there reaches the second closure.
+            try? ReceivedBatch.forEach(inReplay: frames) { batch, reason in
+                try takeReplayed(batch, missingBefore: reason, at: now)
+            } unreadable: { fault in
+                lastFault = fault
+            }
+        }
+        // An answer that brings nothing would be requested without end.
+        if buffer.isMissing(request) { loseMissing(count > 0 ? .malformed : .notRetained, at: now) }
+        resume(at: now)
+    }
+
+    /// Gives up what is missing next.
+    func giveUp(_ reason: Gap.Reason, at now: Moment) {
+        loseMissing(reason, at: now)
+        resume(at: now)
+    }
+
+    private func takeReplayed(
+        _ batch: ReceivedBatch, missingBefore reason: Gap.Reason?, at now: Moment
+    ) throws(MessageError) {
+        try finder.check(batch)
+        guard isOfEpoch(batch), batch.isOf(name) else {
+            throw MessageError(.malformed, "a replay brought another stream's samples")
+        }
+        let body = batch.body
+        if let reason { loseMissing(before: body.sequence, reason, at: now) }
+        guard let rows = buffer.admitRecovered(epoch: epoch, sequence: body.sequence, count: body.count) else { return }
+        count(rows, of: batch, at: now)
+    }
+
+    /// Continues with what waited, once nothing before it is missing.
+    private func resume(at now: Moment) {
+        defer { account() }
+        while let (batch, rows) = buffer.takeHeld() {
+            if rows.isEmpty { continue }
+            do {
+                try batch.withBatch { batch in
+                    try finder.check(batch)
+                    count(rows, of: batch, at: now)
+                }
+            } catch {
+                noteUnreadable(rows, from: batch.sequence, error as? MessageError, at: now)
+            }
+        }
+    }
+
+    // MARK: Epochs
+
+    /// Leaves the epoch, with what is lost of it, for another one.
+    private func begin(
+        _ epoch: String, _ layout: AccelerationLayout, _ settings: StepDetectorSettings, at now: Moment
+    ) {
+        while buffer.recovery != nil { giveUp(.epochEnded, at: now) }
+        finder.endBout()
+        if pastEpochs.count == Self.rememberedEpochs { pastEpochs.removeFirst() }
+        pastEpochs.append(self.epoch)
+
+        self.epoch = epoch
+        token = Self.token(of: epoch)
+        buffer = ReorderBuffer()
+        buffer.start(epoch: epoch, at: 0)
+        account()
+        let found = finder.found
+        earlierSamples += finder.samplesHeard
+        finder = StepFinder(layout, settings)
+        finder.found = found
+        snapshotNext = nil
+    }
+
+    /// Has a new detector count from the first sample whose steps are not in the history. Where it heard a sample before
+    /// that, it might credit steps that are.
+    private func beginAnew(_ settings: StepDetectorSettings) {
+        finder.restart(settings)
+        buffer.start(epoch: epoch, at: finder.firstNew)
+        snapshotNext = nil
+    }
+
+    private func isOfEpoch(_ batch: ReceivedBatch) -> Bool {
+        let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
+        if token.isSame(as: self.token) { return true }
+        guard SampleBody.string(at: batch.body.epoch, in: batch.frame) == epoch else { return false }
+        self.token = Array(token)
+        return true
+    }
+
+    private static func token(of epoch: String) -> [UInt8] { Array("\"\(epoch)\"".utf8) }
+
+    private static func offset(_ clock: ClockReading, at now: Moment) -> Int64 {
+        now.monotonic.addingClamped(-WallTime(seconds: clock.uptime).nanosecondsSince1970)
+    }
+
+    // MARK: Gaps
+
+    private func loseMissing(before sequence: Int? = nil, _ reason: Gap.Reason, at now: Moment) {
+        guard let gap = buffer.giveUp(before: sequence, reason: reason) else { return }
+        if gap.from < finder.firstNew { beginAnew(finder.settings) }
+        noteNew(gap, at: now)
+    }
+
+    private func noteUnreadable(_ rows: Range<Int>, from sequence: Int, _ fault: MessageError?, at now: Moment) {
+        lastFault = fault
+        noteNew(Gap(epoch: epoch, from: sequence + rows.lowerBound, count: rows.count, reason: .malformed), at: now)
+    }
+
+    /// Notes lost samples of the epoch. Those before a restart's first new one were counted, or noted, before it.
+    private func noteNew(_ gap: Gap, at now: Moment) {
+        var gap = gap
+        let end = gap.from + gap.count
+        gap.from = max(gap.from, finder.firstNew)
+        gap.count = end - gap.from
+        if gap.count > 0 { note(gap, at: now.date) }
+    }
+
+    private func note(_ gap: Gap, at date: WallTime) {
+        var gap = gap
+        gap.date = date
+        gaps.append((gap, !isJoining))
+    }
+}

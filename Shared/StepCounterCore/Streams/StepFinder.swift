@@ -1,0 +1,132 @@
+import MessageBus
+import Messages
+import StepDetection
+
+/// Lets a detector hear the samples of one epoch of a stream, in order, and says with dates what it found.
+struct StepFinder {
+    /// What was found since it was last taken.
+    struct Found {
+        /// Steps in the order of their times: on the device's clock, and on the monotonic clock in nanoseconds.
+        var steps: [(date: WallTime, instant: Int64)] = []
+        /// Where bouts of walking began and ended.
+        var bouts: [(change: StepEvent.Change, date: WallTime, start: WallTime)] = []
+
+        var isEmpty: Bool { steps.isEmpty && bouts.isEmpty }
+    }
+
+    var found = Found()
+    /// What samples before this one bring about is in the history.
+    let firstNew: Int
+    /// When the present bout of walking began.
+    private(set) var boutStart: WallTime?
+    private(set) var samplesHeard = 0
+    private var detector: StepDetector
+    private var lastStep: WallTime?
+    private var layout: AccelerationLayout
+    /// The names of the columns as they stood in the last body: compared before anything is decoded.
+    private var fieldsToken: [UInt8] = []
+    private var events: [(event: WalkingEvent, isNew: Bool)] = []
+
+    /// Begins with a stream's next sample.
+    init(_ layout: AccelerationLayout, _ settings: StepDetectorSettings, firstNew: Int = 0) {
+        self.layout = layout
+        self.firstNew = firstNew
+        detector = StepDetector(settings)
+    }
+
+    /// Continues from a snapshot; nil if it is of other settings, or damaged.
+    init?(
+        _ snapshot: DetectorSnapshot, _ layout: AccelerationLayout, _ settings: StepDetectorSettings, firstNew: Int
+    ) {
+        guard snapshot.settings == settings, let detector = StepDetector(state: snapshot.state, settings) else {
+            return nil
+        }
+        self.layout = layout
+        self.firstNew = firstNew
+        self.detector = detector
+        boutStart = snapshot.boutStart
+    }
+
+    var settings: StepDetectorSettings { detector.settings }
+
+    /// Steps a second while walking, else nil.
+    var cadence: Double? { detector.cadence }
+
+    /// All that is known before a sample.
+    func snapshot(before next: Int) -> DetectorSnapshot {
+        DetectorSnapshot(next: next, state: detector.state, settings: detector.settings, boutStart: boutStart)
+    }
+
+    /// Begins anew with other settings.
+    mutating func restart(_ settings: StepDetectorSettings) {
+        endBout()
+        detector = StepDetector(settings)
+    }
+
+    /// Ends the present bout, of which no more will be heard.
+    mutating func endBout() {
+        if let start = boutStart { found.bouts.append((.pause, lastStep ?? start, start)) }
+        boutStart = nil
+    }
+
+    /// Refuses a batch that is not as long as it says, or not an acceleration, before anything is counted by what it says.
+    mutating func check(_ batch: ReceivedBatch) throws(MessageError) {
+        if !batch.hasFields(fieldsToken) {
+            layout = try AccelerationLayout(try batch.fields)
+            fieldsToken = Array(batch.frame[batch.body.fields])
+        }
+        let columns = layout.columns
+        try batch.check { () throws(MessageError) in columns }
+    }
+
+    /// Lets the detector hear samples of a batch that has passed `check`.
+    /// - Parameters:
+    ///   - clock: the device's clocks, if the batch does not have them.
+    ///   - offset: what must be added to an uptime to get an instant of the monotonic clock, in nanoseconds.
+    /// - Returns: the rows that could not be read, the last of them, and why; nil if all could.
+    mutating func hear(
+        _ rows: Range<Int>, of batch: ReceivedBatch, clock: ClockReading, offset: Int64
+    ) -> (unread: Range<Int>, fault: MessageError)? {
+        // Taken out, so that nothing is allocated and the detector may fill it.
+        var events = self.events
+        self.events = []
+        let (first, layout, firstNew) = (batch.body.sequence, layout, firstNew)
+        var end = rows.lowerBound
+        var fault: MessageError?
+        do {
+            try layout.forEach(rows, of: batch) { row, sample in
+                let isNew = first + row >= firstNew
+                detector.add(time: sample.x, x: sample.y, y: sample.z, z: sample.w) { events.append(($0, isNew)) }
+                end = row + 1
+            }
+        } catch {
+            fault = error
+        }
+        samplesHeard += end - rows.lowerBound
+        if !events.isEmpty {
+            let clock = (try? SampleBody.clock(at: batch.body.clock, in: batch.frame)) ?? clock
+            for (event, isNew) in events { note(event, clock, offset, isNew: isNew) }
+            events.removeAll(keepingCapacity: true)
+        }
+        self.events = events
+        return fault.map { (end..<rows.upperBound, $0) }
+    }
+
+    private mutating func note(_ event: WalkingEvent, _ clock: ClockReading, _ offset: Int64, isNew: Bool) {
+        switch event {
+        case .began(let time):
+            let date = clock.date(atUptime: time)
+            boutStart = date
+            if isNew { found.bouts.append((.resume, date, date)) }
+        case .step(let step):
+            let date = clock.date(atUptime: step.time)
+            lastStep = date
+            let instant = offset.addingClamped(WallTime(seconds: step.time).nanosecondsSince1970)
+            if isNew { found.steps.append((date, instant)) }
+        case .ended(let time):
+            let date = clock.date(atUptime: time)
+            if isNew { found.bouts.append((.pause, date, boutStart ?? date)) }
+            boutStart = nil
+        }
+    }
+}

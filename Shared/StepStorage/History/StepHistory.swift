@@ -1,0 +1,232 @@
+package import Files
+import FoundationEssentials
+import GRDB
+package import Messages
+import Recording
+package import StepCounterCore
+import StepDetection
+package import Storage
+package import SystemPackage
+
+/// The steps that were counted, by device and date; how far each stream is counted; and the subscriptions. An SQLite database,
+/// `<data>/steps/steps.sqlite`.
+///
+/// A commit is one transaction and durable when it returns: a kill neither loses nor doubles a step, and a power cut costs
+/// at most what was counted since the last one, which is why commits are synced (`synchronous = FULL`) and not only written:
+/// after a power cut there may be no publisher left that has the samples. One sync a second is little.
+///
+/// Not Sendable: one thread uses it, and waits for the disk there. The program that opens it has the lock of the directory
+/// (`DataLock`). Queries go to `StepHistoryReader`. Errors are `RecordingError`.
+package final class StepHistory {
+    package let database: DatabaseFile
+    /// The numbers of devices that have steps.
+    private var devices: [String: Int64]
+
+    /// Opens the history of a data directory, or makes it.
+    /// - Parameter now: when a history begins that is made, on this machine's clock.
+    /// - Throws: `unreadable` if there is a database that can't be understood. It stays as it is.
+    package init(in data: FilePath, at now: WallTime) throws(RecordingError) {
+        database = try DatabaseFile(
+            Self.path(in: data), migrator: StepHistorySchema.migrator(at: now), of: "step-counter",
+            whenDamaged: Self.cure)
+        devices = try database.read(Self.devices)
+    }
+
+    package static let directoryName = "steps"
+
+    /// Where the history of a data directory is.
+    package static func path(in data: FilePath) -> FilePath {
+        data.appending(directoryName).appending("steps.sqlite")
+    }
+
+    static let cure =
+        "Put a backup in its place; or move the steps directory away and start again, which begins a new history with "
+        + "what the publishers still have."
+
+    /// Looks through the history of a data directory without changing it, if there is one.
+    /// - Throws: `unreadable` if something is wrong with it.
+    package static func check(in data: FilePath) throws(RecordingError) {
+        try DatabaseFile.check(path(in: data), whenDamaged: cure)
+    }
+
+    private static func devices(_ database: Database) throws -> [String: Int64] {
+        var devices: [String: Int64] = [:]
+        for row in try Row.fetchAll(database, sql: "SELECT name, id FROM device") { devices[row[0]] = row[1] }
+        return devices
+    }
+
+    // MARK: What continues after a restart
+
+    /// How far each stream is counted, with the detector if one of that epoch was stored.
+    package func positions() throws(RecordingError) -> [StreamName: StreamPosition] {
+        try database.read { database in
+            var positions: [StreamName: StreamPosition] = [:]
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT name, stream.epoch, stream.next, detector.next, state, settings, boutStart
+                    FROM stream LEFT JOIN detector ON detector.stream = stream.id AND detector.epoch = stream.epoch
+                    """)
+            for row in rows {
+                let text: String = row[0]
+                guard let name = StreamName(text) else { throw UnreadableRow("\"\(text)\" is no stream's name") }
+                var position = StreamPosition(epoch: row[1], next: row[2])
+                let settings = (row[5] as String?)
+                    // Settings that this program does not know are not those that it runs with.
+                    .flatMap { try? WireCoding.decode(StepDetectorSettings.self, from: $0.utf8) }
+                if let settings {
+                    position.snapshot = DetectorSnapshot(
+                        next: row[3], state: [UInt8](row[4] as Data), settings: settings,
+                        boutStart: (row[6] as Int64?).map { WallTime(nanosecondsSince1970: $0) })
+                }
+                positions[name] = position
+            }
+            return positions
+        }
+    }
+
+    /// The subscriptions, in the order of their starts.
+    package func subscriptions() throws(RecordingError) -> [StepSubscription] {
+        try database.read { database in
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT id, device, updateOn, startDate, numberOfSteps, lastDate FROM subscription
+                    ORDER BY startDate, id
+                    """)
+            return try rows.map { row in
+                let updateOn: Int = row[2]
+                guard updateOn > 0 else { throw UnreadableRow("a subscription is notified of \(updateOn) steps") }
+                return StepSubscription(
+                    id: row[0], device: row[1], updateOn: updateOn,
+                    startDate: WallTime(nanosecondsSince1970: row[3]), numberOfSteps: row[4],
+                    lastDate: WallTime(nanosecondsSince1970: row[5]))
+            }
+        }
+    }
+
+    // MARK: Counting
+
+    /// Stores all of it, or, after an error, nothing.
+    /// - Parameter now: when, on this machine's clock.
+    package func commit(_ commit: StepCommit, at now: WallTime) throws(RecordingError) {
+        devices = try database.write { database in
+            var devices = devices
+            for (device, dates) in commit.steps where !dates.isEmpty {
+                let number = try devices[device] ?? Self.add(device, to: database)
+                devices[device] = number
+                try Self.add(dates, of: number, to: database)
+            }
+            for name in commit.abandoned {
+                try database.execute(sql: "DELETE FROM stream WHERE name = ?", arguments: [name.description])
+            }
+            for (name, position) in commit.positions {
+                try Self.store(position, of: name, at: now, in: database)
+            }
+            for subscription in commit.subscriptions.values { try Self.store(subscription, in: database) }
+            for id in commit.stopped {
+                try database.execute(sql: "DELETE FROM subscription WHERE id = ?", arguments: [id])
+            }
+            return devices
+        }
+    }
+
+    private static func add(_ device: String, to database: Database) throws -> Int64 {
+        try database.execute(sql: "INSERT INTO device (name) VALUES (?)", arguments: [device])
+        return database.lastInsertedRowID
+    }
+
+    private static func add(_ dates: [WallTime], of device: Int64, to database: Database) throws {
+        let statement = try database.cachedStatement(
+            sql: """
+                INSERT INTO step (device, date, steps) VALUES (?, ?, 1)
+                ON CONFLICT (device, date) DO UPDATE SET steps = steps + 1
+                """)
+        for date in dates { try statement.execute(arguments: [device, date.nanosecondsSince1970]) }
+    }
+
+    private static func store(
+        _ position: StreamPosition, of name: StreamName, at now: WallTime, in database: Database
+    ) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO stream (name, epoch, next, committed) VALUES (?, ?, ?, ?)
+                ON CONFLICT (name) DO UPDATE SET
+                    epoch = excluded.epoch, next = excluded.next, committed = excluded.committed
+                """
+        ).execute(arguments: [name.description, position.epoch, position.next, now.nanosecondsSince1970])
+        guard let snapshot = position.snapshot else { return }
+        let settings = String(decoding: try WireCoding.encode(snapshot.settings), as: UTF8.self)
+        try database.cachedStatement(
+            sql: """
+                REPLACE INTO detector (stream, epoch, next, state, settings, boutStart)
+                VALUES ((SELECT id FROM stream WHERE name = ?), ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            name.description, position.epoch, snapshot.next, Data(snapshot.state), settings,
+            snapshot.boutStart?.nanosecondsSince1970,
+        ])
+    }
+
+    private static func store(_ subscription: StepSubscription, in database: Database) throws {
+        try database.cachedStatement(
+            sql: """
+                INSERT INTO subscription (id, device, updateOn, startDate, numberOfSteps, lastDate)
+                VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET
+                    numberOfSteps = excluded.numberOfSteps, lastDate = excluded.lastDate
+                """
+        ).execute(arguments: [
+            subscription.id, subscription.device, subscription.updateOn, subscription.startDate.nanosecondsSince1970,
+            subscription.numberOfSteps, subscription.lastDate.nanosecondsSince1970,
+        ])
+    }
+
+    // MARK: Forgetting
+
+    /// How many steps a transaction removes before the next one begins.
+    private static let batchSize = 10_000
+
+    /// Removes what is too old, and devices without a step.
+    /// - Returns: how many steps were removed.
+    @discardableResult
+    package func remove(_ removal: StepCounting.Removal) throws(RecordingError) -> Int {
+        let date = removal.steps.nanosecondsSince1970
+        var removed = 0
+        var remaining = devices[...]
+        while !remaining.isEmpty {
+            var gone: [String] = []
+            let batch = try database.write { database in
+                var batch = 0
+                while batch < Self.batchSize, let (name, device) = remaining.popFirst() {
+                    batch += try Self.remove(before: date, of: device, from: database)
+                    if try Self.removeEmpty(device, from: database) { gone.append(name) }
+                }
+                return batch
+            }
+            removed += batch
+            for name in gone { devices[name] = nil }
+        }
+        try database.write {
+            try $0.execute(
+                sql: "DELETE FROM stream WHERE committed < ?", arguments: [removal.positions.nanosecondsSince1970])
+        }
+        return removed
+    }
+
+    private static func remove(before date: Int64, of device: Int64, from database: Database) throws -> Int {
+        let expired = "FROM step WHERE device = ? AND date < ?"
+        let steps = try Int.fetchOne(
+            database.cachedStatement(sql: "SELECT COALESCE(SUM(steps), 0) \(expired)"), arguments: [device, date])
+        try database.cachedStatement(sql: "DELETE \(expired)").execute(arguments: [device, date])
+        return steps ?? 0
+    }
+
+    /// - Returns: whether it was empty.
+    private static func removeEmpty(_ device: Int64, from database: Database) throws -> Bool {
+        try database.cachedStatement(
+            sql: "DELETE FROM device WHERE id = ? AND NOT EXISTS (SELECT 1 FROM step WHERE device = device.id)"
+        ).execute(arguments: [device])
+        return database.changesCount > 0
+    }
+}

@@ -1,0 +1,56 @@
+import GRDB
+import Messages
+
+/// The tables of the step history. Dates are nanoseconds since 1970.
+///
+/// Steps lie by device and date, so that a query reads what it counts and nothing else. Two of one date, as a clock that was
+/// set back makes them, are a row with 2 `steps`.
+enum StepHistorySchema {
+    /// Brings a database to what this program knows.
+    /// - Parameter now: when a history begins that is made.
+    static func migrator(at now: WallTime) -> DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE history (begun INTEGER NOT NULL);
+                    CREATE TABLE device (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        name TEXT NOT NULL UNIQUE
+                    );
+                    CREATE TABLE step (
+                        device INTEGER NOT NULL,
+                        date INTEGER NOT NULL,
+                        steps INTEGER NOT NULL,
+                        PRIMARY KEY (device, date)
+                    ) WITHOUT ROWID;
+                    CREATE TABLE stream (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        name TEXT NOT NULL UNIQUE,
+                        epoch TEXT NOT NULL,
+                        next INTEGER NOT NULL,
+                        committed INTEGER NOT NULL
+                    );
+                    CREATE TABLE detector (
+                        stream INTEGER PRIMARY KEY REFERENCES stream ON DELETE CASCADE,
+                        epoch TEXT NOT NULL,
+                        next INTEGER NOT NULL,
+                        state BLOB NOT NULL,
+                        settings TEXT NOT NULL,
+                        boutStart INTEGER
+                    );
+                    CREATE TABLE subscription (
+                        id TEXT PRIMARY KEY,
+                        device TEXT NOT NULL,
+                        updateOn INTEGER NOT NULL,
+                        startDate INTEGER NOT NULL,
+                        numberOfSteps INTEGER NOT NULL,
+                        lastDate INTEGER NOT NULL
+                    ) WITHOUT ROWID;
+                    """)
+            try database.execute(
+                sql: "INSERT INTO history (begun) VALUES (?)", arguments: [now.nanosecondsSince1970])
+        }
+        return migrator
+    }
+}

@@ -1,0 +1,69 @@
+package import Files
+package import Messages
+import Recording
+package import SystemPackage
+
+/// A recording whose steps are counted: its files in order, and what is known to be missing of it.
+package struct CountInput: Hashable {
+    /// A path.
+    package let name: String
+    /// The stream, if a session names it.
+    package var stream: StreamName?
+    package let files: [String]
+    /// What is missing, for a person.
+    package var losses: [String] = []
+
+    package init(name: String, stream: StreamName? = nil, files: [String]) {
+        self.name = name
+        self.stream = stream
+        self.files = files
+    }
+
+    /// The recordings in files, in the order given. Rotated files of one log are one recording, in their own order, with the
+    /// file being written last; every other file is one by itself.
+    package static func recordings(inFiles paths: [String]) -> [CountInput] {
+        let files = paths.map(LogPath.init)
+        var parts: [LogPath.Log: [(name: FinishedName, path: String)]] = [:]
+        for file in files { if let name = file.finished { parts[file.log, default: []].append((name, file.path)) } }
+        var current: [LogPath.Log: String] = [:]
+        for file in files where file.finished == nil && parts[file.log] != nil && current[file.log] == nil {
+            current[file.log] = file.path
+        }
+        return files.compactMap { file in
+            guard file.finished != nil || current[file.log] == file.path else {
+                return CountInput(name: file.path, files: [file.path])
+            }
+            // All of them where the first one was given.
+            guard let finished = parts.removeValue(forKey: file.log) else { return nil }
+            let all = finished.sorted { $0.name < $1.name }.map(\.path) + (current[file.log].map { [$0] } ?? [])
+            return CountInput(name: all.count == 1 ? file.path : file.log.path, files: all)
+        }
+    }
+
+    /// The recordings of a session's streams of these names.
+    /// - Throws: `notFound` if there is no session, or none of these streams in it.
+    package static func recordings(inSession path: FilePath, streams: [String]) throws(RecordingError) -> [CountInput] {
+        let record = try SessionDirectory(at: path).record()
+        let logs = record.logs.filter { streams.contains($0.stream) }
+        guard !logs.isEmpty else {
+            let names = record.logs.map { "\($0.device)/\($0.stream)" }.joined(separator: ", ")
+            throw RecordingError(
+                .notFound, action: "count steps in", path: path,
+                reason: "the session has no stream called \(streams.joined(separator: " or "))",
+                advice: names.isEmpty ? "It has none." : "It has \(names): say which with --stream.")
+        }
+        return logs.map { log in
+            var input = CountInput(
+                name: path.string, stream: StreamName(device: log.device, stream: log.stream),
+                files: (log.files.map(\.name) + (log.file.map { [$0] } ?? [])).compactMap { name in
+                    Directory(path).contains(name) ? path.appending(name).string : nil
+                })
+            for file in log.files where !Directory(path).contains(file.name) {
+                input.losses.append("\(file.name) is not there: \(file.samples) samples are not counted")
+            }
+            let lost = log.gaps.reduce(0) { $0 + $1.count }
+            if lost > 0 { input.losses.append("\(lost) samples were lost when it was recorded") }
+            return input
+        }
+    }
+}

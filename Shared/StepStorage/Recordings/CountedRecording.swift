@@ -1,0 +1,91 @@
+import Messages
+package import Recording
+package import StepDetection
+
+/// A recording and its steps, as `count` prints them. Times are seconds on the recording's clock.
+package struct CountedRecording: Encodable {
+    /// A path.
+    let recording: String
+    let stream: StreamName?
+    let numberOfSteps: Int
+    /// Steps a second while walking.
+    let cadence: Double?
+    /// The times of the first and the last sample.
+    let start: Double?
+    let end: Double?
+    let samples: Int
+    /// Rows that were neither samples nor markers.
+    let leftOut: Int
+    /// How often counting began anew after more than a second without a sample.
+    let gaps: Int
+    let bouts: [StepCount.Bout]
+    let steps: [Step]
+
+    package init(_ input: CountInput, _ count: StepCount) {
+        recording = input.name
+        stream = input.stream
+        numberOfSteps = count.steps.count
+        cadence = count.cadence
+        start = count.start
+        end = count.end
+        samples = count.samples
+        leftOut = count.leftOut
+        gaps = count.gaps
+        bouts = count.bouts
+        steps = count.steps
+    }
+
+    private var names: [String] { [recording, stream?.description ?? ""] }
+
+    private static func number(_ number: Double?) -> String { number.map { "\($0)" } ?? "" }
+
+    /// A few figures of each recording, for people.
+    package static func overview(of recordings: [CountedRecording]) -> ReportTable {
+        ReportTable(
+            columns: ["recording", "stream", "seconds", "steps", "steps/s", "bouts"],
+            rows: recordings.map { recording in
+                let seconds = (recording.end ?? 0) - (recording.start ?? 0)
+                return recording.names + [
+                    TextColumns.decimal(seconds, places: 1), "\(recording.numberOfSteps)",
+                    recording.cadence.map { TextColumns.decimal($0, places: 2) } ?? "-", "\(recording.bouts.count)",
+                ]
+            }, textColumns: [0, 1])
+    }
+
+    /// What the rows of a table are.
+    package enum Rows: String, CaseIterable {
+        case recordings, bouts, steps
+    }
+
+    /// All figures, with a row for each recording, bout or step.
+    package static func table(of recordings: [CountedRecording], _ rows: Rows) -> ReportTable {
+        switch rows {
+        case .recordings:
+            ReportTable(
+                columns: [
+                    "recording", "stream", "start", "end", "steps", "cadence", "bouts", "samples", "leftOut", "gaps",
+                ],
+                rows: recordings.map { recording in
+                    recording.names + [
+                        number(recording.start), number(recording.end), "\(recording.numberOfSteps)",
+                        number(recording.cadence), "\(recording.bouts.count)", "\(recording.samples)",
+                        "\(recording.leftOut)", "\(recording.gaps)",
+                    ]
+                }, textColumns: [0, 1])
+        case .bouts:
+            ReportTable(
+                columns: ["recording", "stream", "start", "end", "steps", "cadence"],
+                rows: recordings.flatMap { recording in
+                    recording.bouts.map {
+                        recording.names + ["\($0.start)", "\($0.end)", "\($0.steps)", number($0.cadence)]
+                    }
+                }, textColumns: [0, 1])
+        case .steps:
+            ReportTable(
+                columns: ["recording", "stream", "time", "creditedAt", "cadence"],
+                rows: recordings.flatMap { recording in
+                    recording.steps.map { recording.names + ["\($0.time)", "\($0.creditedAt)", "\($0.cadence)"] }
+                }, textColumns: [0, 1])
+        }
+    }
+}

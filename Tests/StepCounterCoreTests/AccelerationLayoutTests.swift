@@ -1,0 +1,56 @@
+import MessageBus
+import Messages
+import Testing
+
+@testable import StepCounterCore
+
+/// Which columns are the acceleration, and what is read from them.
+@Suite(.timeLimit(.minutes(1)))
+struct AccelerationLayoutTests {
+    /// Rows of a batch, packed or not, as the layout reads them.
+    private func read(
+        _ fields: [String], _ rows: [[Double]], isPacked: Bool, _ range: Range<Int>
+    ) throws -> [SIMD4<Double>] {
+        let encoder = SampleBatchEncoder(
+            source: "test", device: "d", stream: "s", epoch: "e", fields: fields, isPacked: isPacked)
+        var body = ByteBuffer(capacity: 1_024)
+        var packed = ByteBuffer(capacity: 1_024)
+        rows.flatMap { $0 }.withUnsafeBufferPointer { values in
+            encoder.encode(
+                sequence: 0, count: rows.count, clock: ClockReading(uptime: 0, date: .now), rows: values, into: &body)
+            if isPacked { encoder.encodePacked(values, into: &packed) }
+        }
+        var samples: [SIMD4<Double>] = []
+        try body.withUnsafeBytes { frame in
+            try packed.withUnsafeBytes { matrix in
+                let batch = ReceivedBatch(try SampleBody(frame), frame, packed: isPacked ? matrix : nil)
+                try AccelerationLayout(fields).forEach(range, of: batch) { _, sample in samples.append(sample) }
+            }
+        }
+        return samples
+    }
+
+    @Test(arguments: [false, true])
+    func axesAreFoundByTheirNames(isPacked: Bool) throws {
+        let rows = [[0, 9, 1, 2, 3], [0.5, 9, 4, 5, 6], [1, 9, 7, 8, 9]]
+        let samples = try read(["uptime", "t", "z", "y", "x"], rows, isPacked: isPacked, 1..<3)
+        #expect(samples == [SIMD4(0.5, 6, 5, 4), SIMD4(1, 9, 8, 7)])
+    }
+
+    @Test(arguments: [false, true])
+    func aMagnitudeWillDo(isPacked: Bool) throws {
+        #expect(try read(["uptime", "magnitude"], [[0, 1.5]], isPacked: isPacked, 0..<1) == [SIMD4(0, 1.5, 0, 0)])
+        #expect(try read(["uptime", "a"], [[0, 1.5]], isPacked: isPacked, 0..<1) == [SIMD4(0, 1.5, 0, 0)])
+    }
+
+    @Test(arguments: [["uptime"], ["x", "y", "z"], ["uptime", "x", "y"], ["t", "x", "y", "z"], []])
+    func otherFieldsAreRefused(fields: [String]) {
+        #expect(throws: MessageError.self) { try AccelerationLayout(fields) }
+    }
+
+    @Test func anUnitIsReadAsPeopleWriteIt() {
+        #expect(AccelerationUnit("g")?.perG == 1)
+        for text in ["m/s2", "m/s²", "m/s^2"] { #expect(AccelerationUnit(text)?.perG == 9.80665) }
+        #expect(AccelerationUnit("rad/s") == nil)
+    }
+}

@@ -1,0 +1,281 @@
+import MessageBus
+import Messages
+import StepCounterCore
+import TestSupport
+import Testing
+
+/// A step-counter, its history and its publishers in virtual time. It carries out the effects, late and in random order, and
+/// checks what a step-counter promises after each.
+final class CountingWorld {
+    static let start = WallTime(seconds: 1_795_219_200)
+    static let second: Int64 = 1_000_000_000
+
+    /// What the step-counter is doing.
+    private enum Work {
+        case commit(StepCommit, WallTime)
+        case removal(StepCounting.Removal)
+    }
+
+    private let settings: StepCounting.Settings
+    private(set) var core: StepCounting
+    private(set) var history: HistoryModel
+    var walkers: [VirtualWalker] = []
+    /// Nanoseconds since the start.
+    private(set) var time: Int64 = 0
+    /// What this machine's date is ahead of the publishers', in nanoseconds.
+    var skew: Int64 = 0
+    var isHistoryBroken = false
+    /// Whether steps of a subscription that began with the history, one for each device, must be those in the history.
+    var areTotalsExact = true
+
+    private var work: Work?
+    private var recoveries: [(stream: StreamName, missing: MissingSamples?)] = []
+    private var topics: Set<String> = []
+    private(set) var health: [String: String] = [:]
+    private(set) var isLossReported = false
+
+    // Of this run of the step-counter
+    private(set) var events: [StepEvent] = []
+    private var totals: [String: Int] = [:]
+    private var delivered: [String: Set<Int>] = [:]
+    private var lost: [String: Set<Int>] = [:]
+    /// The first sample of each epoch that is not in the history.
+    private var firstNew: [String: Int] = [:]
+    /// Everything that was published and logged, in order, in all runs.
+    private(set) var trace: [String] = []
+
+    init(_ settings: StepCounting.Settings, devices: Int) {
+        self.settings = settings
+        let names = (0..<devices).map { "phone\($0)" }
+        walkers = names.enumerated().map { VirtualWalker($1, uptime: 1_000 + 13 * Double($0)) }
+        history = HistoryModel(
+            subscriptions: names.map {
+                StepSubscription(
+                    id: $0, device: $0, updateOn: 7, startDate: Self.start, numberOfSteps: 0, lastDate: Self.start)
+            })
+        core = history.start(settings, at: Moment(monotonic: 0, date: Self.start))
+    }
+
+    var now: Moment {
+        Moment(
+            monotonic: time, date: WallTime(nanosecondsSince1970: Self.start.nanosecondsSince1970 + time + skew))
+    }
+
+    /// Of all publishers.
+    private static let clock = ClockReading(uptime: 1_000, date: start)
+
+    func date(_ uptime: Double) -> WallTime {
+        WallTime(nanosecondsSince1970: Self.start.nanosecondsSince1970 + Int64((uptime - 1_000) * 1e9))
+    }
+
+    func wait(_ seconds: Double) { time += Int64(seconds * 1e9) }
+
+    // MARK: What arrives
+
+    /// Takes samples of a publisher, and delivers them.
+    func sample(_ index: Int, _ count: Int, isLost: Bool = false) {
+        let samples = walkers[index].sample(count)
+        if !isLost { deliver(index, samples) }
+    }
+
+    /// Delivers samples, again perhaps.
+    func deliver(_ index: Int, _ samples: Range<Int>) {
+        let walker = walkers[index]
+        guard topics.contains("\(TopicArea.samples)\(walker.name)") else { return }
+        let frames = walker.batch(samples, at: Self.clock)
+        let topic = Array("\(TopicArea.samples)\(walker.name)".utf8)
+        guard let counter = topic.withUnsafeBytes({ core.counter(of: $0) }) else { return }
+        delivered[walker.epoch, default: []].formUnion(samples)
+        do {
+            try frames[0].withUnsafeBytes { body in
+                try frames[1].withUnsafeBytes { packed in
+                    try core.take(ReceivedBatch(SampleBody(body), body, packed: packed), by: counter, at: now)
+                }
+            }
+        } catch {
+            Issue.record("a batch was refused: \(error)")
+        }
+        perform()
+    }
+
+    func describe(_ index: Int) {
+        core.take(walkers[index].description(at: Self.clock), at: now)
+        perform()
+    }
+
+    func tick() {
+        core.tick(at: now)
+        perform()
+    }
+
+    func commitNow() -> Int {
+        defer { perform() }
+        return core.commitNow(at: now)
+    }
+
+    // MARK: Effects
+
+    func perform() {
+        for effect in core.takeEffects() {
+            switch effect {
+            case .commit(let commit, let date):
+                #expect(work == nil, "one thing at a time is done to the history")
+                work = .commit(commit, date)
+            case .remove(let removal):
+                #expect(work == nil, "one thing at a time is done to the history")
+                work = .removal(removal)
+            case .subscribe(let topic): topics.insert(topic)
+            case .recover(let stream):
+                #expect(!recoveries.contains { $0.stream == stream }, "a stream has one recovery")
+                recoveries.append((stream, nil))
+            case .publish(let event): take(event)
+            case .log(_, let message, let metadata):
+                trace.append("\(message) \(metadata.sorted { $0.key < $1.key })")
+            case .warn(let sentence, let key): health[key] = sentence
+            case .failing(let sentence, let key): health[key] = sentence
+            case .wrongClock(let device, _): health["clock"] = device
+            case .lost: isLossReported = true
+            }
+        }
+        #expect(core.pendingSteps <= settings.maximumPending)
+    }
+
+    private func take(_ event: StepEvent) {
+        trace.append("\(event)")
+        #expect(event.sequence == events.count { $0.device == event.device })
+        events.append(event)
+        if let id = event.subscription, let total = event.numberOfSteps {
+            #expect(total > totals[id] ?? 0, "totals grow")
+            totals[id] = total
+        }
+        guard let gap = event.gap else { return }
+        let samples = Set(gap.from..<gap.from + gap.count)
+        #expect(lost[gap.epoch, default: []].isDisjoint(with: samples), "a sample is lost once")
+        lost[gap.epoch, default: []].formUnion(samples)
+        guard let walker = walkers.first(where: { $0.epoch == gap.epoch }) else { return }
+        #expect(gap.from >= firstNew[gap.epoch] ?? 0, "what was counted is not lost")
+        if gap.reason == .notRetained {
+            #expect(gap.from + gap.count <= walker.firstKept, "what its publisher keeps is counted")
+        }
+    }
+
+    var isBusy: Bool { work != nil }
+    var isRecovering: Bool { !recoveries.isEmpty }
+
+    /// Ends what is being done to the history.
+    func finishWork(isFailing: Bool) {
+        guard let work else { return }
+        self.work = nil
+        let failure = isFailing || isHistoryBroken ? TestFailure("the disk is full") : nil
+        switch work {
+        case .commit(let commit, let date):
+            if failure == nil { apply(commit, date) }
+            core.committed(failure, at: now)
+        case .removal(let removal):
+            if failure == nil { history.remove(removal) }
+            core.removed(failure, at: now)
+        }
+        perform()
+    }
+
+    private func apply(_ commit: StepCommit, _ date: WallTime) {
+        for (name, new) in commit.positions {
+            guard let stored = history.positions[name]?.position, stored.epoch == new.epoch else { continue }
+            #expect(new.next >= stored.next, "positions never decrease")
+        }
+        history.commit(commit, at: date)
+        for (name, stored) in history.positions {
+            let snapshot = stored.position.snapshot
+            #expect(snapshot != nil, "\(name) has no detector")
+            #expect(snapshot.map { $0.next <= stored.position.next } ?? true)
+        }
+        guard areTotalsExact else { return }
+        for (id, subscription) in history.subscriptions where id == subscription.device {
+            #expect(
+                history.steps[id]?.count ?? 0 == subscription.numberOfSteps, "events equal what a query answers")
+        }
+    }
+
+    /// Lets a recovery do its next step: request what is missing, or get an answer.
+    /// - Parameters:
+    ///   - reply: how many samples an answer has at most, and how many more before them; nil if the publisher is unreachable.
+    func recover(reply: (size: Int, overlap: Int)?, using random: inout SplitMix) {
+        guard !recoveries.isEmpty else { return }
+        let index = Int.random(in: 0..<recoveries.count, using: &random)
+        guard let missing = recoveries[index].missing else {
+            recoveries[index].missing = core.missing(recoveries[index].stream, at: now)
+            if recoveries[index].missing == nil { recoveries.remove(at: index) }
+            return perform()
+        }
+        recoveries[index].missing = nil
+        let request = missing.request
+        let walker = walkers.first { $0.epoch == request.epoch }
+        if let walker, let reply {
+            let first = max(walker.firstKept, request.from - reply.overlap)
+            let end = min(request.from + request.count, walker.count, max(first, request.from) + reply.size)
+            var frames: [[UInt8]] = []
+            for from in stride(from: first, to: end, by: 40) {
+                let samples = from..<min(from + 40, end)
+                delivered[walker.epoch, default: []].formUnion(samples)
+                frames += walker.batch(samples, at: Self.clock)
+            }
+            core.take(frames[...], count: max(0, end - first), for: request, at: now)
+        } else {
+            core.giveUp(request, reason: walker == nil ? .epochEnded : .publisherUnreachable, at: now)
+        }
+        perform()
+    }
+
+    // MARK: Runs
+
+    /// Kills the step-counter and starts it again.
+    /// - Parameter isCommitDurable: whether a commit that is under way is in the history.
+    func kill(isCommitDurable: Bool) {
+        if case .commit(let commit, let date) = work, isCommitDurable, !isHistoryBroken { apply(commit, date) }
+        work = nil
+        recoveries = []
+        topics = []
+        health = [:]
+        events = []
+        totals = [:]
+        delivered = [:]
+        lost = [:]
+        core = history.start(settings, at: now)
+        firstNew = [:]
+        for stored in history.positions.values { firstNew[stored.position.epoch] = stored.position.next }
+    }
+
+    /// Stops the step-counter as SIGTERM does, and starts it again.
+    func restart(isFailing: Bool) {
+        core.stop(at: now)
+        perform()
+        while work != nil { finishWork(isFailing: isFailing) }
+        #expect(core.isOver)
+        kill(isCommitDurable: false)
+    }
+
+    /// Lets faults end, until nothing is missing and everything is committed.
+    func settle(using random: inout SplitMix) {
+        isHistoryBroken = false
+        var rounds = 0
+        repeat {
+            for index in walkers.indices { describe(index) }
+            for _ in 0..<20 { recover(reply: (500, 0), using: &random) }
+            wait(1)
+            tick()
+            while work != nil { finishWork(isFailing: false) }
+            rounds += 1
+        } while rounds < 12 || (isRecovering && rounds < 1_000)
+        #expect(!isRecovering, "nothing is missing in the end")
+        #expect(core.pendingSteps == 0)
+        #expect(health["publishers"] == nil)
+        for walker in walkers {
+            let position = history.positions[walker.name]?.position
+            #expect(position?.epoch == walker.epoch && position?.next == walker.count, "everything is committed")
+            let begin = firstNew[walker.epoch] ?? 0
+            let silent = Set(begin..<max(begin, walker.count))
+                .subtracting(delivered[walker.epoch] ?? []).subtracting(lost[walker.epoch] ?? [])
+            #expect(silent.isEmpty, "each sample is counted, or lost and reported")
+        }
+    }
+}

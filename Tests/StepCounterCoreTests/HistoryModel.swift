@@ -1,0 +1,44 @@
+import Messages
+import StepCounterCore
+
+/// A step history in memory: a commit is durable as a whole, or nothing of it is.
+struct HistoryModel {
+    /// In any order.
+    private(set) var steps: [String: [WallTime]] = [:]
+    private(set) var positions: [StreamName: (position: StreamPosition, committed: WallTime)] = [:]
+    private(set) var subscriptions: [String: StepSubscription] = [:]
+
+    init(subscriptions: [StepSubscription] = []) {
+        for subscription in subscriptions { self.subscriptions[subscription.id] = subscription }
+    }
+
+    mutating func commit(_ commit: StepCommit, at now: WallTime) {
+        for (device, dates) in commit.steps { steps[device, default: []] += dates }
+        for name in commit.abandoned { positions[name] = nil }
+        for (name, new) in commit.positions {
+            var position = new
+            if position.snapshot == nil, let stored = positions[name]?.position, stored.epoch == position.epoch {
+                position.snapshot = stored.snapshot
+            }
+            positions[name] = (position, now)
+        }
+        for (id, subscription) in commit.subscriptions { subscriptions[id] = subscription }
+        for id in commit.stopped { subscriptions[id] = nil }
+    }
+
+    mutating func remove(_ removal: StepCounting.Removal) {
+        for device in Array(steps.keys) { steps[device]?.removeAll { $0 < removal.steps } }
+        positions = positions.filter { $0.value.committed >= removal.positions }
+    }
+
+    /// A step-counter that continues with it, as after a restart.
+    func start(_ settings: StepCounting.Settings, at now: Moment) -> StepCounting {
+        let continued = subscriptions.values.sorted { $0.id < $1.id }.map { subscription in
+            StepSubscription(
+                id: subscription.id, device: subscription.device, updateOn: subscription.updateOn,
+                startDate: subscription.startDate, numberOfSteps: subscription.numberOfSteps,
+                lastDate: subscription.lastDate)
+        }
+        return StepCounting(settings, positions: positions.mapValues(\.position), subscriptions: continued, at: now)
+    }
+}

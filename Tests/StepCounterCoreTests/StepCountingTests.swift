@@ -1,0 +1,203 @@
+import Messages
+import TestSupport
+import Testing
+
+@testable import StepCounterCore
+
+/// What a step-counter decides, one thing at a time.
+@Suite struct StepCountingTests {
+    private static func settings(streams: [String] = ["accelerometer"]) -> StepCounting.Settings {
+        StepCounting.Settings(
+            publishers: "tcp://10.0.0.1:5550", streams: streams, keep: 3_600 * CountingWorld.second, maximumDevices: 10,
+            holdLimit: 1 << 20)
+    }
+
+    /// Lets a publisher sample for some seconds, and commits each second.
+    private func walk(_ world: CountingWorld, _ seconds: Int, of index: Int = 0) {
+        for _ in 0..<seconds {
+            world.wait(1)
+            world.sample(index, VirtualWalker.rate)
+            world.describe(index)
+            world.tick()
+            while world.isBusy { world.finishWork(isFailing: false) }
+        }
+    }
+
+    private func recover(_ world: CountingWorld) {
+        var random = SplitMix(seed: 1)
+        while world.isRecovering { world.recover(reply: (500, 0), using: &random) }
+    }
+
+    private func steps(_ world: CountingWorld, _ device: String = "phone0") -> [WallTime] {
+        world.history.steps[device, default: []].sorted()
+    }
+
+    // MARK: Restarts
+
+    /// Its detector is some seconds behind what is counted, and hears those seconds again.
+    @Test func whatWasCountedBeforeAKillIsNotLostAfterIt() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 16)
+        let position = try #require(world.history.positions[world.walkers[0].name]?.position)
+        let before = try #require(position.snapshot).next
+        #expect(before < position.next)
+        let counted = steps(world)
+        #expect(counted.count > 5)
+
+        world.kill(isCommitDurable: false)
+        world.walkers[0].forget(before: before + 20)
+        walk(world, 9)
+        recover(world)
+        walk(world, 10)
+        #expect(!world.events.contains { $0.change == .gap } && !world.isLossReported)
+        let all = steps(world)
+        #expect(Array(all.prefix(counted.count)) == counted)
+        let isOnce = zip(all, all.dropFirst()).allSatisfy { $1.seconds - $0.seconds > 0.3 }
+        #expect(isOnce)
+
+        world.kill(isCommitDurable: false)
+        let next = world.walkers[0].count
+        world.walkers[0].forget(before: next)
+        world.describe(0)
+        recover(world)
+        #expect(!world.events.contains { $0.change == .gap })
+        world.sample(0, 50, isLost: true)
+        world.walkers[0].forget(before: next + 40)
+        world.describe(0)
+        recover(world)
+        #expect(world.events.compactMap(\.gap).map { $0.from..<$0.from + $0.count } == [next..<next + 40])
+        #expect(world.isLossReported)
+    }
+
+    @Test func aDeviceThatChangedItsStreamIsCountedOnAfterARestart() {
+        let world = CountingWorld(Self.settings(streams: ["accelerometer", "raw"]), devices: 1)
+        world.describe(0)
+        walk(world, 20)
+        world.kill(isCommitDurable: false)
+        // The other stream may be back any moment; then it is given up.
+        world.walkers.append(VirtualWalker("phone0", "raw", uptime: 1_000))
+        walk(world, 4, of: 1)
+        #expect(world.health["refused"]?.contains("is waited for") == true)
+        walk(world, 20, of: 1)
+        #expect(world.health["refused"] == nil)
+        #expect(Array(world.history.positions.keys) == [world.walkers[1].name])
+
+        world.kill(isCommitDurable: false)
+        world.sample(1, 100, isLost: true)
+        world.describe(1)
+        #expect(world.isRecovering)
+        recover(world)
+        walk(world, 30, of: 1)
+        #expect(world.history.positions[world.walkers[1].name]?.position.next == world.walkers[1].count)
+        #expect(!world.isLossReported)
+    }
+
+    @Test func aStreamThatIsSilentForLongKeepsItsPosition() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 30)
+        let counted = steps(world).count
+        #expect(counted > 20)
+        world.wait(4_000)
+        world.tick()
+        while world.isBusy { world.finishWork(isFailing: false) }
+        #expect(steps(world).isEmpty)
+        world.kill(isCommitDurable: false)
+        world.describe(0)
+        recover(world)
+        walk(world, 15)
+        #expect((world.history.positions[world.walkers[0].name]?.position.next ?? 0) > 30 * VirtualWalker.rate)
+        #expect(!world.events.contains { $0.change == .gap })
+    }
+
+    @Test func aPositionOfAnEarlierRunIsRemovedWhenItIsOld() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 10)
+        world.wait(4_000)
+        world.kill(isCommitDurable: false)
+        for _ in 0..<12 {
+            world.wait(1)
+            world.tick()
+            while world.isBusy { world.finishWork(isFailing: false) }
+        }
+        #expect(world.history.positions.isEmpty)
+    }
+
+    // MARK: Health
+
+    @Test func aRefusedStreamThatIsNoLongerDescribedIsForgotten() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.walkers[0].unit = nil
+        for _ in 0..<100 {
+            world.wait(1)
+            world.describe(0)
+            world.tick()
+        }
+        #expect(world.health["refused"]?.contains("--unit") == true)
+        #expect(world.trace.count { $0.contains("is not counted") } == 1)
+        world.wait(61)
+        world.tick()
+        #expect(world.health["refused"] == nil)
+        #expect(world.health["publishers"] != nil)
+    }
+
+    // MARK: The history
+
+    @Test func subscriptionsThatComeAndGoDoNotPileUpWhileTheHistoryCanNotBeWritten() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.isHistoryBroken = true
+        for number in 0..<3_000 {
+            let request = StepsStartUpdates(device: "phone0", updateOn: 1)
+            _ = try world.core.start(request, id: "\(number)", at: world.now)
+            // Begun, and under way, and failed.
+            if number.isMultiple(of: 3) { _ = world.commitNow() }
+            if number.isMultiple(of: 6) { world.finishWork(isFailing: true) }
+            #expect(try world.core.stop("\(number)") == 0)
+            if number.isMultiple(of: 2) { world.finishWork(isFailing: true) }
+        }
+        world.finishWork(isFailing: true)
+        #expect(world.core.pending.stopped.count <= 1 && world.core.pending.subscriptions.count <= 1)
+        // One that is in the history is removed there, later.
+        #expect(try world.core.stop("phone0") == 0)
+        world.isHistoryBroken = false
+        world.wait(1)
+        world.tick()
+        while world.isBusy { world.finishWork(isFailing: false) }
+        #expect(world.history.subscriptions.isEmpty)
+    }
+
+    @Test func aWaitForACommitEndsWithTheNextOne() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        #expect(world.core.isCommitted(world.commitNow()))
+        _ = try world.core.start(StepsStartUpdates(device: "phone0", updateOn: 1), id: "a", at: world.now)
+        let first = world.commitNow()
+        #expect(!world.core.isCommitted(first) && world.isBusy)
+        _ = try world.core.start(StepsStartUpdates(device: "phone0", updateOn: 1), id: "b", at: world.now)
+        let second = world.commitNow()
+        #expect(second > first && world.commitNow() == second)
+        world.finishWork(isFailing: false)
+        #expect(world.core.isCommitted(first) && !world.core.isCommitted(second) && world.isBusy)
+        // It was tried, at least.
+        world.finishWork(isFailing: true)
+        #expect(world.core.isCommitted(second))
+        #expect(world.history.subscriptions["a"] != nil && world.history.subscriptions["b"] == nil)
+    }
+
+    @Test func whatIsAnsweredWhileItStopsIsTrueAfterwards() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 20)
+        let waiting = world.commitNow()
+        world.core.stop(at: world.now)
+        world.perform()
+        #expect(throws: RequestError.self) { try world.core.stop("phone0") }
+        #expect(throws: RequestError.self) {
+            try world.core.start(StepsStartUpdates(device: "phone0", updateOn: 1), id: "a", at: world.now)
+        }
+        while world.isBusy { world.finishWork(isFailing: false) }
+        #expect(world.core.isOver && world.core.isCommitted(waiting))
+        #expect(world.history.positions[world.walkers[0].name]?.position.snapshot?.next == world.walkers[0].count)
+    }
+}

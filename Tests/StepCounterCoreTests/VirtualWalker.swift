@@ -1,0 +1,84 @@
+import Glibc
+import Messages
+import StepDetection
+
+/// A publisher in virtual time, of a device whose wearer walks and rests in turn.
+struct VirtualWalker {
+    static let rate = 25
+    static let replay = "tcp://10.0.0.1:5551"
+
+    let name: StreamName
+    /// Samples of the epoch.
+    private(set) var count = 0
+    private(set) var firstKept = 0
+    var unit: String? = "g"
+    private var epochNumber = 0
+    /// The uptime of the epoch's first sample, in seconds.
+    private var start: Double
+    /// Samples before this one are of steps that were found: what the detector says of the epoch so far.
+    private var detector = StepDetector(StepDetectorSettings(perG: 1))
+    /// The uptimes of the steps in all samples of all epochs.
+    private(set) var steps: [Double] = []
+
+    init(_ device: String, _ stream: String = "accelerometer", uptime: Double) {
+        name = StreamName(device: device, stream: stream)
+        start = uptime
+    }
+
+    var epoch: String { "\(name)-\(epochNumber)" }
+
+    private func uptime(_ sample: Int) -> Double { start + Double(sample) / Double(Self.rate) }
+
+    /// Two walks a minute, with rest before, between and after.
+    private func magnitude(_ sample: Int) -> Double {
+        let time = uptime(sample)
+        let second = time.truncatingRemainder(dividingBy: 55)
+        let isWalking = (5..<25).contains(second) || (32..<50).contains(second)
+        return 1 + (isWalking ? 0.3 * sin(2 * .pi * 1.8 * time) : 0)
+    }
+
+    /// Takes samples.
+    mutating func sample(_ number: Int) -> Range<Int> {
+        let first = count
+        count += number
+        for sample in first..<count {
+            detector.add(time: uptime(sample), x: magnitude(sample), y: 0, z: 0) { event in
+                if case .step(let step) = event { steps.append(step.time) }
+            }
+        }
+        return first..<count
+    }
+
+    mutating func forget(before sample: Int) { firstKept = max(firstKept, min(sample, count)) }
+
+    /// Begins a new epoch.
+    mutating func restart(uptime: Double) {
+        epochNumber += 1
+        start = uptime
+        count = 0
+        firstKept = 0
+        detector = StepDetector(StepDetectorSettings(perG: 1))
+    }
+
+    func description(at clock: ClockReading) -> StreamDescription {
+        StreamDescription(
+            source: "walker", sequence: 0, device: name.device, stream: name.stream, epoch: epoch, state: .running,
+            fields: ["uptime", "magnitude"], unit: unit, packed: true, nextSequence: count, replay: Self.replay,
+            clock: clock)
+    }
+
+    /// A batch of the epoch: its body and its matrix.
+    func batch(_ samples: Range<Int>, at clock: ClockReading) -> [[UInt8]] {
+        let encoder = SampleBatchEncoder(
+            source: "walker", device: name.device, stream: name.stream, epoch: epoch, fields: ["uptime", "magnitude"],
+            isPacked: true)
+        var body = ByteBuffer(capacity: 512)
+        var packed = ByteBuffer(capacity: 512)
+        samples.flatMap { [uptime($0), magnitude($0)] }.withUnsafeBufferPointer { rows in
+            encoder.encode(
+                sequence: samples.lowerBound, count: samples.count, clock: clock, rows: rows, into: &body)
+            encoder.encodePacked(rows, into: &packed)
+        }
+        return [body.withUnsafeBytes { Array($0) }, packed.withUnsafeBytes { Array($0) }]
+    }
+}
