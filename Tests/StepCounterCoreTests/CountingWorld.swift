@@ -61,8 +61,12 @@ final class CountingWorld {
             monotonic: time, date: WallTime(nanosecondsSince1970: Self.start.nanosecondsSince1970 + time + skew))
     }
 
-    /// Of all publishers.
-    private static let clock = ClockReading(uptime: 1_000, date: start)
+    /// A publisher's clocks: its uptime is 1,000 s at the start.
+    private func clock(_ walker: VirtualWalker) -> ClockReading {
+        let seconds = Double(time) / 1e9
+        return ClockReading(
+            uptime: 1_000 + seconds, date: WallTime(seconds: Self.start.seconds + seconds + walker.ahead))
+    }
 
     func date(_ uptime: Double) -> WallTime {
         WallTime(nanosecondsSince1970: Self.start.nanosecondsSince1970 + Int64((uptime - 1_000) * 1e9))
@@ -82,7 +86,7 @@ final class CountingWorld {
     func deliver(_ index: Int, _ samples: Range<Int>) {
         let walker = walkers[index]
         guard topics.contains("\(TopicArea.samples)\(walker.name)") else { return }
-        let frames = walker.batch(samples, at: Self.clock)
+        let frames = walker.batch(samples, at: clock(walker))
         let topic = Array("\(TopicArea.samples)\(walker.name)".utf8)
         guard let counter = topic.withUnsafeBytes({ core.counter(of: $0) }) else { return }
         delivered[walker.epoch, default: []].formUnion(samples)
@@ -99,7 +103,7 @@ final class CountingWorld {
     }
 
     func describe(_ index: Int) {
-        core.take(walkers[index].description(at: Self.clock), at: now)
+        core.take(walkers[index].description(at: clock(walkers[index])), at: now)
         perform()
     }
 
@@ -133,11 +137,13 @@ final class CountingWorld {
                 trace.append("\(message) \(metadata.sorted { $0.key < $1.key })")
             case .warn(let sentence, let key): health[key] = sentence
             case .failing(let sentence, let key): health[key] = sentence
-            case .wrongClock(let device, _): health["clock"] = device
+            case .wrongClock(let device, let seconds):
+                health["clock"] = "\(device) is \(Int(seconds.rounded())) s ahead"
             case .lost: isLossReported = true
             }
         }
         #expect(core.pendingSteps <= settings.maximumPending)
+        #expect(core.held.bytes < settings.holdLimit + 2_000)
     }
 
     private func take(_ event: StepEvent) {
@@ -217,7 +223,7 @@ final class CountingWorld {
             for from in stride(from: first, to: end, by: 40) {
                 let samples = from..<min(from + 40, end)
                 delivered[walker.epoch, default: []].formUnion(samples)
-                frames += walker.batch(samples, at: Self.clock)
+                frames += walker.batch(samples, at: clock(walker))
             }
             core.take(frames[...], count: max(0, end - first), for: request, at: now)
         } else {

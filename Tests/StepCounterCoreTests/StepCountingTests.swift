@@ -6,10 +6,12 @@ import Testing
 
 /// What a step-counter decides, one thing at a time.
 @Suite struct StepCountingTests {
-    private static func settings(streams: [String] = ["accelerometer"]) -> StepCounting.Settings {
+    private static func settings(
+        streams: [String] = ["accelerometer"], maximumDevices: Int = 10
+    ) -> StepCounting.Settings {
         StepCounting.Settings(
-            publishers: "tcp://10.0.0.1:5550", streams: streams, keep: 3_600 * CountingWorld.second, maximumDevices: 10,
-            holdLimit: 1 << 20)
+            publishers: "tcp://10.0.0.1:5550", streams: streams, keep: 3_600 * CountingWorld.second,
+            maximumDevices: maximumDevices, holdLimit: 1 << 20)
     }
 
     /// Lets a publisher sample for some seconds, and commits each second.
@@ -28,17 +30,90 @@ import Testing
         while world.isRecovering { world.recover(reply: (500, 0), using: &random) }
     }
 
+    /// The samples that were lost in this run.
+    private func gaps(_ world: CountingWorld) -> [Range<Int>] {
+        world.events.compactMap(\.gap).map { $0.from..<$0.from + $0.count }
+    }
+
     private func steps(_ world: CountingWorld, _ device: String = "phone0") -> [WallTime] {
         world.history.steps[device, default: []].sorted()
     }
 
+    // MARK: What is missing
+
+    @Test func aStepCounterThatJoinsLateCountsWhatIsKept() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.sample(0, 60 * VirtualWalker.rate)
+        world.walkers[0].forget(before: 500)
+        world.describe(0)
+        recover(world)
+        walk(world, 1)
+        #expect(gaps(world) == [0..<500])
+        #expect(world.events.first?.gap?.reason == .notRetained)
+        #expect(steps(world).count == world.walkers[0].steps(from: 500).count)
+        // No step-counter was there to count it.
+        #expect(!world.isLossReported)
+    }
+
+    @Test func samplesThatAreNoLongerKeptAreReportedAsLost() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 20)
+        world.walkers[0].forget(before: 500)
+        world.sample(0, 250, isLost: true)
+        world.walkers[0].forget(before: 625)
+        walk(world, 20)
+        recover(world)
+        walk(world, 1)
+        #expect(gaps(world) == [500..<625])
+        #expect(world.events.first { $0.gap != nil }?.stream == world.walkers[0].name)
+        #expect(world.health["loss"]?.contains("125 samples were lost") == true)
+        #expect(world.isLossReported)
+        #expect(steps(world).count > 30)
+        world.wait(61)
+        world.tick()
+        #expect(world.health["loss"] == nil)
+    }
+
     // MARK: Restarts
+
+    @Test func aPublisherThatRestartsIsCountedOn() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 10)
+        #expect(world.events.last?.change != .pause)
+        world.walkers[0].restart(uptime: 1_010)
+        // Before the new epoch is described.
+        world.sample(0, 10 * VirtualWalker.rate)
+        world.describe(0)
+        recover(world)
+        walk(world, 10)
+        #expect(steps(world).count == world.walkers[0].steps.count)
+        #expect(world.events.contains { $0.change == .pause })
+        #expect(gaps(world).isEmpty && !world.isLossReported)
+    }
+
+    @Test func aPublisherThatRestartsMeanwhileHasTakenSamplesAlong() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 10)
+        world.restart(isFailing: false)
+        world.walkers[0].restart(uptime: 1_010)
+        world.sample(0, 10 * VirtualWalker.rate)
+        world.describe(0)
+        recover(world)
+        walk(world, 1)
+        #expect(steps(world).count == world.walkers[0].steps.count)
+        #expect(gaps(world) == [250..<250])
+        #expect(world.events.first { $0.gap != nil }?.gap?.reason == .epochEnded)
+        #expect(world.isLossReported)
+    }
 
     /// Its detector is some seconds behind what is counted, and hears those seconds again.
     @Test func whatWasCountedBeforeAKillIsNotLostAfterIt() throws {
         let world = CountingWorld(Self.settings(), devices: 1)
         world.describe(0)
-        walk(world, 16)
+        walk(world, 9)
         let position = try #require(world.history.positions[world.walkers[0].name]?.position)
         let before = try #require(position.snapshot).next
         #expect(before < position.next)
@@ -66,7 +141,7 @@ import Testing
         world.walkers[0].forget(before: next + 40)
         world.describe(0)
         recover(world)
-        #expect(world.events.compactMap(\.gap).map { $0.from..<$0.from + $0.count } == [next..<next + 40])
+        #expect(gaps(world) == [next..<next + 40])
         #expect(world.isLossReported)
     }
 
@@ -79,7 +154,10 @@ import Testing
         world.walkers.append(VirtualWalker("phone0", "raw", uptime: 1_000))
         walk(world, 4, of: 1)
         #expect(world.health["refused"]?.contains("is waited for") == true)
+        let before = steps(world).count
+        let first = world.walkers[1].count + 2 * VirtualWalker.rate
         walk(world, 20, of: 1)
+        #expect(steps(world).count == before + world.walkers[1].steps(from: first).count)
         #expect(world.health["refused"] == nil)
         #expect(Array(world.history.positions.keys) == [world.walkers[1].name])
 
@@ -126,6 +204,89 @@ import Testing
     }
 
     // MARK: Health
+
+    @Test func aClockThatJumpsMakesNoSteps() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        for ahead in [0.0, -5, 3_600, -3_600, 0] {
+            world.walkers[0].ahead = ahead
+            walk(world, 10)
+        }
+        #expect(steps(world).count == world.walkers[0].steps.count)
+        #expect(world.health["clock"] == nil)
+        world.walkers[0].ahead = 3_600
+        walk(world, 1)
+        #expect(world.health["clock"] == "phone0 is 3600 s ahead")
+    }
+
+    @Test func aStreamWithoutUnitIsRefusedUntilItHasOne() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.walkers[0].unit = nil
+        walk(world, 10)
+        #expect(world.health["refused"]?.contains("phone0/accelerometer is not counted: it says no unit") == true)
+        world.walkers[0].unit = "furlongs"
+        walk(world, 10)
+        #expect(world.health["refused"]?.contains("'furlongs'") == true)
+        world.walkers[0].unit = "g"
+        world.describe(0)
+        recover(world)
+        walk(world, 10)
+        #expect(steps(world).count == world.walkers[0].steps.count)
+        #expect(world.health["refused"] == nil)
+    }
+
+    @Test func theUnitOfAStreamThatHasNoneCanBeConfigured() {
+        var settings = Self.settings()
+        settings.common.unit = .g
+        let world = CountingWorld(settings, devices: 1)
+        world.walkers[0].unit = nil
+        world.describe(0)
+        walk(world, 20)
+        #expect(!steps(world).isEmpty && steps(world).count == world.walkers[0].steps.count)
+    }
+
+    @Test func aDeviceIsCountedInOneStream() {
+        let world = CountingWorld(Self.settings(streams: ["accelerometer", "raw"]), devices: 1)
+        world.describe(0)
+        walk(world, 10)
+        world.walkers.append(VirtualWalker("phone0", "raw", uptime: 1_000))
+        walk(world, 10, of: 1)
+        #expect(world.health["refused"]?.contains("name with --stream") == true)
+        walk(world, 10)
+        #expect(steps(world).count == world.walkers[0].steps.count)
+    }
+
+    @Test func noMoreDevicesAreCountedThanMayBe() {
+        let world = CountingWorld(Self.settings(maximumDevices: 1), devices: 2)
+        world.describe(0)
+        world.describe(1)
+        walk(world, 20)
+        walk(world, 20, of: 1)
+        #expect(world.health["refused"]?.contains("--maximum-devices") == true)
+        #expect(steps(world).count == world.walkers[0].steps.count && steps(world, "phone1").isEmpty)
+    }
+
+    @Test func twoPublishersOfOneStreamAreReported() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.walkers.append(VirtualWalker("phone0", epoch: 7, uptime: 1_000))
+        for _ in 0..<3 {
+            world.describe(0)
+            walk(world, 1, of: 1)
+        }
+        #expect(world.health["twice"]?.contains("two publishers have a stream phone0/accelerometer") == true)
+    }
+
+    @Test func whileNoPublisherIsHeardHealthReportsIt() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        world.tick()
+        #expect(world.health["publishers"] == nil && world.core.isAvailable("phone0", at: world.now))
+        #expect(world.core.isAvailable(nil, at: world.now) && !world.core.isAvailable("watch", at: world.now))
+        world.wait(6)
+        world.tick()
+        #expect(world.health["publishers"]?.contains("no publisher is heard at tcp://10.0.0.1:5550") == true)
+        #expect(!world.core.isAvailable(nil, at: world.now))
+    }
 
     @Test func aRefusedStreamThatIsNoLongerDescribedIsForgotten() {
         let world = CountingWorld(Self.settings(), devices: 1)

@@ -12,15 +12,17 @@ struct VirtualWalker {
     private(set) var count = 0
     private(set) var firstKept = 0
     var unit: String? = "g"
-    private var epochNumber = 0
+    /// What its wall clock is ahead of the true one, in seconds.
+    var ahead = 0.0
+    private var epochNumber: Int
     /// The uptime of the epoch's first sample, in seconds.
     private var start: Double
-    /// Samples before this one are of steps that were found: what the detector says of the epoch so far.
     private var detector = StepDetector(StepDetectorSettings(perG: 1))
     /// The uptimes of the steps in all samples of all epochs.
     private(set) var steps: [Double] = []
 
-    init(_ device: String, _ stream: String = "accelerometer", uptime: Double) {
+    init(_ device: String, _ stream: String = "accelerometer", epoch: Int = 0, uptime: Double) {
+        epochNumber = epoch
         name = StreamName(device: device, stream: stream)
         start = uptime
     }
@@ -58,6 +60,18 @@ struct VirtualWalker {
         count = 0
         firstKept = 0
         detector = StepDetector(StepDetectorSettings(perG: 1))
+    }
+
+    /// The uptimes of the steps that a detector finds from a sample of the epoch on.
+    func steps(from first: Int) -> [Double] {
+        var detector = StepDetector(StepDetectorSettings(perG: 1))
+        var steps: [Double] = []
+        for sample in first..<count {
+            detector.add(time: uptime(sample), x: magnitude(sample), y: 0, z: 0) { event in
+                if case .step(let step) = event { steps.append(step.time) }
+            }
+        }
+        return steps
     }
 
     func description(at clock: ClockReading) -> StreamDescription {

@@ -25,21 +25,6 @@ struct CountingTests {
     // MARK: What is missing
 
     @Test(arguments: [false, true])
-    func whoJoinsLateCountsWhatIsKept(isPacked: Bool) async throws {
-        let publisher = try await WalkingPublisher(isPacked: isPacked)
-        try publisher.walk(seconds: 60)
-        publisher.set { $0.firstKept = 1_000 }
-        try await run(publisher) { counter in
-            try await counter.counts(publisher.expectedSteps(from: 1_000).count)
-            try await eventually("the gap") { counter.events.contains { $0.change == .gap } }
-            let gap = try #require(counter.events.first { $0.change == .gap }?.gap)
-            #expect(gap.from == 0 && gap.count == 1_000 && gap.reason == .notRetained)
-            // Nobody was there to count it.
-            #expect(counter.outcome() == .done)
-        }
-    }
-
-    @Test(arguments: [false, true])
     func whatGotLostIsAskedForAgain(isPacked: Bool) async throws {
         let publisher = try await WalkingPublisher(isPacked: isPacked)
         try await run(publisher) { counter in
@@ -52,51 +37,6 @@ struct CountingTests {
             #expect(publisher.replaysAsked > 0)
             #expect(counter.outcome() == .done)
             #expect(!counter.events.contains { $0.change == .gap })
-        }
-    }
-
-    @Test func whatWaitsIsBoundedAndAskedForAgain() async throws {
-        let publisher = try await WalkingPublisher()
-        try await run(publisher, options: ["hold-limit": "5kB"]) { counter in
-            try await counter.isCounting()
-            let gate = AsyncStream.makeStream(of: Never.self)
-            let asked = Mutex(0)
-            publisher.set { state in
-                state.replay = { request in
-                    asked.withLock { $0 = max($0, request.from) }
-                    for await _ in gate.stream {}
-                    return try publisher.answer(request)
-                }
-            }
-            try publisher.walk(seconds: 2, isLost: true)
-            try publisher.walk(seconds: 60)
-            // A description arrives after all samples before it.
-            publisher.set { $0.unit = "furlongs" }
-            try await eventually("the samples to wait") { reasons(counter).contains("'furlongs'") }
-            publisher.set { $0.unit = "g" }
-            gate.continuation.finish()
-            try await counter.counts(publisher.expectedSteps().count)
-            // Not only for what was lost.
-            #expect(asked.withLock { $0 } > 100)
-        }
-    }
-
-    @Test func whatIsNotKeptAnyMoreIsToldAsLost() async throws {
-        let publisher = try await WalkingPublisher()
-        try await run(publisher) { counter in
-            try await counter.isCounting()
-            try publisher.walk(seconds: 20)
-            try await counter.counts(publisher.expectedSteps().count)
-            publisher.set { $0.firstKept = 1_250 }
-            try publisher.walk(seconds: 10, isLost: true)
-            try publisher.walk(seconds: 20)
-            try await eventually("the gap") { counter.events.contains { $0.change == .gap } }
-            let event = try #require(counter.events.first { $0.change == .gap })
-            #expect(event.stream == publisher.name)
-            #expect(event.gap?.from == 1_000 && event.gap?.count == 250)
-            try await eventually("health to tell") { reasons(counter).contains("250 samples were lost") }
-            try await eventually("steps after the gap") { try await counter.steps() > 60 }
-            #expect(counter.outcome() == .doneWithLoss)
         }
     }
 
@@ -153,48 +93,6 @@ struct CountingTests {
         }
     }
 
-    @Test func aPublisherThatComesBackIsCountedOn() async throws {
-        let publisher = try await WalkingPublisher()
-        try await run(publisher) { counter in
-            try await counter.isCounting()
-            let subscription = try await counter.start(updateOn: 1_000)
-            try publisher.walk(seconds: 20)
-            let before = publisher.expectedSteps().count
-            try await counter.counts(before)
-            publisher.restart()
-            // Before anybody has heard of the new run.
-            try publisher.walk(seconds: 20)
-            let after = publisher.expectedSteps().count
-            try await counter.counts(before + after)
-            #expect(counter.outcome() == .done)
-            try await eventually("the walk's end") { counter.events.contains { $0.change == .pause } }
-            #expect(try await counter.stop(subscription) >= before)
-        }
-    }
-
-    @Test func aPublisherThatComesBackMeanwhileHasTakenSamplesAlong() async throws {
-        let publisher = try await WalkingPublisher()
-        try await withTemporaryDirectory { data in
-            try await StepCounterUnderTest.whileRunning([publisher]) {
-                try publisher.walk(seconds: 20)
-                let before = publisher.expectedSteps().count
-                try await StepCounterUnderTest.run(in: data, listeningTo: [publisher]) { counter in
-                    try await counter.counts(before)
-                }
-                publisher.restart()
-                try publisher.walk(seconds: 20)
-                try await StepCounterUnderTest.run(in: data, listeningTo: [publisher]) { counter in
-                    try await counter.counts(before + publisher.expectedSteps().count)
-                    let gap = try await eventualValue("the gap") {
-                        counter.events.first { $0.change == .gap }?.gap
-                    }
-                    #expect(gap.count == 0 && gap.from == 1_000 && gap.reason == .epochEnded)
-                    #expect(counter.outcome() == .doneWithLoss)
-                }
-            }
-        }
-    }
-
     @Test func aSubscriptionOutlivesAKill() async throws {
         let publisher = try await WalkingPublisher()
         try await withTemporaryDirectory { data in
@@ -216,119 +114,6 @@ struct CountingTests {
                     #expect(try await counter.stop(subscription) == expected)
                 }
             }
-        }
-    }
-
-    @Test func aClockThatJumpsMakesNoSteps() async throws {
-        let publisher = try await WalkingPublisher()
-        try await run(publisher) { counter in
-            try await counter.isCounting()
-            let subscription = try await counter.start(updateOn: 10)
-            for ahead in [0.0, -5, 3_600, -3_600, 0] {
-                publisher.set { $0.ahead = ahead }
-                try publisher.walk(seconds: 10)
-            }
-            let expected = publisher.expectedSteps().count
-            try await counter.counts(expected)
-            let totals = counter.totals(subscription)
-            #expect(totals == totals.sorted() && Set(totals).count == totals.count)
-            #expect(try await counter.stop(subscription) == expected)
-            publisher.set { $0.ahead = 3_600 }
-            try await eventually("health to tell") { reasons(counter).contains("the clock of phone is 3600 s ahead") }
-        }
-    }
-
-    // MARK: What can't be counted
-
-    @Test func aStreamWithoutUnitIsToldOfUntilItSaysOne() async throws {
-        let publisher = try await WalkingPublisher()
-        publisher.set { $0.unit = nil }
-        try await run(publisher) { counter in
-            try publisher.walk(seconds: 20)
-            try await eventually("health to tell") { reasons(counter).contains("phone/accelerometer is not counted") }
-            #expect(reasons(counter).contains("--unit"))
-            publisher.set { $0.unit = "furlongs" }
-            try await eventually("health to tell") { reasons(counter).contains("'furlongs'") }
-            publisher.set { $0.unit = "g" }
-            try await counter.counts(publisher.expectedSteps().count)
-            #expect(!reasons(counter).contains("is not counted"))
-        }
-    }
-
-    @Test func theUnitOfAStreamThatSaysNoneCanBeSaid() async throws {
-        let publisher = try await WalkingPublisher()
-        publisher.set { $0.unit = nil }
-        try publisher.walk(seconds: 20)
-        try await run(publisher, options: ["unit": "g"]) { counter in
-            try await counter.counts(publisher.expectedSteps().count)
-        }
-    }
-
-    @Test func aDeviceIsCountedInOneStream() async throws {
-        let one = try await WalkingPublisher()
-        let two = try await WalkingPublisher(stream: "raw")
-        try one.walk(seconds: 20)
-        // The stream that is heard of first is the one.
-        two.set { $0.isSilent = true }
-        try await run(one, two, options: ["stream": "accelerometer,raw"]) { counter in
-            try await counter.counts(one.expectedSteps().count)
-            two.set { $0.isSilent = false }
-            try two.walk(seconds: 40)
-            try await eventually("health to tell") { reasons(counter).contains("name with --stream") }
-            try one.walk(seconds: 20)
-            try await counter.counts(one.expectedSteps().count)
-        }
-    }
-
-    @Test func aDeviceThatChangesItsStreamIsNotCountedTwice() async throws {
-        let old = try await WalkingPublisher()
-        let new = try await WalkingPublisher(stream: "raw")
-        for publisher in [old, new] { try publisher.walk(seconds: 20) }
-        let options = ["stream": "accelerometer,raw"]
-        try await withTemporaryDirectory { data in
-            let before = old.expectedSteps().count
-            try await StepCounterUnderTest.whileRunning([old]) {
-                try await StepCounterUnderTest.run(in: data, listeningTo: [old], options: options) { counter in
-                    try await counter.counts(before)
-                }
-            }
-            // The other one may be back any moment; then it is given up, and the new one is counted from there on.
-            try await StepCounterUnderTest.whileRunning([new]) {
-                try await StepCounterUnderTest.run(in: data, listeningTo: [new], options: options) { counter in
-                    try await counter.isCounting()
-                    try new.walk(seconds: 20)
-                    try await counter.counts(before + new.expectedSteps(from: 1_000).count)
-                }
-            }
-        }
-    }
-
-    @Test func noMoreDevicesAreCountedThanMayBe() async throws {
-        let publishers = [try await WalkingPublisher(device: "a"), try await WalkingPublisher(device: "b")]
-        for publisher in publishers { try publisher.walk(seconds: 20) }
-        try await StepCounterUnderTest.run(listeningTo: publishers, options: ["maximum-devices": "1"]) { counter in
-            try await eventually("health to tell") { reasons(counter).contains("--maximum-devices") }
-            try await eventually("steps of one") {
-                let counts = [try await counter.steps("a"), try await counter.steps("b")]
-                #expect(counts.contains(0))
-                return counts.max() == publishers[0].expectedSteps().count
-            }
-        }
-    }
-
-    @Test func twoPublishersOfOneStreamAreToldOf() async throws {
-        let one = try await WalkingPublisher()
-        let two = try await WalkingPublisher()
-        two.set { $0.epochNumber = 7 }
-        try await run(one, two) { counter in
-            try await eventually("health to tell") { reasons(counter).contains("two publishers have a stream") }
-        }
-    }
-
-    @Test func whereNoPublisherIsHeardHealthSaysSo() async throws {
-        try await run { counter in
-            try await eventually("health to tell") { reasons(counter).contains("no publisher is heard") }
-            #expect(try await !counter.send(StepsIsAvailable()).available)
         }
     }
 

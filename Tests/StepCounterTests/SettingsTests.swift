@@ -24,7 +24,7 @@ struct SettingsTests {
     @Test func aDeviceHasItsOwnSettingsOrThoseOfAll() throws {
         let settings = try settings(
             """
-            {"step-counter": {"placement": "phone", "stride-length": 1.4, "devices": [
+            {"step-counter": {"hold-limit": "5kB", "maximum-devices": 3, "keep": "1h", "placement": "phone", "stride-length": 1.4, "devices": [
                 {"device": "watch", "placement": "wrist"}, {"device": "tall", "stride-length": 1.7, "unit": "g"}]}}
             """)
         #expect(
@@ -34,6 +34,8 @@ struct SettingsTests {
             settings.counting.device("tall").placement == .phone && settings.counting.device("tall").strideLength == 1.7
         )
         #expect(settings.counting.device("tall").unit == .g && settings.counting.device("other").unit == nil)
+        #expect(settings.counting.holdLimit == 5_000 && settings.counting.maximumDevices == 3)
+        #expect(settings.counting.keep == 3_600_000_000_000 && settings.counting.streams == ["accelerometer"])
         #expect(settings.counting.detector(of: "watch", unit: .metresPerSecondSquared).placement == .wrist)
     }
 

@@ -3,8 +3,6 @@ import FoundationEssentials
 import GRDB
 import Messages
 import Recording
-import StepDetection
-
 import StepStorage
 import Storage
 import SystemPackage
@@ -18,51 +16,7 @@ struct StepHistoryTests {
     private static let phone = StreamName(device: "phone", stream: "accelerometer")
     private static let date = WallTime(seconds: 1_795_219_200)
 
-    private static func snapshot(_ next: Int, _ byte: UInt8 = 1) -> DetectorSnapshot {
-        DetectorSnapshot(
-            next: next, state: [UInt8](repeating: byte, count: 6000), settings: StepDetectorSettings(perG: 1),
-            boutStart: byte == 1 ? date : nil)
-    }
-
-    private func commit(_ position: StreamPosition, to history: StepHistory) throws {
-        try history.commit(StepCommit(positions: [Self.phone: position]), at: .now)
-    }
-
     // MARK: What goes on
-
-    @Test func stepsAndPositionsAreKept() throws {
-        try withTemporaryDirectory { data in
-            var commit = StepCommit(steps: ["phone": [Self.date]])
-            let positions = [
-                Self.phone: StreamPosition(epoch: "e", next: 120, snapshot: Self.snapshot(100)),
-                StreamName(device: "watch", stream: "accelerometer"): StreamPosition(epoch: "f", next: 7),
-            ]
-            commit.positions = positions
-            try StepHistory(in: data, at: .now).commit(commit, at: .now)
-            let history = try StepHistory(in: data, at: .now)
-            #expect(try history.dates(of: "phone") == [Self.date])
-            #expect(try history.positions() == positions)
-        }
-    }
-
-    @Test func aDetectorStaysUntilThereIsANewerOneOrANewEpoch() throws {
-        try withTemporaryDirectory { data in
-            let history = try StepHistory(in: data, at: .now)
-            try commit(StreamPosition(epoch: "e", next: 120, snapshot: Self.snapshot(100)), to: history)
-            try commit(StreamPosition(epoch: "e", next: 170), to: history)
-            #expect(
-                try history.positions() == [
-                    Self.phone: StreamPosition(epoch: "e", next: 170, snapshot: Self.snapshot(100))
-                ])
-            try commit(StreamPosition(epoch: "e", next: 220, snapshot: Self.snapshot(200, 2)), to: history)
-            #expect(
-                try history.positions() == [
-                    Self.phone: StreamPosition(epoch: "e", next: 220, snapshot: Self.snapshot(200, 2))
-                ])
-            try commit(StreamPosition(epoch: "f", next: 3), to: history)
-            #expect(try history.positions() == [Self.phone: StreamPosition(epoch: "f", next: 3)])
-        }
-    }
 
     @Test func subscriptionsGoOn() throws {
         try withTemporaryDirectory { data in

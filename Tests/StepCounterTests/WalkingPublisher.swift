@@ -7,27 +7,20 @@ import Synchronization
 import ZeroMQ
 
 /// A sensor publisher that does what a test tells it: samples somebody who walks and stands at 50 Hz in g, as fast as it is
-/// asked for, loses batches on their way, forgets, and restarts.
+/// asked for, and loses batches on their way.
 final class WalkingPublisher: Sendable {
-    typealias Replay = @Sendable (SamplesReplay) async throws -> (SamplesReplay.Reply, [[UInt8]])
-
     struct State {
-        var epochNumber = 0
         /// All samples of the epoch: the uptime, and three axes.
         var rows: [[Double]] = []
         /// How many of them were published, or lost on their way: a description tells of no others.
         var published = 0
-        /// The first sample that is still kept.
-        var firstKept = 0
         /// How long the present walk lasts.
         var walked = 0.0
-        var unit: String? = "g"
         var fields = ["uptime", "x", "y", "z"]
         /// What the wall clock is ahead of the true one, in seconds.
         var ahead = 0.0
         /// How many samples an answer brings at most.
         var replySize = 1_000
-        var replay: Replay?
         var replaysAsked = 0
         /// Whether it tells nobody what the stream is.
         var isSilent = false
@@ -35,7 +28,7 @@ final class WalkingPublisher: Sendable {
 
     static let rate = 50.0
 
-    let name: StreamName
+    let name = StreamName(device: "phone", stream: "accelerometer")
     let isPacked: Bool
     /// The PUB socket's endpoint.
     let endpoint: String
@@ -49,10 +42,9 @@ final class WalkingPublisher: Sendable {
     /// - Parameter delay: how many seconds from now the first sample is taken: later than anything that a test does, since
     ///   only what is sampled after its start counts for a subscription.
     init(
-        device: String = "phone", stream: String = "accelerometer", isPacked: Bool = false, delay: Double = 120
+        isPacked: Bool = false, delay: Double = 120
     ) async throws {
         start = Double(MonotonicClock.now / 1_000_000) / 1e3 + delay
-        name = StreamName(device: device, stream: stream)
         self.isPacked = isPacked
         walk = try WalkSignal(placement: .pocket)
         let context = try Context()
@@ -65,11 +57,8 @@ final class WalkingPublisher: Sendable {
         var router = RequestRouter()
         router.onWithFrames(SamplesReplay.self) { [weak self] request in
             guard let self else { throw CancellationError() }
-            let replay = self.state.withLock { state in
-                state.replaysAsked += 1
-                return state.replay
-            }
-            return try await (replay ?? self.answer)(request)
+            self.set { $0.replaysAsked += 1 }
+            return try self.answer(request)
         }
         let server = try await ReplyServer(
             listeningOn: "tcp://127.0.0.1:*", router: router, context: context, thread: thread)
@@ -146,22 +135,11 @@ final class WalkingPublisher: Sendable {
         }
     }
 
-    /// Starts anew: what was kept is gone.
-    func restart() {
-        state.withLock { state in
-            state.epochNumber += 1
-            state.rows = []
-            state.published = 0
-            state.firstKept = 0
-            state.walked = 0
-        }
-    }
-
-    /// The uptimes of the steps that a detector finds in all of the epoch, or from a sample on.
-    func expectedSteps(from first: Int = 0) -> [Double] {
+    /// The uptimes of the steps that a detector finds.
+    func expectedSteps() -> [Double] {
         var detector = StepDetector(StepDetectorSettings(perG: 1))
         var steps: [Double] = []
-        for row in state.withLock({ $0.rows }).dropFirst(first) {
+        for row in state.withLock({ $0.rows }) {
             detector.add(time: row[0], x: row[1], y: row[2], z: row[3]) { event in
                 if case .step(let step) = event { steps.append(step.time) }
             }
@@ -173,9 +151,7 @@ final class WalkingPublisher: Sendable {
 
     /// As a publisher should.
     func answer(_ request: SamplesReplay) throws -> (SamplesReplay.Reply, [[UInt8]]) {
-        let description = description
-        guard request.epoch == description.epoch else { throw RequestError(.unknownEpoch, "it started anew") }
-        let (kept, size) = state.withLock { ($0.firstKept..<$0.rows.count, $0.replySize) }
+        let (kept, size) = state.withLock { (0..<$0.rows.count, $0.replySize) }
         let wanted = kept.clamped(to: request.from..<request.from + min(request.count, 1 << 40)).prefix(size)
         var frames: [[UInt8]] = []
         for start in stride(from: wanted.startIndex, to: wanted.endIndex, by: 50) {
@@ -196,15 +172,15 @@ final class WalkingPublisher: Sendable {
     var description: StreamDescription {
         let state = state.withLock { $0 }
         return StreamDescription(
-            source: "fake", sequence: 0, device: name.device, stream: name.stream, epoch: epoch(state), state: .running,
-            fields: state.fields, unit: state.unit, packed: isPacked, nextSequence: state.published,
+            source: "fake", sequence: 0, device: name.device, stream: name.stream, epoch: "epoch", state: .running,
+            fields: state.fields, unit: "g", packed: isPacked, nextSequence: state.published,
             replay: replyEndpoint, clock: clock(state))
     }
 
     private func batch(_ samples: Range<Int>) -> (body: [UInt8], packed: [UInt8]?) {
         let state = state.withLock { $0 }
         let encoder = SampleBatchEncoder(
-            source: "fake", device: name.device, stream: name.stream, epoch: epoch(state), fields: state.fields,
+            source: "fake", device: name.device, stream: name.stream, epoch: "epoch", fields: state.fields,
             isPacked: isPacked)
         var body = ByteBuffer(capacity: 1_024)
         var packed = ByteBuffer(capacity: 1_024)
@@ -215,8 +191,6 @@ final class WalkingPublisher: Sendable {
         }
         return (body.withUnsafeBytes { Array($0) }, isPacked ? packed.withUnsafeBytes { Array($0) } : nil)
     }
-
-    private func epoch(_ state: State) -> String { "\(name)-epoch-\(state.epochNumber)" }
 
     private func clock(_ state: State) -> ClockReading {
         var clock = ClockReading.now

@@ -1,5 +1,0 @@
-import ArgumentParser
-import Messages
-import ServiceKit
-
-extension AccelerationUnit: ConfigurationValue, ExpressibleByArgument {}
