@@ -160,7 +160,7 @@ extension StepCounting {
         if droppedSteps > 0 {
             emit(.failing("\(error) \(waiting), and \(droppedSteps) were lost.", for: "history"))
         } else {
-            emit(.warn("\(error) Counting goes on; \(waiting).", for: "history"))
+            emit(.warn("\(error) Counting continues; \(waiting).", for: "history"))
         }
     }
 

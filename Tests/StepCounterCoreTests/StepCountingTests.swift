@@ -46,6 +46,10 @@ import Testing
         world.sample(0, 60 * VirtualWalker.rate)
         world.walkers[0].forget(before: 500)
         world.describe(0)
+        walk(world, 1)
+        // It did not even get an answer.
+        world.kill(isCommitDurable: false)
+        world.describe(0)
         recover(world)
         walk(world, 1)
         #expect(gaps(world) == [0..<500])

@@ -6,13 +6,6 @@ import StepCounterCore
 import StepStorage
 import ZeroMQ
 
-/// Effects that take time, in a queue for each task that carries them out.
-struct EffectQueues: Sendable {
-    let history = EffectQueue<StepCounting.Effect>()
-    let subscriptions = EffectQueue<StepCounting.Effect>()
-    let recoveries = EffectQueue<StreamName>()
-}
-
 /// Carries out the effects of `StepCounting`. Work that takes time goes into a queue for its kind, and each queue has one task.
 extension StepEngine {
     /// Carries out the effects. Call it after every call of the core that changes something.

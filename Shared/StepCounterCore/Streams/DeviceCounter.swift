@@ -45,11 +45,11 @@ package final class DeviceCounter {
     private var accountedBytes = 0
     /// Samples that are lost.
     private var gaps: [(gap: Gap, isLoss: Bool)] = []
-    /// Whether no sample came yet of a stream that nobody counted before: what is missing then is no loss.
+    /// Whether no sample came yet of a stream that was not counted before: what is missing then is no loss.
     private var isJoining: Bool
     /// What must be added to the publisher's uptime to get an instant of the monotonic clock, in nanoseconds.
     private var offset: Int64
-    /// How far the detector was that is stored; nil where none of this epoch is.
+    /// How far the detector was that is stored; nil if none of this epoch is.
     private var snapshotNext: Int?
 
     /// Begins to count a stream, or continues.
@@ -113,8 +113,9 @@ package final class DeviceCounter {
     /// Whether a detector of this epoch is stored, or about to be.
     var hasSnapshot: Bool { snapshotNext != nil }
 
-    /// Whether the detector heard samples since the last snapshot.
-    var isSnapshotDue: Bool { next != snapshotNext }
+    /// Whether the detector heard samples since the last snapshot. Before the first sample of all there is nothing to store:
+    /// after a restart, what is missing would be a loss.
+    var isSnapshotDue: Bool { next != snapshotNext && !(isJoining && next == 0) }
 
     /// How far the stream is counted.
     /// - Parameter isWithSnapshot: with all that the detector knows.
