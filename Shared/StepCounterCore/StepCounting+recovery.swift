@@ -5,7 +5,7 @@ package import Messages
 extension StepCounting {
     /// What a stream's publisher is to replay next; nil if nothing is missing, which ends the recovery.
     package func missing(_ name: StreamName, at now: Moment) -> MissingSamples? {
-        guard let counter = counters[name] else { return nil }
+        guard let counter = counter(of: name) else { return nil }
         let missing = isStopping ? nil : counter.missing(at: now)
         finish(counter, isMissing: false, at: now)
         counter.isRecovering = missing != nil
@@ -14,7 +14,7 @@ extension StepCounting {
 
     /// Whether a stream's publisher is running and reachable.
     package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        counters[name].map { isHeard($0, at: now) } ?? false
+        counter(of: name).map { isHeard($0, at: now) } ?? false
     }
 
     func isHeard(_ counter: DeviceCounter, at now: Moment) -> Bool {
@@ -38,7 +38,7 @@ extension StepCounting {
 
     /// Whose missing samples a request asks for, if they are still what is missing next.
     private func asker(of request: SamplesReplay) -> DeviceCounter? {
-        guard !isStopping, let counter = counters[StreamName(device: request.device, stream: request.stream)],
+        guard !isStopping, let counter = counter(of: StreamName(device: request.device, stream: request.stream)),
             counter.buffer.isMissing(request)
         else { return nil }
         return counter

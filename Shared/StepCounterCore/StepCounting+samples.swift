@@ -31,6 +31,10 @@ extension StepCounting {
     /// Who counts the batches of a topic; nil for other topics.
     package func counter(of topic: UnsafeRawBufferPointer) -> DeviceCounter? { topics.value(of: topic) }
 
+    func counter(of stream: StreamName) -> DeviceCounter? {
+        counters[stream.device].flatMap { $0.name == stream ? $0 : nil }
+    }
+
     /// Takes a batch of samples.
     package func take(
         _ batch: ReceivedBatch, by counter: DeviceCounter, at now: Moment
@@ -67,7 +71,7 @@ extension StepCounting {
             let layout = try AccelerationLayout(description.fields)
             let detector = settings.detector(of: name.device, unit: try unit(of: description))
             let counter: DeviceCounter
-            if let known = counters[name] {
+            if let known = self.counter(of: name) {
                 counter = known
             } else {
                 let isLate = try checkPlace(for: name, at: now)
@@ -102,7 +106,7 @@ extension StepCounting {
     /// Refuses a stream of a device that is counted in another one, and devices for which there is no room.
     /// - Returns: whether the device was counted in another stream before this program started.
     private func checkPlace(for name: StreamName, at now: Moment) throws(MessageError) -> Bool {
-        if let other = streams[name.device] {
+        if let other = counters[name.device]?.name {
             throw MessageError(
                 .outOfRange, "\(other) is counted: name with --stream the one that is to be counted, and no other")
         }
@@ -125,9 +129,8 @@ extension StepCounting {
     }
 
     private func add(_ counter: DeviceCounter) {
-        counters[counter.name] = counter
+        counters[counter.name.device] = counter
         devices.append(counter)
-        streams[counter.name.device] = counter.name
         let topic = TopicArea.samples + counter.name.description
         Array(topic.utf8).withUnsafeBytes { topics.add($0, counter) }
         emit(.subscribe(topic))

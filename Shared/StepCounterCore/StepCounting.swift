@@ -20,9 +20,8 @@ package final class StepCounting {
     // Streams
     /// In the order in which they came.
     package internal(set) var devices: [DeviceCounter] = []
-    var counters: [StreamName: DeviceCounter] = [:]
-    /// The stream that each device is counted in.
-    var streams: [String: StreamName] = [:]
+    /// By device: each is counted in one of its streams.
+    var counters: [String: DeviceCounter] = [:]
     var topics = TopicTable<DeviceCounter>()
     var descriptions = StreamDescriptions()
     /// Positions of streams that were counted before this start, until the streams are heard.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Step-counters that are killed, lose samples and can't write, as a seed decides. `HOLDFAST_TEST_SEED=7` repeats one.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct RandomCountingTests {
     static let seeds: [UInt64] = {
         let given = ProcessInfo.processInfo.environment["HOLDFAST_TEST_SEED"].flatMap(UInt64.init)

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Counting live: what is missing, what begins anew, what can't be counted, and what is kept meanwhile.
+/// Counting live, over sockets and with the history on disk.
 @Suite(.timeLimit(.minutes(3)))
 struct CountingTests {
     private func run(
@@ -25,7 +25,7 @@ struct CountingTests {
     // MARK: What is missing
 
     @Test(arguments: [false, true])
-    func whatGotLostIsAskedForAgain(isPacked: Bool) async throws {
+    func lostBatchesAreReplayed(isPacked: Bool) async throws {
         let publisher = try await WalkingPublisher(isPacked: isPacked)
         try await run(publisher) { counter in
             try await counter.isCounting()
@@ -40,7 +40,7 @@ struct CountingTests {
         }
     }
 
-    @Test func batchesThatCanNotBeReadAreToldAndCountingGoesOn() async throws {
+    @Test func unreadableBatchesAreReportedAndCountingContinues() async throws {
         let publisher = try await WalkingPublisher()
         try await run(publisher) { counter in
             try await counter.isCounting()
@@ -57,11 +57,11 @@ struct CountingTests {
             }
             try publisher.walk(seconds: 20)
             try await counter.counts(publisher.expectedSteps().count)
-            try await eventually("health to tell") { reasons(counter).contains("could not be read") }
+            try await eventually("a report of health") { reasons(counter).contains("could not be read") }
         }
     }
 
-    // MARK: What begins anew
+    // MARK: Restarts
 
     @Test(arguments: [StepCounterUnderTest.End.inOrder, .killed])
     func aCounterThatComesBackCountsEachStepOnce(end: StepCounterUnderTest.End) async throws {
@@ -117,7 +117,7 @@ struct CountingTests {
         }
     }
 
-    // MARK: What is kept meanwhile
+    // MARK: The history
 
     @Test func stepsWaitWhileTheHistoryCanNotBeWritten() async throws {
         let publisher = try await WalkingPublisher()
@@ -136,7 +136,7 @@ struct CountingTests {
             try await intruder.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
             try publisher.walk(seconds: 20)
             let expected = publisher.expectedSteps().count
-            try await eventually("health to tell") { reasons(counter).contains("steps wait in memory") }
+            try await eventually("a report of health") { reasons(counter).contains("steps wait in memory") }
             // Counting goes on.
             try await eventually("updates") { (counter.totals(subscription).last ?? 0) >= expected / 10 * 10 }
             #expect(try await counter.steps() == before)
