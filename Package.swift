@@ -101,6 +101,13 @@ let package = Package(
             dependencies: ["Files", "MessageBus", "Messages", "Recording", "ServiceKit", deque, logging],
             path: "Shared/RecorderCore", swiftSettings: strict),
         .target(
+            name: "LogManagerCore", dependencies: ["Files", "Messages", "Recording", "ServiceKit", deque, logging],
+            path: "Shared/LogManagerCore", swiftSettings: strict),
+        .target(
+            name: "LogStorage",
+            dependencies: ["Files", "LogManagerCore", "Messages", "Recording", "Storage", database, system],
+            path: "Shared/LogStorage", swiftSettings: strict),
+        .target(
             name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",
             swiftSettings: strict),
         .target(
@@ -134,10 +141,8 @@ let package = Package(
         .executableTarget(
             name: "LogManager",
             dependencies: [
-                "Files", "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "Storage", "ZeroMQ",
-                argumentParser,
-                database,
-                lifecycle, logging, system,
+                "Files", "LogManagerCore", "LogStorage", "Messages", "MessageBus", "Metrics", "Recording",
+                "ServiceKit", "ZeroMQ", argumentParser, lifecycle, logging, system,
             ],
             path: "Services/LogManager", swiftSettings: strict),
         .executableTarget(
@@ -216,9 +221,8 @@ let package = Package(
         .testTarget(
             name: "LogManagerTests",
             dependencies: [
-                "Files", "LogManager", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
-                database,
-                lifecycle, logging, system,
+                "Files", "LogManager", "LogManagerCore", "LogStorage", "MessageBus", "Messages", "Recording",
+                "ServiceKit", "TestSupport", "ZeroMQ", database, lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "StepCounterTests",

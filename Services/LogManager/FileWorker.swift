@@ -1,3 +1,6 @@
+import Files
+import LogManagerCore
+import LogStorage
 import Messages
 import Recording
 import ZeroMQ
@@ -14,29 +17,26 @@ actor FileWorker {
         thread = try SocketThread(name: "files")
     }
 
-    /// The sessions that are there.
-    func sessions() throws -> [SessionIdentifier] { try folder.sessions() }
-
-    /// What a session has.
-    func content(of session: SessionIdentifier) throws -> DataDirectory.Content { try folder.content(of: session) }
-
-    /// Bytes of the files that are being written, and bytes free on the disk.
-    func look(at sessions: [SessionIdentifier]) -> (currentBytes: Int, freeBytes: Int?) {
-        (folder.currentBytes(of: sessions), folder.freeBytes())
+    func sessions() -> Result<StreamFiles.SessionList, RecordingError> {
+        Result { () throws(RecordingError) in
+            StreamFiles.SessionList(sessions: try folder.sessions(), hasRecordings: folder.hasRecordings)
+        }
     }
 
-    /// Removes files: says so in their sessions' directories, unlinks them, and waits until that would survive a power
-    /// cut.
-    /// - Returns: each file, and why it is still there, if it is.
-    func remove(
-        _ files: [CatalogFile], reason: RemovalReason, date: WallTime
-    ) -> [(file: CatalogFile, refusal: String?)] {
-        var refusals: [Int64: String] = [:]
-        for (session, files) in Dictionary(grouping: files, by: \.session).sorted(by: { $0.key < $1.key }) {
-            for (file, refusal) in folder.remove(files, of: session, reason: reason, date: date) {
-                refusals[file.id] = refusal
-            }
-        }
-        return files.map { ($0, refusals[$0.id]) }
+    func content(of session: SessionIdentifier) throws(RecordingError) -> DataDirectory.Content {
+        try folder.content(of: session)
+    }
+
+    func look(up paths: [String]) -> [PathLook] {
+        paths.map { PathLook(path: $0, outcome: folder.look(up: $0)) }
+    }
+
+    func carryOut(_ step: RemovalStep, for files: [CatalogFile]) -> [Int64: RemovalFailure] {
+        folder.carryOut(step, for: files)
+    }
+
+    /// Bytes of the files that are being written, and bytes free on the disk.
+    func room(of sessions: [SessionIdentifier]) -> (currentBytes: Int, freeBytes: Int?) {
+        (folder.currentBytes(of: sessions, at: .now), folder.freeBytes())
     }
 }

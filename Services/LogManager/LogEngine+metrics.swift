@@ -1,3 +1,5 @@
+import LogManagerCore
+import LogStorage
 import Metrics
 import ServiceKit
 
@@ -39,15 +41,15 @@ extension LogEngine {
         for kind in Threshold.Kind.allCases {
             page.add(.threshold, catalog.thresholds[keyPath: kind.limit], kind.rawValue)
         }
-        page.add(.excess, bytesToFree)
+        page.add(.excess, core.bytesToFree)
         for reason in RemovalReason.allCases {
-            let removed = removals[reason] ?? (0, 0)
+            let removed = core.removedUsage[reason] ?? LogUsage()
             page.add(.removed, removed.files, reason.rawValue)
             page.add(.removedBytes, removed.bytes, reason.rawValue)
         }
-        page.add(.marked, markedFiles)
-        page.add(.waiting, waitingRemovals.count)
-        if let freeBytes { page.add(.freeBytes, freeBytes) }
+        page.add(.marked, core.markedFiles)
+        page.add(.waiting, core.waitingRemovals)
+        if let freeBytes = core.freeBytes { page.add(.freeBytes, freeBytes) }
         return page
     }
 }

@@ -1,5 +1,7 @@
 import Files
 import Logging
+import LogManagerCore
+import LogStorage
 import MessageBus
 import Messages
 import Recording
@@ -7,66 +9,48 @@ import ServiceKit
 import SystemPackage
 import ZeroMQ
 
-/// Everything that log-manager knows and decides: the catalog, thresholds, marks, and what is removed.
+/// Runs a log-manager: tells `StreamFiles` what happens and when, and carries out what it asks for.
 ///
-/// An actor on a thread of its own, because a durable mark waits for the disk. What takes long (listing directories,
-/// removing files) is done by `FileWorker`, or in pieces between which others have their turn, so that no request waits
-/// for a clean-up. Its work is in extensions: what is asked (`+requests`), what the disk has (`+disk`), what is removed
-/// (`+removal`), thresholds (`+thresholds`), what it counts (`+metrics`).
+/// An actor on a thread of its own, because a durable mark waits for the disk. `FileWorker` does what takes long: it lists
+/// directories and removes files. Its work is in extensions: what is to be done (`+effects`), what is asked (`+requests`),
+/// what it counts (`+metrics`).
 actor LogEngine {
-    /// The program's name, as the source of its events.
-    static let source = Program.logManager.rawValue
+    private static let tickInterval = TimeSpan.seconds(1).nanoseconds
 
-    let settings: LogManagerSettings
+    let core: StreamFiles
     let folder: DataDirectory
     /// Kept as long as the program runs: nobody else keeps this catalog.
     private let lock: DataLock
     let catalog: Catalog
-    /// Room for the ledger where the disk is full: without it nothing could be removed then.
+    /// Space for the ledger on a full disk: without it nothing could be removed then.
     let reserve: DiskReserve
-    /// Nil where nothing happens that anybody should hear of: in a dry run.
+    /// Nil in a dry run.
     let events: EventPublisher?
     let health: Health
     let logger: Logger
-    let thread: SocketThread
-    /// Lists directories and removes files.
+    private let thread: SocketThread
     let worker: FileWorker
-    /// Looks at what is being written, and does not wait for a removal.
+    /// Looks at files without waiting for a removal.
     let diskReader: FileWorker
-
+    nonisolated let looks = EffectQueue<StreamFiles.Effect>()
+    nonisolated let scans = EffectQueue<StreamFiles.Effect>()
+    nonisolated let removals = EffectQueue<StreamFiles.Effect>()
     /// Events of recorders that could not be read.
-    var malformed: MalformedMessages
-    /// Whether the catalog could not be kept since all was compared last.
-    var hasCatalogFailed = false
-    /// Whether a recorder has come since all was compared last.
-    var hasRecorderCome = false
-    /// How many events each log had so far.
-    private var sequences: [String: Int] = [:]
-    /// Whether a removal is under way; the next one waits.
-    var isRemoving = false
-    var waitingRemovals: [CheckedContinuation<Void, Never>] = []
-    /// Woken where a threshold is crossed that cleaning up is for.
-    nonisolated let full: AsyncStream<Void>
-    let fullContinuation: AsyncStream<Void>.Continuation
-    /// What was removed since the program's start.
-    var removals: [RemovalReason: (files: Int, bytes: Int)] = [:]
-    /// Files that were marked as uploaded since then.
-    var markedFiles = 0
-    /// Bytes free on the disk, when it was looked at last; nil where it can't be told.
-    var freeBytes: Int?
+    private var malformed: MalformedMessages
+    private var waits = WaitList()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    /// Opens the catalog.
-    /// - Throws: `RecordingError` where another log-manager has it, or it can't be read.
+    /// Opens the catalog. Without events, for a dry run.
+    /// - Throws: `RecordingError` if another log-manager has it, or it can't be read.
     init(
         settings: LogManagerSettings, data: FilePath, events: EventPublisher?, health: Health, logger: Logger
     ) throws {
-        self.settings = settings
         lock = try DataLock.acquire(in: data, directory: Catalog.directoryName, for: Program.logManager.rawValue)
         reserve = DiskReserve(in: Directory(data.appending(Catalog.directoryName)))
         folder = try DataDirectory(data)
         catalog = try Self.catalog(in: data, reserve)
+        core = StreamFiles(settings.core, catalog: catalog, isDryRun: events == nil)
         self.events = events
         self.health = health
         self.logger = logger
@@ -74,43 +58,81 @@ actor LogEngine {
         thread = try SocketThread(name: "catalog")
         worker = try FileWorker(folder: folder)
         diskReader = try FileWorker(folder: folder)
-        (full, fullContinuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Opens the catalog, with the room that was kept for it where the disk is full.
+    /// Opens the catalog, on a full disk with the space that was reserved for it.
     private static func catalog(in data: FilePath, _ reserve: DiskReserve) throws(RecordingError) -> Catalog {
         do {
             return try Catalog(in: data)
         } catch {
-            // SQLite calls a full disk an I/O error where it can't make the files beside its database.
+            // SQLite calls a full disk an I/O error if it can't make the files beside its database.
             guard error.code == .noSpace || error.code == .inputOutput, reserve.exists else { throw error }
             try reserve.release()
             return try Catalog(in: data)
         }
     }
 
-    /// Completes what an end in the middle left, and compares the catalog with the disk.
+    /// Carries out what has to be done before anything is answered.
     func begin() async throws {
-        noteRoom()
-        try await completeRemovals()
-        try await rescan(isStart: true)
-        _ = try setThresholds(settings.thresholds)
+        core.start(at: .now)
+        while true {
+            let effects = core.takeEffects()
+            if effects.isEmpty { break }
+            for effect in effects { await carryOut(effect) }
+        }
+        if case .failed(let error) = core.state { throw error }
     }
 
-    /// Publishes what happened. What can't be sent is in the log.
-    func publish(
-        _ change: LogFileEvent.Change, of name: String, path: String? = nil, bytes: Int? = nil, reason: String? = nil,
-        threshold: Threshold.Kind? = nil, limit: Int? = nil
-    ) {
-        let sequence = sequences[name, default: 0]
-        sequences[name] = sequence + 1
-        let event = LogFileEvent(
-            source: Self.source, sequence: sequence, name: name, change: change, date: .now, path: path, bytes: bytes,
-            reason: reason, threshold: threshold?.rawValue, limit: limit)
-        do {
-            try events?.publish(event)
-        } catch {
-            logger.warning("event not published", metadata: [LogKey.error: "\(error)"])
+    /// What a clean-up would remove now.
+    func removalCandidates() throws -> [CatalogFile] { try core.removalCandidates() }
+
+    /// Takes events of recorders.
+    func take(_ batch: MessageBatch) {
+        var segments: [SegmentFinished] = []
+        var sessions: [RecordingEvent] = []
+        batch.withUnsafeMessages { messages in
+            for message in 0..<messages.count {
+                do {
+                    let frames = try EventFrames(message, of: messages)
+                    if frames.isIn(TopicArea.segment) {
+                        segments.append(try frames.decode(SegmentFinished.self))
+                    } else if frames.isIn(TopicArea.recording) {
+                        sessions.append(try frames.decode(RecordingEvent.self))
+                    }
+                } catch {
+                    malformed.note(error)
+                }
+            }
+        }
+        core.take(segments, sessions, at: .now)
+        perform()
+    }
+
+    func noteReconnect() { core.noteReconnect() }
+
+    /// Does what is due by time, until the task is cancelled.
+    func tickRegularly() async throws {
+        var tick = MonotonicClock.now
+        while true {
+            tick = max(tick + Self.tickInterval, MonotonicClock.now)
+            try await thread.sleep(until: tick)
+            core.tick(at: .now)
+            perform()
         }
     }
+
+    // MARK: Answers
+
+    /// Carries out what a request asks for, and returns its answer.
+    func answer<Reply: Sendable>(_ ask: @Sendable (StreamFiles) -> Answer<Reply>) async throws -> Reply {
+        let answer = ask(core)
+        perform()
+        if answer.result == nil {
+            for await _ in waits.add(until: .max, group: nil, for: { answer.result != nil }) {}
+        }
+        guard let result = answer.result else { throw CancellationError() }
+        return try result.get()
+    }
+
+    func resumeWaits() { waits.resume(at: MonotonicClock.now) }
 }

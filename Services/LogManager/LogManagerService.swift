@@ -4,7 +4,7 @@ import ServiceKit
 import ServiceLifecycle
 import ZeroMQ
 
-/// Runs log-manager: hears of finished files, looks at the disk, and removes what the user's policy says.
+/// Runs a log-manager: pulls from the bus into the engine, and carries out what that asks for.
 struct LogManagerService: Service {
     let engine: LogEngine
     let listener: Listener
@@ -18,9 +18,10 @@ struct LogManagerService: Service {
     func run() async throws {
         try await runTogether(
             { try await listener.forEachBatch { await engine.take($0) } },
-            { try await engine.watchDisk() },
-            { try await engine.rescanRegularly() },
             { try await listener.onReconnect { await engine.noteReconnect() } },
-            { try await engine.cleanUpWhenFull() })
+            { try await engine.tickRegularly() },
+            { try await engine.carryOutLooks() },
+            { try await engine.carryOutScans() },
+            { try await engine.carryOutRemovals() })
     }
 }

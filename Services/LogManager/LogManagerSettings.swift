@@ -1,3 +1,4 @@
+import LogManagerCore
 import Messages
 package import ServiceKit
 
@@ -25,10 +26,12 @@ package struct LogManagerSettings: SettingGroup {
 
     package init() {}
 
-    /// Thresholds that were given, 0 for none; the others stay as they were set last.
-    var thresholds: LogsSetThresholds {
-        LogsSetThresholds(
+    /// What the core reads of them. Thresholds that were not given stay as they were set last; 0 is none.
+    var core: StreamFiles.Settings {
+        let thresholds = LogsSetThresholds(
             pendingUploadBytes: pendingThreshold?.bytes, totalBytes: totalThreshold?.bytes,
             minimumFreeBytes: minimumFree?.bytes)
+        return StreamFiles.Settings(
+            thresholds: thresholds, whenFull: whenFull, rescanInterval: rescanInterval.nanoseconds)
     }
 }

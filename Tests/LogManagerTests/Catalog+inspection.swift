@@ -1,8 +1,18 @@
+import Files
 import GRDB
 
-@testable import LogManager
+@testable import LogManagerCore
+@testable import LogStorage
 
 extension Catalog {
+    /// Makes the catalog have what a session's directory has, at once.
+    func reconcile(with content: DataDirectory.Content, in folder: DataDirectory) throws -> CatalogChanges {
+        var reconciliation = try Reconciliation(of: content, in: self, folder: folder)
+        var changes = CatalogChanges()
+        while let step = try reconciliation.step() { changes += step }
+        return changes
+    }
+
     /// What a pragma answers, as text; empty where it answers nothing.
     func pragma(_ text: String) throws -> String {
         try read { database in

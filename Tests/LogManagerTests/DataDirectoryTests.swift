@@ -6,7 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import LogManager
+@testable import LogManagerCore
+@testable import LogStorage
 
 @Suite(.timeLimit(.minutes(1)))
 struct DataDirectoryTests {
@@ -117,7 +118,7 @@ struct DataDirectoryTests {
             try expectRefusal("symbolic link", of: files, in: data, isWholeSession: true)
             let folder = try DataDirectory(data)
             #expect(try folder.sessions().map(\.text) == ["s.old"])
-            #expect(folder.currentBytes(of: [session.identifier]) == 0)
+            #expect(folder.currentBytes(of: [session.identifier], at: .now) == 0)
             #expect(try !folder.content(of: session.identifier).exists)
         }
     }
@@ -240,15 +241,15 @@ struct DataDirectoryTests {
             let folder = try DataDirectory(data)
             try session.write(Self.name, bytes: 1000)
             try session.write("report.json", bytes: 1000)
-            #expect(folder.currentBytes(of: [session.identifier]) == 0)
+            #expect(folder.currentBytes(of: [session.identifier], at: .now) == 0)
             try session.write("phone_gyro.json", bytes: 30)
             try session.write("watch_gyro.csv", bytes: 4)
-            #expect(folder.currentBytes(of: [session.identifier]) == 34)
+            #expect(folder.currentBytes(of: [session.identifier], at: .now) == 34)
             try session.append(to: "phone_gyro.json")
-            #expect(folder.currentBytes(of: [session.identifier]) == 35)
+            #expect(folder.currentBytes(of: [session.identifier], at: .now) == 35)
             #expect(rename(session.path(of: "phone_gyro.json").string, session.path(of: Self.other).string) == 0)
-            #expect(folder.currentBytes(of: [session.identifier]) == 4)
-            #expect(folder.currentBytes(of: [try SessionIdentifier("nobody")]) == 0)
+            #expect(folder.currentBytes(of: [session.identifier], at: .now) == 4)
+            #expect(folder.currentBytes(of: [try SessionIdentifier("nobody")], at: .now) == 0)
             #expect(try #require(folder.freeBytes()) > 0)
         }
     }

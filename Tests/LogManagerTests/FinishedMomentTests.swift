@@ -2,7 +2,7 @@ import Messages
 import Recording
 import Testing
 
-@testable import LogManager
+@testable import LogManagerCore
 
 struct FinishedMomentTests {
     private func moment(_ stamp: String, modified: String) throws -> String {

@@ -2,7 +2,7 @@ import Recording
 import TestSupport
 import Testing
 
-@testable import LogManager
+@testable import LogManagerCore
 
 struct LogFilePathTests {
     @Test(arguments: [

@@ -6,7 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import LogManager
+@testable import LogManagerCore
+@testable import LogStorage
 
 @Suite(.timeLimit(.minutes(1)))
 struct ReconciliationTests {

@@ -5,7 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import LogManager
+@testable import LogManagerCore
+@testable import LogStorage
 
 /// A removal is entered, unlinked, synced and forgotten. Whatever it is cut off after, the next start completes it.
 @Suite(.timeLimit(.minutes(1)))

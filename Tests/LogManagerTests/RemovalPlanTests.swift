@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LogManager
+@testable import LogManagerCore
 
 struct RemovalPlanTests {
     @Test func filesGoUntilItIsEnough() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LogManager
+@testable import LogManagerCore
 
 struct ThresholdTests {
     /// Whether a threshold fires, value by value.

@@ -1,0 +1,34 @@
+import Files
+import Logging
+import LogManagerCore
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+
+/// `--dry-run`: what `--when-full` would remove now.
+enum DryRun {
+    /// Prints it.
+    static func run(_ flags: FlagValues) async -> ExitStatus {
+        do {
+            let reader = try ConfigurationReader(for: .logManager, flags: flags)
+            let configuration = try ServiceConfiguration(for: .logManager, reading: reader)
+            let settings = try LogManagerSettings(reading: reader)
+            try reader.finish()
+            let engine = try LogEngine(
+                settings: settings, data: configuration.dataDirectory, events: nil, health: Health(),
+                logger: Logger(label: Program.logManager.rawValue))
+            try await engine.begin()
+            let files = try await engine.removalCandidates().map(\.entry)
+            StandardStream.output.print(try ReportTable(files: files).text(.text, values: files))
+            let bytes = files.reduce(0) { $0 + $1.bytes }
+            StandardStream.output.print(
+                "\(files.count) files of \(ByteCount(bytes: bytes).rounded) would be removed; nothing was\n")
+            return .done
+        } catch {
+            StandardStream.error.print("log-manager: \(error)\n")
+            guard let error = error as? RecordingError else { return ExitStatus(error) }
+            return error.code == .locked ? .badConfiguration : .inputOutput
+        }
+    }
+}

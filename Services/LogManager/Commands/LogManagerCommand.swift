@@ -1,0 +1,75 @@
+package import ArgumentParser
+import Files
+import LogManagerCore
+import LogStorage
+import MessageBus
+import Recording
+package import ServiceKit
+package import ZeroMQ
+
+/// log-manager's command line.
+@main
+package struct LogManagerCommand: ServiceCommand {
+    package static let program = Program.logManager
+    package static let configuration: CommandConfiguration = {
+        var configuration = commandConfiguration(
+            abstract: "Keeps account of finished log files, and removes them when they may go.",
+            discussion: """
+                Nothing is removed unless somebody asks for it, or --when-full says so.
+                """)
+        configuration.subcommands += [UsageCommand.self, ListCommand.self]
+        return configuration
+    }()
+
+    @OptionGroup package var options: ServiceOptions
+
+    @OptionGroup package var settings: SettingFlags<LogManagerSettings>
+
+    @Flag(help: "Print what --when-full would remove now, remove nothing, and exit.")
+    var dryRun = false
+
+    package init() {}
+
+    package func run() async throws {
+        let status =
+            dryRun ? await DryRun.run(flags) : await ServiceRunner<Self>.run(flags: flags, checkOnly: options.check)
+        if status != .done { throw ExitCode(status.rawValue) }
+    }
+
+    package static func check(_ settings: LogManagerSettings, _ configuration: ServiceConfiguration) async throws {
+        do {
+            _ = try SessionDirectory.sessions(in: configuration.dataDirectory)
+            try Catalog.check(in: configuration.dataDirectory)
+        } catch {
+            throw ServiceError(.inputOutput, "\(error)")
+        }
+    }
+
+    package static func publishingOptions(_ settings: LogManagerSettings) -> SocketOptions {
+        var options = SocketOptions.publishing
+        // Each file that is removed is an event, and a clean-up has thousands.
+        options.sendHighWaterMark = 10_000
+        return options
+    }
+
+    package static func start(_ settings: LogManagerSettings, on host: ServiceHost) async throws -> RunningService {
+        let listener = try await LogManagerService.listener(on: host, settings: settings)
+        let engine: LogEngine
+        do {
+            engine = try LogEngine(
+                settings: settings, data: host.configuration.dataDirectory, events: host.publisher,
+                health: host.health, logger: host.logger)
+            try await engine.begin()
+        } catch let error as RecordingError {
+            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
+        }
+        return RunningService(
+            router: RequestRouter(engine),
+            metrics: {
+                var page = await engine.metrics
+                page.add(listener)
+                return page
+            },
+            parts: { _ in [LogManagerService(engine: engine, listener: listener)] })
+    }
+}

@@ -1,0 +1,5 @@
+import ArgumentParser
+import LogManagerCore
+import ServiceKit
+
+extension RetentionPolicy: ConfigurationValue, ExpressibleByArgument {}

@@ -1,0 +1,39 @@
+package import Recording
+
+/// Where a finished log file is, as people and programs write it: `recordings/<session>/<file>`, under the data directory.
+///
+/// Nothing else is one: no absolute path, no `.` or `..`, no empty part, no file that has not the name of a finished one.
+package struct LogFilePath: Hashable, Sendable, CustomStringConvertible {
+    package let session: SessionIdentifier
+    package let name: FinishedName
+
+    /// The path of a session's file.
+    package init(session: SessionIdentifier, name: FinishedName) {
+        self.session = session
+        self.name = name
+    }
+
+    /// Reads a path.
+    /// - Throws: `Refusal`, with what is wrong with it.
+    package init(_ text: String) throws(Refusal) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { Array($0) }
+        if parts.first?.isEmpty ?? true {
+            throw Refusal("it is not a path under the data directory; write \(Self.form)")
+        }
+        guard parts.count == 3, parts[0] == Array(SessionDirectory.recordingsName.utf8) else {
+            throw Refusal("it is not the path of a log file; write \(Self.form)")
+        }
+        guard let session = try? SessionIdentifier(String(decoding: parts[1], as: UTF8.self)) else {
+            throw Refusal("no session can have that name; write \(Self.form)")
+        }
+        guard let name = FinishedName(fileName: parts[2]) else {
+            throw Refusal("no finished log file has such a name; write \(Self.form)")
+        }
+        self.init(session: session, name: name)
+    }
+
+    private static let form = "\(SessionDirectory.recordingsName)/<session>/<file>, as logs.list has it"
+
+    /// The path, as it was read.
+    package var description: String { "\(SessionDirectory.recordingsName)/\(session)/\(name)" }
+}

@@ -1,0 +1,43 @@
+package import Logging
+package import Messages
+package import Recording
+
+extension StreamFiles {
+    /// Work that the caller carries out. If a method is named after the colon, call it with the result.
+    package enum Effect: Sendable {
+        // The catalog: at once, in this order, before anything else happens
+
+        /// Change the catalog: `changed`.
+        case change(Int, CatalogChange)
+        /// Free the space that is reserved for a full disk.
+        case releaseReserve
+        /// Reserve it again.
+        case restoreReserve
+        /// Look how many bytes are free on the disk: `take(freeBytes:)`.
+        case lookAtDisk
+        /// Look for files that a recorder announced: `found`.
+        case find([SegmentFinished])
+
+        // Files, while requests are answered
+
+        /// Look at files by their paths: `looked`.
+        case look(Int, [String])
+        /// Carry out a step for files that are being removed: `stepped`.
+        case remove(RemovalStep, [CatalogFile])
+        /// List the sessions: `listed`.
+        case listSessions
+        /// Make the catalog have what a session's directory has: `compared`. If nobody else uses the catalog yet, at once.
+        case compare(SessionIdentifier, atOnce: Bool)
+
+        // People
+
+        case publish(LogFileEvent)
+        case log(Logger.Level, Logger.Message, Logger.Metadata)
+        /// Report a problem to health under a key.
+        case degraded(String, for: String)
+        case failing(String, for: String)
+        /// Clear the problem that health has under a key.
+        case well(String)
+        case measure(String, Double)
+    }
+}

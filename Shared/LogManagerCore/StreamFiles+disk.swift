@@ -1,0 +1,186 @@
+import DequeModule
+package import Files
+import Logging
+package import Messages
+package import Recording
+import ServiceKit
+
+/// What the disk has: files that were finished, went away or changed.
+extension StreamFiles {
+    /// How many sessions may wait to be compared. Beyond, all are.
+    private static let maximumUnseen = 1_000
+
+    /// How far a comparison of all sessions is.
+    enum Comparison {
+        case listing(isRetry: Bool)
+        case sessions(ArraySlice<SessionIdentifier>, isRetry: Bool)
+    }
+
+    /// The sessions that have a directory.
+    package struct SessionList: Sendable {
+        package let sessions: [SessionIdentifier]
+        /// Whether there is anything where recordings are.
+        package let hasRecordings: Bool
+
+        package init(sessions: [SessionIdentifier], hasRecordings: Bool) {
+            self.sessions = sessions
+            self.hasRecordings = hasRecordings
+        }
+    }
+
+    // MARK: Recorders
+
+    /// Takes what recorders published.
+    package func take(_ segments: [SegmentFinished], _ events: [RecordingEvent], at now: Moment) {
+        // A session that is known by one of its files may have others that were not announced.
+        for event in events {
+            guard let session = try? SessionIdentifier(event.session),
+                event.mayHaveFinished || !catalog.isOpen(session), !unseen.contains(session)
+            else { continue }
+            if unseen.count < Self.maximumUnseen {
+                unseen.append(session)
+            } else {
+                isComparisonWanted = true
+            }
+        }
+        if !segments.isEmpty { emit(.find(segments)) }
+        advance(at: now)
+    }
+
+    /// Takes the files that are where recorders said. One that is not as the recorder said is left to the next comparison.
+    package func found(_ files: [(segment: SegmentFinished, file: ScannedFile?)], at now: Moment) {
+        for (segment, file) in files {
+            guard var file, file.identity.bytes == segment.bytes else { continue }
+            file.sha256 = segment.sha256
+            change(.add(file), for: .segment)
+        }
+        advance(at: now)
+    }
+
+    /// A recorder has come, which may have finished files unheard.
+    package func noteReconnect() { isComparisonWanted = true }
+
+    // MARK: Comparison
+
+    func beginComparison(at now: Moment) {
+        comparisonAt = now.monotonic.addingClamped(settings.rescanInterval)
+        retryAt = now.monotonic + Self.retryInterval
+        comparison = .listing(isRetry: hasCatalogFailed)
+        (hasCatalogFailed, isComparisonWanted) = (false, false)
+        emit(.listSessions)
+    }
+
+    /// Takes the sessions that are on the disk.
+    package func listed(_ result: Result<SessionList, RecordingError>, at now: Moment) {
+        guard case .listing(let isRetry) = comparison else { return }
+        switch result {
+        case .failure(let error):
+            comparison = nil
+            note(error)
+        case .success(let list):
+            let known = catalog.sessions
+            if list.sessions.isEmpty, !known.isEmpty, !list.hasRecordings {
+                // A disk that is not mounted must not let every mark be forgotten.
+                let sentence = "there are no recordings, and the catalog has some"
+                log(.error, "\(sentence): nothing is compared")
+                emit(.degraded("\(sentence): is the disk mounted?", for: "recordings"))
+                endComparison(isRetry: isRetry, at: now)
+            } else {
+                emit(.well("recordings"))
+                let found = Set(list.sessions)
+                comparison = .sessions(
+                    (list.sessions + known.filter { !found.contains($0) })[...], isRetry: isRetry)
+            }
+        }
+        advance(at: now)
+    }
+
+    /// Compares the next session, one at a time.
+    func advanceComparison(at now: Moment) {
+        guard compared == nil else { return }
+        if let session = unseen.popFirst() {
+            compare(session)
+        } else if case .sessions(let rest, let isRetry) = comparison {
+            guard let session = rest.first else { return endComparison(isRetry: isRetry, at: now) }
+            comparison = .sessions(rest.dropFirst(), isRetry: isRetry)
+            compare(session)
+        }
+    }
+
+    private func compare(_ session: SessionIdentifier) {
+        compared = session
+        var isStart = false
+        if case .starting = state { isStart = true }
+        emit(.compare(session, atOnce: isStart))
+    }
+
+    /// Takes what a comparison of a session found.
+    /// - Parameter warning: why files were left alone.
+    package func compared(
+        _ result: Result<CatalogChanges, RecordingError>, warning: String?, at now: Moment
+    ) {
+        guard let session = compared else { return }
+        compared = nil
+        if let warning {
+            log(.warning, "files left alone", ["session": "\(session)", LogKey.error: "\(warning)"])
+        }
+        switch result {
+        case .failure(let error):
+            comparison = nil
+            note(error)
+        case .success(let changes):
+            for file in changes.changed {
+                log(.warning, "a finished file has changed; it counts as not uploaded", ["path": "\(file.path)"])
+            }
+            if !changes.isEmpty, case .running = state {
+                log(
+                    .info, "the disk has changed",
+                    [
+                        "session": "\(session)", "added": "\(changes.added)", "gone": "\(changes.gone.count)",
+                        "changed": "\(changes.changed.count)",
+                    ])
+            }
+            evaluate(at: now)
+        }
+        advance(at: now)
+    }
+
+    private func endComparison(isRetry: Bool, at now: Moment) {
+        comparison = nil
+        emit(.lookAtDisk)
+        if case .starting = state { return setStartThresholds(at: now) }
+        if isRetry {
+            // If there was nothing to write, this shows that it can be written.
+            change(.setThresholds(catalog.thresholds), for: .proof)
+        } else if !hasCatalogFailed {
+            emit(.well("catalog"))
+        }
+    }
+
+    private func setStartThresholds(at now: Moment) {
+        if isDryRun {
+            state = .running
+            return
+        }
+        do throws(RequestError) {
+            let thresholds = try catalog.thresholds.changed(by: settings.thresholds)
+            if thresholds == catalog.thresholds {
+                state = .running
+                evaluate(at: now)
+            } else {
+                change(.setThresholds(thresholds), for: .startThresholds)
+            }
+        } catch {
+            // Options are sizes, and no size is negative.
+            state = .running
+        }
+    }
+}
+
+extension RecordingEvent {
+    /// Whether files may have been finished that were not announced: in a session that is over, all files count, and a
+    /// recorder that was killed may not have announced what it finished.
+    fileprivate var mayHaveFinished: Bool {
+        change == .restart || SessionStatus(rawValue: status)?.isOver ?? false
+    }
+}

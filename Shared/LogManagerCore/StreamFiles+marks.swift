@@ -1,0 +1,122 @@
+import Files
+package import Messages
+import Recording
+
+/// What was uploaded.
+extension StreamFiles {
+    /// Who looks at files.
+    enum Look {
+        case mark(MarkWork)
+        case removal(Removal)
+    }
+
+    /// Files that are being marked, or their marks taken back.
+    final class MarkWork {
+        let change: LogFileEvent.Change
+        let receipt: JSONValue?
+        let answer = Answer<LogFileOutcome>()
+        var paths: ArraySlice<String>
+        var outcome = LogFileOutcome(done: [], refused: [])
+
+        init(_ change: LogFileEvent.Change, _ paths: [String], receipt: JSONValue? = nil) {
+            self.change = change
+            self.receipt = receipt
+            self.paths = StreamFiles.unique(paths)[...]
+        }
+    }
+
+    package func mark(_ request: LogsMarkUploaded, at now: Moment) -> Answer<LogFileOutcome> {
+        begin(MarkWork(.marked, request.paths, receipt: request.receipt))
+    }
+
+    package func unmark(_ request: LogsUnmarkUploaded, at now: Moment) -> Answer<LogFileOutcome> {
+        begin(MarkWork(.unmarked, request.paths))
+    }
+
+    private func begin(_ work: MarkWork) -> Answer<LogFileOutcome> {
+        advance(work)
+        return work.answer
+    }
+
+    private func advance(_ work: MarkWork) {
+        if work.paths.isEmpty { return work.answer.give(work.outcome) }
+        look(at: &work.paths, for: .mark(work))
+    }
+
+    /// Looks at the next of some paths. Nothing is written for it, so it takes more of them than a removal.
+    func look(at paths: inout ArraySlice<String>, for look: Look) {
+        let number = newNumber()
+        looks[number] = look
+        emit(.look(number, Array(paths.prefix(2 * pieceSize))))
+        paths = paths.dropFirst(2 * pieceSize)
+    }
+
+    /// Takes what paths lead to.
+    package func looked(_ number: Int, _ found: [PathLook], at now: Moment) {
+        switch looks.removeValue(forKey: number) {
+        case .mark(let work)?:
+            do {
+                let (files, refused) = try identify(found)
+                work.outcome.refused += refused
+                if files.isEmpty {
+                    advance(work)
+                } else if work.change == .marked {
+                    change(.mark(files, receipt: work.receipt, date: now.date), for: .mark(work))
+                } else {
+                    change(.unmark(files), for: .mark(work))
+                }
+            } catch {
+                work.answer.refuse(refusal(of: error, at: now))
+            }
+        case .removal(let removal)?: looked(found, by: removal, at: now)
+        case nil: break
+        }
+        advance(at: now)
+    }
+
+    func marked(_ result: Result<[CatalogFile], RecordingError>, by work: MarkWork, at now: Moment) {
+        switch result {
+        case .failure(let error): work.answer.refuse(refusal(of: error, at: now))
+        case .success(let files):
+            if work.change == .marked { markedFiles += files.count }
+            for file in files {
+                publish(work.change, of: file.log.text, at: now, path: file.path, bytes: file.bytes)
+            }
+            work.outcome.done += files.map(\.path)
+            advance(work)
+        }
+    }
+
+    /// The files at some paths, and why others are refused. A file must be what it was when it was finished.
+    func identify(_ found: [PathLook]) throws(RecordingError) -> (
+        files: [CatalogFile], refused: [LogFileOutcome.Refusal]
+    ) {
+        var files: [CatalogFile] = []
+        var refused: [LogFileOutcome.Refusal] = []
+        for look in found {
+            func refuse(_ reason: String) {
+                refused.append(LogFileOutcome.Refusal(path: look.path, reason: reason))
+            }
+            switch look.outcome {
+            case .refused(let reason): refuse(reason)
+            case .found(let identity):
+                guard let file = try catalog.file(at: look.path) else {
+                    refuse("it is not a finished file that log-manager knows")
+                    continue
+                }
+                guard file.identity == identity else {
+                    refuse("it was changed or replaced since it was finished; nothing was done")
+                    continue
+                }
+                files.append(file)
+            }
+        }
+        return (files, refused)
+    }
+
+    /// The paths in their order, each once.
+    static func unique(_ paths: [String]) -> [String] {
+        var seen: Set<String> = []
+        return paths.filter { seen.insert($0).inserted }
+    }
+}

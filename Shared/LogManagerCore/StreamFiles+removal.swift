@@ -1,0 +1,449 @@
+import DequeModule
+import Files
+import Logging
+package import Messages
+import Recording
+import ServiceKit
+
+/// What is removed: in pieces, one after the other, so that a request never waits for more than a piece of a clean-up.
+extension StreamFiles {
+    /// How long a clean-up rests if nothing more may be removed.
+    private static let cleanUpPause = TimeSpan.seconds(30)
+    /// How long a request may remove files, and wait for its turn: less than `ReplyServer`'s time limit.
+    private static let requestLimit = TimeSpan.seconds(20)
+    private static let notAnyMore = "it was unmarked or removed in the meantime"
+    /// Space on the disk is used in multiples of this.
+    private static let blockSize = 4_096
+
+    /// How far the clean-up is.
+    enum CleanUp {
+        case idle
+        /// It waits for its turn, or removes files.
+        case removing
+        /// Whether it was of use is found out by a look at the disk.
+        case judging(isStuck: Bool)
+    }
+
+    /// A removal of files, for one reason.
+    final class Removal {
+        enum Purpose {
+            /// To complete what is in the ledger.
+            case interrupted
+            case uploaded(Answer<LogFileOutcome>)
+            /// To have no more bytes than this.
+            case old(bytes: Int, Answer<LogsRemoveOldAndUploaded.Reply>)
+            case log(LogName, Answer<LogsRemove.Reply>)
+            case whenFull
+        }
+
+        let purpose: Purpose
+        /// On the monotonic clock.
+        let deadline: Int64
+        /// Files that are still to be looked at, and to be removed.
+        var paths: ArraySlice<String> = []
+        var files: ArraySlice<CatalogFile> = []
+        /// What is still to be completed.
+        var interrupted: ArraySlice<InterruptedRemoval> = []
+        /// Nil until it is this removal's turn.
+        var plan: RemovalPlan?
+        var piece: RemovalPiece?
+        /// Files that stay, until they are taken out of the ledger: they would be chosen again and again.
+        var refused: [CatalogFile] = []
+        var outcome = LogFileOutcome(done: [], refused: [])
+        var error: RecordingError?
+        /// Whether all is done but to take out of the ledger what stays; and how many changes that still takes.
+        var isEnding = false
+        var openChanges = 0
+        /// Whether it waits for a look, or for the result of an effect.
+        var isBusy = false
+
+        init(_ purpose: Purpose, deadline: Int64 = .max) {
+            self.purpose = purpose
+            self.deadline = deadline
+        }
+
+        func refuse(_ file: CatalogFile, _ reason: String) {
+            outcome.refused.append(LogFileOutcome.Refusal(path: file.path, reason: reason))
+        }
+    }
+
+    /// Removals that wait for the one under way.
+    package var waitingRemovals: Int { max(0, removals.count - 1) }
+
+    // MARK: What is asked
+
+    /// Removes these files, if they are marked as uploaded.
+    package func removeUploaded(_ request: LogsRemoveUploaded, at now: Moment) -> Answer<LogFileOutcome> {
+        let answer = Answer<LogFileOutcome>()
+        let removal = Removal(.uploaded(answer), deadline: now.monotonic + Self.requestLimit.nanoseconds)
+        removal.paths = Self.unique(request.paths)[...]
+        begin(removal, at: now)
+        return answer
+    }
+
+    /// Removes files, the oldest first and uploaded ones before others, until there are no more bytes than the request says.
+    package func removeOldAndUploaded(
+        _ request: LogsRemoveOldAndUploaded, at now: Moment
+    ) -> Answer<LogsRemoveOldAndUploaded.Reply> {
+        let answer = Answer<LogsRemoveOldAndUploaded.Reply>()
+        if request.bytes < 0 {
+            answer.refuse(
+                RequestError(.invalidParameter, "bytes is \(request.bytes): write how many may be left, 0 or more"))
+        } else {
+            begin(
+                Removal(
+                    .old(bytes: request.bytes, answer), deadline: now.monotonic + Self.requestLimit.nanoseconds),
+                at: now)
+        }
+        return answer
+    }
+
+    /// Removes a log, and its files if the request says so.
+    package func remove(_ request: LogsRemove, at now: Moment) -> Answer<LogsRemove.Reply> {
+        let answer = Answer<LogsRemove.Reply>()
+        do throws(RequestError) {
+            let log = try Self.log(request.name)
+            _ = try configuration(LogsGet(name: request.name))
+            let usage = catalog.usage.logs[log] ?? LogUsage()
+            if usage.files == 0 {
+                removeConfiguration(of: log, removed: [], answer)
+            } else if request.deleteFiles == true {
+                begin(
+                    Removal(.log(log, answer), deadline: now.monotonic + Self.requestLimit.nanoseconds), at: now)
+            } else {
+                throw RequestError(
+                    .wouldDelete,
+                    "removing log '\(log)' would delete \(usage.files) files of \(usage.bytes) bytes, "
+                        + "\(usage.pendingFiles) of them not uploaded; say \"deleteFiles\": true if they may go")
+            }
+        } catch {
+            answer.refuse(error)
+        }
+        return answer
+    }
+
+    private func removeConfiguration(of log: LogName, removed: [String], _ answer: Answer<LogsRemove.Reply>) {
+        change(.removeLog(log), for: .oldLog(LogsRemove.Reply(name: log.text, removed: removed), answer))
+    }
+
+    private func begin(_ removal: Removal, at now: Moment) {
+        removals.append(removal)
+        advanceRemovals(at: now)
+    }
+
+    // MARK: What is done by itself
+
+    /// Completes what is in the ledger.
+    func completeRemovals(at now: Moment) {
+        completionAt = nil
+        do {
+            let interrupted = try catalog.interruptedRemovals()
+            if interrupted.isEmpty, case .running = state { return }
+            let removal = Removal(.interrupted)
+            removal.interrupted = interrupted[...]
+            removals.append(removal)
+        } catch {
+            completionAt = now.monotonic + Self.retryInterval
+            note(error)
+        }
+    }
+
+    /// Removes what the user's policy says, if it is time.
+    func cleanUpIfDue(at now: Moment) {
+        guard case .idle = cleanUp, settings.whenFull != .nothing, now.monotonic >= cleanUpAt else { return }
+        cleanUp = .removing
+        removals.append(Removal(.whenFull))
+    }
+
+    /// What a clean-up would remove now with the thresholds that were given, in order.
+    package func removalCandidates() throws -> [CatalogFile] {
+        var plan = cleanUpPlan(by: try catalog.thresholds.changed(by: settings.thresholds))
+        var files: [CatalogFile] = []
+        for isUploaded in settings.whenFull.isUploaded {
+            let candidates = try catalog.files(of: nil, isPending: !isUploaded, after: nil, limit: .max)
+            files += candidates.prefix(plan.take(from: candidates.lazy.map(\.bytes)))
+        }
+        return files
+    }
+
+    private func cleanUpPlan(by thresholds: LogThresholds) -> RemovalPlan {
+        RemovalPlan(
+            freeing: bytesToFree(by: thresholds), unit: excess(by: thresholds) > 0 ? 1 : Self.blockSize)
+    }
+
+    /// Judges a clean-up that ended, once the disk was looked at.
+    func judgeCleanUp(at now: Moment) {
+        guard case .judging(let isStuck) = cleanUp else { return }
+        cleanUp = .idle
+        guard isFull else { return }
+        guard isStuck else { return cleanUpIfDue(at: now) }
+        // What could not be removed now will hardly be a second later.
+        cleanUpAt = now.monotonic + Self.cleanUpPause.nanoseconds
+        emit(
+            .degraded(
+                "\(ByteCount(bytes: bytesToFree)) too much is on the disk, and --when-full \(settings.whenFull.rawValue) "
+                    + "lets nothing more go: free some space, or upload",
+                for: "full"))
+    }
+
+    // MARK: The removal under way
+
+    /// Goes on with the removal under way as far as possible, and with those after it.
+    func advanceRemovals(at now: Moment) {
+        while let removal = removals.first, !removal.isBusy { advance(removal, at: now) }
+        // What has waited too long is not begun.
+        let late = removals.dropFirst().filter { now.monotonic >= $0.deadline }
+        if late.isEmpty { return }
+        removals.removeAll { removal in late.contains { $0 === removal } }
+        for removal in late {
+            refuseRest(of: removal)
+            conclude(removal, at: now)
+        }
+    }
+
+    private func advance(_ removal: Removal, at now: Moment) {
+        if removal.isEnding {
+            removals.removeFirst()
+            return conclude(removal, at: now)
+        }
+        if !removal.paths.isEmpty {
+            removal.isBusy = true
+            return look(at: &removal.paths, for: .removal(removal))
+        }
+        do throws(RecordingError) {
+            guard let chosen = try nextFiles(of: removal, at: now) else { return end(removal) }
+            removal.isBusy = true
+            switch removal.purpose {
+            case .interrupted: carryOut(chosen, by: removal)
+            default:
+                change(
+                    .beginRemoval(chosen.files, chosen.reason, chosen.date), for: .removal(removal))
+            }
+        } catch {
+            removal.error = error
+            end(removal)
+        }
+    }
+
+    private struct Choice {
+        let files: [CatalogFile]
+        let reason: RemovalReason
+        let date: WallTime
+    }
+
+    /// The files of the next piece; nil if nothing more is to be removed.
+    private func nextFiles(of removal: Removal, at now: Moment) throws(RecordingError) -> Choice? {
+        let isLate = now.monotonic >= removal.deadline
+        switch removal.purpose {
+        case .interrupted:
+            guard let first = removal.interrupted.first else { return nil }
+            let group = removal.interrupted.prefix(pieceSize).prefix {
+                $0.reason == first.reason && $0.date == first.date
+            }
+            removal.interrupted = removal.interrupted.dropFirst(group.count)
+            return Choice(files: group.map(\.file), reason: first.reason, date: first.date)
+        case .uploaded:
+            if isLate { refuseRest(of: removal) }
+            while !removal.files.isEmpty {
+                var files: [CatalogFile] = []
+                for file in removal.files.prefix(pieceSize) {
+                    let current = try catalog.file(at: file.path)
+                    if current?.id == file.id, current?.identity == file.identity, current?.uploaded != nil {
+                        files.append(file)
+                    } else {
+                        removal.refuse(file, Self.notAnyMore)
+                    }
+                }
+                removal.files = removal.files.dropFirst(pieceSize)
+                if !files.isEmpty { return Choice(files: files, reason: .removeUploaded, date: now.date) }
+            }
+            return nil
+        case .old(let bytes, _):
+            let plan = removal.plan ?? RemovalPlan(freeing: catalog.usage.totalBytes - bytes)
+            return try isLate
+                ? nil
+                : oldest(of: removal, plan, RetentionPolicy.oldest, nil, .removeOldAndUploaded, at: now)
+        case .log(let log, _):
+            let plan = removal.plan ?? RemovalPlan(freeing: .max)
+            return try isLate ? nil : oldest(of: removal, plan, .oldest, log, .logRemoved, at: now)
+        case .whenFull:
+            // A request does not wait for a clean-up, which begins again after it.
+            if removal.plan != nil, removals.count > 1 { return nil }
+            let plan = removal.plan ?? cleanUpPlan(by: catalog.thresholds)
+            return try oldest(of: removal, plan, settings.whenFull, nil, .whenFull, at: now)
+        }
+    }
+
+    /// The oldest files, as many as have to be removed. Chosen anew for each piece: what is marked in the meantime is removed
+    /// before what is not.
+    private func oldest(
+        of removal: Removal, _ plan: RemovalPlan, _ policy: RetentionPolicy, _ log: LogName?, _ reason: RemovalReason,
+        at now: Moment
+    ) throws(RecordingError) -> Choice? {
+        var plan = plan
+        defer { removal.plan = plan }
+        if plan.isEnough { return nil }
+        for isUploaded in policy.isUploaded {
+            let files = try catalog.files(of: log, isPending: !isUploaded, after: nil, limit: pieceSize)
+            if files.isEmpty { continue }
+            let count = plan.take(from: files.map(\.bytes))
+            return Choice(files: Array(files.prefix(count)), reason: reason, date: now.date)
+        }
+        return nil
+    }
+
+    /// Takes what a removal's paths lead to.
+    func looked(_ found: [PathLook], by removal: Removal, at now: Moment) {
+        removal.isBusy = false
+        do throws(RecordingError) {
+            let (files, refused) = try identify(found)
+            removal.outcome.refused += refused
+            for file in files where file.uploaded == nil {
+                removal.refuse(file, "it is not marked as uploaded; mark it with its receipt first")
+            }
+            removal.files += files.filter { $0.uploaded != nil }
+        } catch {
+            removal.error = error
+            end(removal)
+        }
+    }
+
+    /// Takes the result of a change of the ledger.
+    func changed(
+        _ change: CatalogChange, of removal: Removal, _ result: Result<[CatalogFile], RecordingError>, at now: Moment
+    ) {
+        switch (change, result) {
+        case (.takeBack, _):
+            removal.openChanges -= 1
+            removal.isBusy = removal.openChanges > 0
+            if case .failure(let error) = result {
+                completionAt = now.monotonic + Self.retryInterval
+                log(.error, "files stay in the ledger", [LogKey.error: "\(error)"])
+            }
+        case (.beginRemoval(let chosen, let reason, let date), .success(let files)):
+            let begun = Set(files.map(\.id))
+            for file in chosen where !begun.contains(file.id) {
+                removal.plan?.putBack(file.bytes)
+                removal.refuse(file, Self.notAnyMore)
+            }
+            carryOut(Choice(files: files, reason: reason, date: date), by: removal)
+        case (.endRemoval, .success): finishPiece(of: removal, at: now)
+        case (_, .failure(let error)):
+            if case .endRemoval = change { completionAt = now.monotonic + Self.retryInterval }
+            removal.error = error
+            end(removal)
+        default: break
+        }
+    }
+
+    private func carryOut(_ choice: Choice, by removal: Removal) {
+        let piece = RemovalPiece(choice.files, reason: choice.reason, date: choice.date)
+        removal.piece = piece
+        guard let step = piece.step else { return end(removal) }
+        emit(.remove(step, piece.stepFiles))
+    }
+
+    /// Takes the result of a step: why it was not done for some files, by their number.
+    package func stepped(_ failures: [Int64: RemovalFailure], at now: Moment) {
+        guard let removal = removals.first, removal.piece?.step != nil else { return }
+        removal.piece?.take(failures)
+        guard let piece = removal.piece else { return }
+        if let step = piece.step {
+            emit(.remove(step, piece.stepFiles))
+        } else if piece.removed.isEmpty {
+            finishPiece(of: removal, at: now)
+        } else {
+            change(.endRemoval(piece.removed), for: .removal(removal))
+        }
+        advance(at: now)
+    }
+
+    private func finishPiece(of removal: Removal, at now: Moment) {
+        guard let piece = removal.piece else { return }
+        removal.piece = nil
+        removal.isBusy = false
+        for file in piece.files {
+            var metadata: Logger.Metadata = ["path": "\(file.path)", "reason": "\(piece.reason.rawValue)"]
+            let refusal = piece.refusals[file.id] ?? piece.unfinished[file.id]
+            guard let refusal else {
+                log(.info, "file removed", metadata)
+                removedUsage[piece.reason, default: LogUsage()].count(file)
+                publish(
+                    .removed, of: file.log.text, at: now, path: file.path, bytes: file.bytes,
+                    reason: piece.reason.rawValue)
+                removal.outcome.done.append(file.path)
+                continue
+            }
+            metadata[LogKey.error] = "\(refusal)"
+            log(.warning, "file not removed", metadata)
+            removal.refuse(file, refusal)
+            removal.plan?.putBack(file.bytes)
+        }
+        removal.refused += piece.refused
+        if !piece.unfinished.isEmpty { completionAt = now.monotonic + Self.retryInterval }
+    }
+
+    private func refuseRest(of removal: Removal) {
+        let rest = Array(removal.paths) + removal.files.map(\.path)
+        removal.outcome.refused += rest.map {
+            LogFileOutcome.Refusal(path: $0, reason: "there was no time for it; ask again")
+        }
+        (removal.paths, removal.files) = ([], [])
+    }
+
+    /// Takes out of the ledger what stays, and ends a removal after that.
+    private func end(_ removal: Removal) {
+        removal.isEnding = true
+        removal.piece = nil
+        for batch in removal.refused.batches(of: pieceSize) {
+            removal.openChanges += 1
+            change(.takeBack(Array(batch)), for: .removal(removal))
+        }
+        removal.refused = []
+        removal.isBusy = removal.openChanges > 0
+    }
+
+    /// Answers who asked for a removal that is over.
+    private func conclude(_ removal: Removal, at now: Moment) {
+        let done = removal.outcome.done
+        let isLate = now.monotonic >= removal.deadline
+        let timedOut = RequestError(
+            .timedOut, "\(done.count) files were removed so far, and there are more; ask again to go on")
+        switch removal.purpose {
+        case .interrupted:
+            if let error = removal.error {
+                completionAt = now.monotonic + Self.retryInterval
+                note(error)
+            }
+            if case .starting = state { beginComparison(at: now) }
+        case .uploaded(let answer):
+            if let error = removal.error { return answer.refuse(refusal(of: error, at: now)) }
+            answer.give(removal.outcome)
+        case .old(let bytes, let answer):
+            if let error = removal.error { return answer.refuse(refusal(of: error, at: now)) }
+            let totalBytes = catalog.usage.totalBytes
+            if totalBytes <= bytes {
+                answer.give(LogsRemoveOldAndUploaded.Reply(removed: done, totalBytes: totalBytes))
+            } else if isLate {
+                answer.refuse(timedOut)
+            } else {
+                answer.refuse(
+                    RequestError(
+                        .notEnough,
+                        "\(done.count) files were removed, and \(totalBytes) bytes are left, more than \(bytes): "
+                            + "the others can't be removed; the log says why"))
+            }
+        case .log(let log, let answer):
+            if let error = removal.error { return answer.refuse(refusal(of: error, at: now)) }
+            if isLate { return answer.refuse(timedOut) }
+            removeConfiguration(of: log, removed: done, answer)
+        case .whenFull:
+            if let error = removal.error { note(error) }
+            if !done.isEmpty { log(.notice, "cleaned up", ["files": "\(done.count)"]) }
+            // One that made way for a request is not stuck.
+            cleanUp = .judging(isStuck: done.isEmpty && removals.isEmpty)
+            emit(.restoreReserve)
+            emit(.lookAtDisk)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+package import Files
+package import LogManagerCore
+import Recording
+
+extension Catalog {
+    /// Carries out a change: when this returns, all of it is durable. After an error nothing of it is there.
+    /// - Returns: the files that were changed, as they are then.
+    package func apply(_ change: CatalogChange) throws(RecordingError) -> [CatalogFile] {
+        switch change {
+        case .add(let file): try add(file)
+        case .mark(let files, let receipt, let date): return try mark(files, receipt: receipt, date: date)
+        case .unmark(let files): return try unmark(files)
+        case .beginRemoval(let files, let reason, let date):
+            return try beginRemoval(of: files, reason: reason, date: date)
+        case .endRemoval(let files): try endRemoval(of: files)
+        case .takeBack(let files): try takeBack(files)
+        case .addLog(let configuration): _ = try add(configuration)
+        case .removeLog(let log): try remove(log)
+        case .setThresholds(let thresholds): try setThresholds(thresholds)
+        case .setCrossing(let threshold): try setCrossing(threshold)
+        }
+        return []
+    }
+}

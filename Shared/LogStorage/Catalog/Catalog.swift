@@ -1,0 +1,161 @@
+package import Files
+import GRDB
+package import LogManagerCore
+package import Messages
+package import Recording
+import Storage
+package import SystemPackage
+
+/// Every finished log file: what is known of it, whether it was uploaded, and whether it is about to be removed. Also how
+/// logs are to be written, and the thresholds. An SQLite database, `<data>/catalog/catalog.sqlite`.
+///
+/// What a method changed is durable when it returns (write-ahead log, each commit synced), and after an error nothing of
+/// the failed transaction is there. A transaction has at most `batchSize` files, so a call with more of them may have
+/// been done in part. How much there is in all is kept in memory.
+///
+/// Not Sendable: one thread uses it, and waits for the disk there. Errors are `RecordingError`.
+package final class Catalog: CatalogReader {
+    /// How many files a transaction changes at most.
+    static let batchSize = 1000
+
+    private let database: DatabaseFile
+    var names: CatalogNames
+    /// How much there is. Files that are being removed do not count.
+    package private(set) var usage: CatalogUsage
+    /// How logs are to be written, of those that were added.
+    private(set) var configurations: [LogName: LogConfiguration]
+    /// At which sizes somebody is told.
+    package private(set) var thresholds: LogThresholds
+    /// The thresholds as they stood when they were compared last.
+    package private(set) var crossings: [Threshold]
+    /// Files that are being removed: they may still be there, and are not found anew.
+    private(set) var removing: Set<LogFilePath>
+
+    /// Opens the catalog of a data directory, which is made where it is not there.
+    /// - Throws: `unreadable` where there is a database that can't be understood. It stays as it is.
+    package init(in data: FilePath) throws(RecordingError) {
+        database = try DatabaseFile(
+            Self.path(in: data), migrator: CatalogSchema.migrator, of: "log-manager", whenDamaged: Self.cure)
+        let content = try database.read(Content.init)
+        names = content.names
+        usage = content.usage
+        configurations = content.configurations
+        thresholds = content.thresholds
+        crossings = content.crossings
+        removing = content.removing
+    }
+
+    private static let cure =
+        "Put a backup in its place; or move the catalog directory away and start again, which finds all files anew, but "
+        + "forgets which of them were uploaded."
+
+    package static let directoryName = "catalog"
+
+    /// Where the catalog of a data directory is.
+    static func path(in data: FilePath) -> FilePath {
+        data.appending(directoryName).appending("catalog.sqlite")
+    }
+
+    /// Looks through the catalog of a data directory without changing it, if there is one. Takes time in proportion to its
+    /// size.
+    /// - Throws: `unreadable` where something is wrong with it.
+    package static func check(in data: FilePath) throws(RecordingError) {
+        try DatabaseFile.check(path(in: data), whenDamaged: cure)
+    }
+
+    // MARK: Transactions
+
+    /// Reads from the database.
+    func read<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
+        try database.read(body)
+    }
+
+    /// Changes the database: all of it or, after an error, nothing.
+    func write<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
+        do throws(RecordingError) {
+            let value = try database.write(body)
+            names.commit()
+            return value
+        } catch {
+            names.rollBack()
+            throw error
+        }
+    }
+
+    /// Notes what a transaction changed, once it is durable.
+    func count(added: [CatalogFile] = [], gone: [CatalogFile] = []) {
+        for file in gone { usage.count(file, -1) }
+        for file in added { usage.count(file) }
+    }
+
+    /// Notes files that are being removed, or are not any more.
+    func setRemoving(_ isRemoving: Bool, _ files: [CatalogFile]) {
+        for file in files {
+            if isRemoving { removing.insert(file.place) } else { removing.remove(file.place) }
+        }
+    }
+
+    // MARK: Logs
+
+    /// The logs that were added, in alphabetical order.
+    package var logNames: [LogName] { configurations.keys.sorted() }
+
+    package func configuration(of log: LogName) -> LogConfiguration? { configurations[log] }
+
+    /// Adds a log.
+    /// - Returns: false, with nothing changed, where there is one of that name.
+    func add(_ configuration: LogConfiguration) throws(RecordingError) -> Bool {
+        guard let log = LogName(existing: configuration.name) else {
+            throw RecordingError(
+                .invalidParameter, action: "add log \"\(configuration.name)\"", reason: "no log can have that name",
+                advice: "Write it as its files are named.")
+        }
+        guard configurations[log] == nil else { return false }
+        try write { database in
+            let id = try names.id(of: log, addingTo: database)
+            try database.execute(
+                sql: "INSERT INTO configuration (log, format, maximumFileSize, maximumFileAge) VALUES (?, ?, ?, ?)",
+                arguments: [id, configuration.format, configuration.maximumFileSize, configuration.maximumFileAge])
+        }
+        configurations[log] = configuration
+        return true
+    }
+
+    /// Forgets how a log is to be written. Its files stay.
+    /// - Returns: false where it was not added.
+    @discardableResult
+    func remove(_ log: LogName) throws(RecordingError) -> Bool {
+        guard configurations[log] != nil, let id = names.id(of: log) else { return false }
+        try write { try $0.execute(sql: "DELETE FROM configuration WHERE log = ?", arguments: [id]) }
+        configurations[log] = nil
+        return true
+    }
+
+    // MARK: Thresholds
+
+    /// Changes the thresholds.
+    func setThresholds(_ new: LogThresholds) throws(RecordingError) {
+        try write { database in
+            for kind in Threshold.Kind.allCases {
+                try database.execute(
+                    sql: """
+                        INSERT INTO threshold (kind, bytes) VALUES (?, ?)
+                        ON CONFLICT (kind) DO UPDATE SET bytes = excluded.bytes
+                        """, arguments: [kind.rawValue, new[keyPath: kind.limit]])
+            }
+        }
+        thresholds = new
+    }
+
+    /// Stores how a threshold stands, so that it fires once for a crossing, whatever restarts.
+    func setCrossing(_ threshold: Threshold) throws(RecordingError) {
+        try write { database in
+            try database.execute(
+                sql: """
+                    INSERT INTO threshold (kind, isCrossed) VALUES (?, ?)
+                    ON CONFLICT (kind) DO UPDATE SET isCrossed = excluded.isCrossed
+                    """, arguments: [threshold.kind.rawValue, threshold.isCrossed])
+        }
+        crossings = crossings.map { $0.kind == threshold.kind ? threshold : $0 }
+    }
+}

@@ -1,0 +1,122 @@
+package import Files
+package import LogManagerCore
+import Messages
+import Recording
+import SystemPackage
+
+/// Makes the catalog have what a session's directory has: files that came, went or changed while nobody said so.
+///
+/// Done in steps of a bounded number of files, between which others may use the catalog: wherever a listing that was made
+/// earlier differs from the catalog, the disk is looked at again, so that what was added or removed since is seen.
+package struct Reconciliation {
+    /// How many files a step looks at.
+    package static let stepSize = Catalog.batchSize
+
+    private let stepSize: Int
+    private let content: DataDirectory.Content
+    private let catalog: Catalog
+    private let folder: DataDirectory
+    /// The files that were found and are still to be looked at.
+    private var found: ArraySlice<ScannedFile>
+    /// The logs that are still to be looked at, by name.
+    private var logs: ArraySlice<LogName>
+    /// Where the next step begins in the first of them.
+    private var start = Catalog.SpanStart.first
+    private var isDone = false
+
+    /// - Parameter content: what the directory had a moment ago.
+    package init(
+        of content: DataDirectory.Content, in catalog: Catalog, folder: DataDirectory, stepSize: Int = Self.stepSize
+    ) throws(RecordingError) {
+        self.stepSize = stepSize
+        self.content = content
+        self.catalog = catalog
+        self.folder = folder
+        found = content.files[...]
+        var all: [LogName] = []
+        for file in content.files where !(all.last?.isSame(as: file.log) ?? false) { all.append(file.log) }
+        let added = try catalog.logs(of: content.session).filter { log in !all.contains { $0.isSame(as: log) } }
+        logs = (all + added).sorted { $0.isBefore($1) }[...]
+    }
+
+    /// Looks at the next files.
+    /// - Returns: what changed; `nil` where all was looked at before.
+    package mutating func step() throws(RecordingError) -> CatalogChanges? {
+        if isDone { return nil }
+        let directory = try folder.openIfThere(content.session)
+        var left = stepSize
+        var differences: [CatalogDiff] = []
+        while left > 0, let log = logs.first {
+            differences.append(try difference(of: log, in: directory, left: &left))
+        }
+        isDone = logs.isEmpty
+        let isOver = isDone && content.exists ? content.isOver : nil
+        let changes = try catalog.apply(differences, to: content.session, isOver: isOver)
+        if isDone, directory == nil { try catalog.forget(content.session) }
+        return changes
+    }
+
+    /// The difference for the next files of a log.
+    private mutating func difference(
+        of log: LogName, in directory: SessionListing?, left: inout Int
+    ) throws(RecordingError) -> CatalogDiff {
+        let (last, known) = try catalog.span(of: log, in: content.session, from: start, limit: left)
+        // The names in `found` from here on that belong to the log, and lie before the end of what is known.
+        let isAllKnown = known.count < left
+        let knownEnd = known.last.map { SegmentOrder($0.name) }
+        var span = found.prefix(left).prefix { $0.log.isSame(as: log) }
+        if !isAllKnown, let knownEnd { span = span.prefix { SegmentOrder($0.name) <= knownEnd } }
+        var part = known[...]
+        let foundEnd = span.last.map { SegmentOrder($0.name) }
+        let isAllFound = span.endIndex == found.endIndex || !found[span.endIndex].log.isSame(as: log)
+        if !isAllFound, let foundEnd { part = part.prefix { SegmentOrder($0.name) <= foundEnd } }
+        found = found[span.endIndex...]
+        left -= max(span.count, part.count, 1)
+        if isAllKnown, isAllFound, part.count == known.count {
+            logs.removeFirst()
+            start = .first
+        } else if let end = [foundEnd, part.last.map { SegmentOrder($0.name) }].compactMap({ $0 }).max() {
+            start = .after(end)
+        }
+        do {
+            let found = try verified(span, known: part, in: directory)
+            return CatalogDiff(known: Array(part), found: found, after: last)
+        } catch {
+            throw RecordingError(error, action: "look at the files of session", path: FilePath(content.session.text))
+        }
+    }
+
+    /// What is there of these files now, in order: looked at again where listing and catalog differ.
+    private func verified(
+        _ span: ArraySlice<ScannedFile>, known: ArraySlice<CatalogFile>, in directory: SessionListing?
+    ) throws(Errno) -> [ScannedFile] {
+        var files: [ScannedFile] = []
+        var known = known
+        func look(_ name: FinishedName) throws(Errno) -> ScannedFile? {
+            let place = LogFilePath(session: content.session, name: name)
+            return catalog.removing.contains(place) ? nil : try directory?.find(name)
+        }
+        for file in span {
+            let order = SegmentOrder(file.name)
+            while let first = known.first, SegmentOrder(first.name) < order {
+                known.removeFirst()
+                if let now = try look(first.name) { files.append(now) }
+            }
+            if let first = known.first, SegmentOrder(first.name) == order {
+                known.removeFirst()
+                if first.identity == file.identity {
+                    files.append(file)
+                } else if let now = try look(file.name) {
+                    files.append(now)
+                }
+            } else if file.isFinished, var now = try look(file.name) {
+                now.sha256 = now.identity == file.identity ? file.sha256 : nil
+                files.append(now)
+            }
+        }
+        for rest in known {
+            if let now = try look(rest.name) { files.append(now) }
+        }
+        return files
+    }
+}

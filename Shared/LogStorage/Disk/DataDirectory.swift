@@ -1,0 +1,235 @@
+package import Files
+import Glibc
+package import LogManagerCore
+package import Messages
+package import Recording
+import Synchronization
+package import SystemPackage
+
+/// The log files of a data directory: finds them, and removes them.
+///
+/// Everything is reached by open directories from the data directory down, and no symbolic link is followed below that:
+/// what lies elsewhere is never touched. Any thread.
+package final class DataDirectory: Sendable {
+    private let root: DirectoryDescriptor
+    private let path: FilePath
+    /// The names of files being written, of sessions whose directories have not changed since.
+    private let current = Mutex<[SessionIdentifier: OpenFileNames]>([:])
+
+    /// - Throws: `RecordingError` where the directory can't be opened.
+    package init(_ data: FilePath) throws(RecordingError) {
+        path = data
+        do {
+            root = try DirectoryDescriptor(data)
+        } catch {
+            throw RecordingError(error, action: "open", path: data)
+        }
+    }
+
+    /// What a session's directory has.
+    package struct Content: Sendable {
+        package let session: SessionIdentifier
+        /// Whether the directory is there.
+        var exists = true
+        /// Whether nothing more will be recorded. Not so where that can't be told.
+        var isOver = false
+        /// Files with the names of finished ones, by log and in the order in which they were finished.
+        var files: [ScannedFile] = []
+        /// Why files are left alone that are not in the catalog, where `session.json` can't be read.
+        package var warning: String?
+    }
+
+    // MARK: Sessions
+
+    /// The directories that sessions can have, by name. None where nothing was recorded yet.
+    /// - Throws: `RecordingError` where `recordings` can't be listed, or is a symbolic link.
+    package func sessions() throws(RecordingError) -> [SessionIdentifier] {
+        do throws(Errno) {
+            guard let recordings = try recordings() else { return [] }
+            var sessions: [SessionIdentifier] = []
+            try recordings.forEachName { name throws(Errno) in
+                guard let session = try? SessionIdentifier(String(cString: name)),
+                    let status = try recordings.status(of: name), status.st_mode & S_IFMT == S_IFDIR
+                else { return }
+                sessions.append(session)
+            }
+            return sessions.sorted()
+        } catch {
+            throw recordingsError(error)
+        }
+    }
+
+    /// Whether there is anything where recordings are: a recorder leaves its lock there, also where no session is left.
+    package var hasRecordings: Bool {
+        var count = 0
+        try? recordings()?.forEachName { _ throws(Errno) in count += 1 }
+        return count > 0
+    }
+
+    /// Opens a session's directory.
+    /// - Returns: `nil` where there is none.
+    /// - Throws: `Refusal` where it is not to be touched.
+    func open(_ session: SessionIdentifier) throws(Refusal) -> SessionListing? {
+        do throws(Errno) {
+            guard let recordings = try recordings() else { return nil }
+            return SessionListing(session: session, descriptor: try DirectoryDescriptor(session.text, in: recordings))
+        } catch .noSuchFileOrDirectory {
+            return nil
+        } catch .notDirectory, .tooManySymbolicLinkLevels {
+            throw Refusal("its directory is a symbolic link, or no directory, and where it leads is not touched")
+        } catch {
+            throw Refusal("its directory can't be opened: \(error)")
+        }
+    }
+
+    /// Opens a session's directory to find out what is gone.
+    /// - Returns: `nil` where there is certainly none: there is nothing of its name in `recordings`, or something else.
+    /// - Throws: `RecordingError` where that can't be told, and where `recordings` is not there: a disk may be missing.
+    func openIfThere(_ session: SessionIdentifier) throws(RecordingError) -> SessionListing? {
+        let recordings: DirectoryDescriptor
+        do {
+            recordings = try DirectoryDescriptor(SessionDirectory.recordingsName, in: root)
+        } catch {
+            throw recordingsError(error)
+        }
+        do throws(Errno) {
+            return SessionListing(session: session, descriptor: try DirectoryDescriptor(session.text, in: recordings))
+        } catch .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels {
+            return nil
+        } catch {
+            throw RecordingError(error, action: "open", path: path(of: session))
+        }
+    }
+
+    /// What a session has. A file counts as finished where `session.json` lists it, and in a session that is over where
+    /// it has the name of a finished file of one of the session's logs. Where `session.json` can't be read, none counts
+    /// that is not in the catalog: the recorder may still be at it.
+    /// - Throws: `RecordingError` where the directory can't be listed, or a file in it can't be looked at.
+    package func content(of session: SessionIdentifier) throws(RecordingError) -> Content {
+        var content = Content(session: session)
+        guard let folder = try openIfThere(session) else {
+            content.exists = false
+            return content
+        }
+        // First: what is over stays so, and what is listed later is found by the next look.
+        var sizes: [String: FinishedFile] = [:]
+        var logs: Set<LogName> = []
+        do {
+            let record = try folder.record()
+            content.isOver = record.status.isOver
+            logs = Set(record.logs.map(\.name))
+            for file in record.logs.lazy.flatMap(\.files) { sizes[file.name] = file }
+        } catch {
+            content.warning = error.description
+        }
+        do {
+            var files: [ScannedFile] = []
+            try folder.forEachFinished { name, identity in
+                let listed = sizes.isEmpty ? nil : sizes[name.description]
+                files.append(
+                    ScannedFile(
+                        session: session, name: name, identity: identity,
+                        finished: name.moment(modified: identity.modified),
+                        sha256: listed?.bytes == identity.bytes ? listed?.sha256 : nil,
+                        isFinished: listed != nil || (content.isOver && logs.contains(name.log))))
+            }
+            content.files = Self.sorted(files)
+        } catch {
+            throw RecordingError(error, action: "list", path: path(of: session))
+        }
+        if content.files.isEmpty { content.warning = nil }
+        return content
+    }
+
+    /// By log, and then as they were finished.
+    private static func sorted(_ files: [ScannedFile]) -> [ScannedFile] {
+        Dictionary(grouping: files.indices) { Array(files[$0].log.text.utf8) }
+            .sorted { $0.key.lexicographicallyPrecedes($1.key) }
+            .flatMap { _, indices in
+                // Each name is taken apart once, not at each comparison.
+                indices.map { (order: SegmentOrder(files[$0].name), index: $0) }
+                    .sorted { $0.order < $1.order }
+                    .map { files[$0.index] }
+            }
+    }
+
+    // MARK: Files
+
+    /// What stands at a path, if that is one of a finished log file.
+    package func look(up path: String) -> PathLook.Outcome {
+        do throws(Refusal) {
+            let place = try LogFilePath(path)
+            guard let identity = try open(place.session)?.identity(of: place.name) else {
+                return .refused("it is not there")
+            }
+            return .found(identity)
+        } catch {
+            return .refused(error.description)
+        }
+    }
+
+    /// The file at a path, that a recorder announced as finished; `nil` where there is none.
+    package func find(_ path: String) -> ScannedFile? {
+        guard let place = try? LogFilePath(path), let folder = try? open(place.session) else { return nil }
+        return (try? folder.find(place.name)) ?? nil
+    }
+
+    // MARK: Room
+
+    /// Bytes of the files that are being written, in sessions that are not over.
+    package func currentBytes(of sessions: some Sequence<SessionIdentifier>, at now: WallTime) -> Int {
+        var files: [SessionIdentifier: OpenFileNames] = [:]
+        let known = current.withLock { $0 }
+        var bytes = 0
+        for session in sessions {
+            guard let folder = try? open(session),
+                let names = OpenFileNames(in: folder, known: known[session], now: now)
+            else { continue }
+            files[session] = names
+            for name in names.names {
+                if case .file(let identity, _) = folder.look(at: name) { bytes += identity.bytes }
+            }
+        }
+        current.withLock { $0 = files }
+        return bytes
+    }
+
+    /// Bytes free on the disk for who is not root; `nil` where that can't be told.
+    package func freeBytes() -> Int? {
+        var status = statvfs()
+        guard fstatvfs(root.number, &status) == 0 else { return nil }
+        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflow ? .max : Int(clamping: bytes)
+    }
+
+    // MARK: -
+
+    /// The directory of all sessions; `nil` where there is none.
+    private func recordings() throws(Errno) -> DirectoryDescriptor? {
+        do throws(Errno) {
+            return try DirectoryDescriptor(SessionDirectory.recordingsName, in: root)
+        } catch {
+            if error == .noSuchFileOrDirectory { return nil }
+            throw error
+        }
+    }
+
+    private func path(of session: SessionIdentifier) -> FilePath {
+        path.appending(SessionDirectory.recordingsName).appending(session.text)
+    }
+
+    private func recordingsError(_ errno: Errno) -> RecordingError {
+        let recordings = path.appending(SessionDirectory.recordingsName)
+        return switch errno {
+        case .notDirectory, .tooManySymbolicLinkLevels:
+            RecordingError(
+                .invalidParameter, action: "list", path: recordings, reason: "it is a symbolic link, or no directory",
+                advice: "Move the recordings into the data directory, or make the data directory itself the link.")
+        case .noSuchFileOrDirectory:
+            RecordingError(
+                .notFound, action: "list", path: recordings, reason: "it is not there, but was before",
+                advice: "Look whether its disk is there; make it anew only if all recordings may be forgotten.")
+        default: RecordingError(errno, action: "list", path: recordings)
+        }
+    }
+}

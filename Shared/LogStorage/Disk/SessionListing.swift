@@ -1,0 +1,141 @@
+import Files
+import Glibc
+import LogManagerCore
+import Messages
+import Recording
+import SystemPackage
+
+/// A session's directory that is open: its files are reached by it, and no symbolic link is ever followed.
+final class SessionListing {
+    let session: SessionIdentifier
+    private let descriptor: DirectoryDescriptor
+
+    init(session: SessionIdentifier, descriptor: DirectoryDescriptor) {
+        self.session = session
+        self.descriptor = descriptor
+    }
+
+    /// What a log file turned out to be.
+    enum FileLook {
+        /// A regular file, with so many names.
+        case file(FileIdentity, names: Int)
+        case gone
+        /// Something else of that name.
+        case other(Refusal)
+        /// That can't be told.
+        case unknown(Errno)
+    }
+
+    /// Looks at an entry.
+    func look(at name: UnsafePointer<CChar>) -> FileLook {
+        let status: stat
+        do {
+            guard let found = try descriptor.status(of: name) else { return .gone }
+            status = found
+        } catch {
+            return .unknown(error)
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file(FileIdentity(status), names: Int(status.st_nlink))
+        case S_IFLNK: return .other(Refusal("it is a symbolic link, and where it leads is not touched"))
+        default: return .other(Refusal("it is not a file"))
+        }
+    }
+
+    /// The file of a finished file's name; `nil` where there is certainly no regular one.
+    func find(_ name: FinishedName) throws(Errno) -> ScannedFile? {
+        switch look(at: name.description) {
+        case .gone, .other: return nil
+        case .unknown(let errno): throw errno
+        case .file(let identity, _):
+            return ScannedFile(
+                session: session, name: name, identity: identity, finished: name.moment(modified: identity.modified),
+                sha256: nil, isFinished: true)
+        }
+    }
+
+    /// The identity of a file that nobody else has a name for.
+    /// - Returns: `nil` where it is not there.
+    /// - Throws: `Refusal` where it is not to be touched.
+    func identity(of name: FinishedName) throws(Refusal) -> FileIdentity? {
+        switch look(at: name.description) {
+        case .gone: return nil
+        case .other(let refusal): throw refusal
+        case .unknown(let errno): throw Refusal("it can't be looked at: \(errno)")
+        case .file(let identity, let names):
+            guard names == 1 else {
+                throw Refusal("it has \(names) names (hard links), so it is somebody else's too")
+            }
+            return identity
+        }
+    }
+
+    /// Checks that a file is the one that was catalogued.
+    /// - Returns: whether it is there at all.
+    /// - Throws: `Refusal` where it is not to be touched.
+    func check(_ file: CatalogFile) throws(Refusal) -> Bool {
+        guard let identity = try identity(of: file.name) else { return false }
+        guard identity == file.identity else {
+            throw Refusal("it was changed or replaced since log-manager saw it finished")
+        }
+        return true
+    }
+
+    /// Removes a file that was just checked.
+    func remove(_ file: CatalogFile) throws(Refusal) {
+        do throws(Errno) {
+            try descriptor.remove(file.name.description)
+        } catch {
+            if error != .noSuchFileOrDirectory { throw Refusal("it can't be removed: \(error)") }
+        }
+    }
+
+    /// Waits until removals would survive a power cut.
+    func sync() throws(Errno) { try descriptor.sync() }
+
+    /// When an entry came or went last, in nanoseconds since 1970.
+    func entriesChanged() throws(Errno) -> Int64 { FileIdentity(try descriptor.status()).modified }
+
+    /// The directory, for what takes a path.
+    var directory: Directory { Directory(FilePath("/proc/self/fd/\(descriptor.number)")) }
+
+    /// Each file with the name of a finished one, in no order.
+    func forEachFinished(_ body: (FinishedName, FileIdentity) -> Void) throws(Errno) {
+        var reader = FinishedNameReader()
+        try descriptor.forEachName { name throws(Errno) in
+            let bytes = UnsafeRawBufferPointer(start: name, count: strlen(name))
+            guard let finished = reader.read(bytes) else { return }
+            switch look(at: name) {
+            case .file(let identity, _): body(finished, identity)
+            case .gone, .other: break
+            case .unknown(let errno): throw errno
+            }
+        }
+    }
+
+    /// The names of files that are being written: `<log>.<extension>`.
+    func currentNames() throws(Errno) -> [String] {
+        var reader = FinishedNameReader()
+        var names: [String] = []
+        try descriptor.forEachName { name in
+            let bytes = UnsafeRawBufferPointer(start: name, count: strlen(name))
+            guard reader.read(bytes) == nil, let dot = bytes.lastIndex(of: UInt8(ascii: ".")) else { return }
+            let stem = String(decoding: bytes[..<dot], as: UTF8.self)
+            let format = String(decoding: bytes[(dot + 1)...], as: UTF8.self)
+            if LogFormat(rawValue: format) != nil, LogName(existing: stem) != nil {
+                names.append(String(decoding: bytes, as: UTF8.self))
+            }
+        }
+        return names
+    }
+
+    /// `session.json`.
+    /// - Throws: `Refusal` where it can't be read.
+    func record() throws(Refusal) -> SessionRecord {
+        do {
+            return try WireCoding.decode(SessionRecord.self, from: try descriptor.read(SessionDirectory.recordName))
+        } catch {
+            throw Refusal("\(SessionDirectory.recordName) can't be read: \(error)")
+        }
+    }
+}

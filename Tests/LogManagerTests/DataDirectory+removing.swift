@@ -1,0 +1,17 @@
+import Messages
+import Recording
+
+@testable import LogManagerCore
+@testable import LogStorage
+
+extension DataDirectory {
+    /// Removes files that are in the ledger, as log-manager does.
+    /// - Returns: each file, and why it is still there, if it is.
+    func remove(
+        _ files: [CatalogFile], of session: SessionIdentifier, reason: RemovalReason, date: WallTime
+    ) -> [(file: CatalogFile, refusal: String?)] {
+        var piece = RemovalPiece(files, reason: reason, date: date)
+        while let step = piece.step { piece.take(carryOut(step, for: piece.stepFiles)) }
+        return files.map { ($0, piece.refusals[$0.id] ?? piece.unfinished[$0.id]) }
+    }
+}
