@@ -19,7 +19,8 @@ actor FileWorker {
 
     func sessions() -> Result<StreamFiles.SessionList, RecordingError> {
         Result { () throws(RecordingError) in
-            StreamFiles.SessionList(sessions: try folder.sessions(), hasRecordings: folder.hasRecordings)
+            let sessions = try folder.sessions()
+            return StreamFiles.SessionList(sessions: sessions, hasRecordings: !sessions.isEmpty || folder.hasRecordings)
         }
     }
 

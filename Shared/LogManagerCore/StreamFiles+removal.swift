@@ -259,13 +259,13 @@ extension StreamFiles {
             }
             return nil
         case .old(let bytes, _):
+            if isLate { return nil }
             let plan = removal.plan ?? RemovalPlan(freeing: catalog.usage.totalBytes - bytes)
-            return try isLate
-                ? nil
-                : oldest(of: removal, plan, RetentionPolicy.oldest, nil, .removeOldAndUploaded, at: now)
+            return try oldest(of: removal, plan, .oldest, nil, .removeOldAndUploaded, at: now)
         case .log(let log, _):
-            let plan = removal.plan ?? RemovalPlan(freeing: .max)
-            return try isLate ? nil : oldest(of: removal, plan, .oldest, log, .logRemoved, at: now)
+            if isLate { return nil }
+            return try oldest(
+                of: removal, removal.plan ?? RemovalPlan(freeing: .max), .oldest, log, .logRemoved, at: now)
         case .whenFull:
             // A request does not wait for a clean-up, which begins again after it.
             if removal.plan != nil, removals.count > 1 { return nil }
@@ -339,8 +339,10 @@ extension StreamFiles {
     private func carryOut(_ choice: Choice, by removal: Removal) {
         let piece = RemovalPiece(choice.files, reason: choice.reason, date: choice.date)
         removal.piece = piece
-        guard let step = piece.step else { return end(removal) }
-        emit(.remove(step, piece.stepFiles))
+        if let step = piece.step { return emit(.remove(step, piece.stepFiles)) }
+        // Files that were named have others after them; the oldest ones would be chosen again.
+        removal.isBusy = false
+        if removal.plan != nil { end(removal) }
     }
 
     /// Takes the result of a step: why it was not done for some files, by their number.

@@ -18,6 +18,7 @@ extension StreamFiles {
         } catch {
             answer.refuse(error)
         }
+        advance(at: now)
         return answer
     }
 

@@ -96,13 +96,9 @@ package final class StreamFiles {
 
     /// Completes removals that were interrupted, compares the disk with the catalog, and sets the thresholds that were given.
     package func start(at now: Moment) {
+        if !isDryRun { emit(.restoreReserve) }
         emit(.lookAtDisk)
-        if isDryRun {
-            beginComparison(at: now)
-            return
-        }
-        emit(.restoreReserve)
-        completeRemovals(at: now)
+        if isDryRun { beginComparison(at: now) } else { completeRemovals(at: now) }
         advance(at: now)
     }
 

@@ -1,0 +1,166 @@
+import Files
+import Messages
+import Testing
+
+@testable import LogManagerCore
+
+/// What log-manager decides: in which order, until when, and what after a failure.
+@Suite struct StreamFilesTests {
+    /// Kills and power cuts come between these steps: each state is one that the next start completes.
+    @Test func theLedgerComesBeforeTheFileAndAfterIt() throws {
+        let manager = try ScriptedLogManager(files: 2)
+        let answer = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 10), at: manager.now)
+        manager.perform()
+        #expect(manager.catalog.ledger.count == 1)
+        var steps: [RemovalStep?] = []
+        while !manager.waiting.isEmpty {
+            #expect(manager.catalog.ledger.count == 1 && answer.result == nil)
+            steps.append(manager.carryOutNext())
+        }
+        #expect(steps == [.check, .list(.removeOldAndUploaded, manager.now.date), .unlink, .sync])
+        #expect(manager.catalog.ledger.isEmpty)
+        #expect(try answer.result?.get().totalBytes == 10)
+    }
+
+    /// The list of removed files must not keep a full disk from being cleaned up.
+    @Test func aListThatHasNoRoomIsWrittenAfterTheRemoval() throws {
+        let manager = try ScriptedLogManager(files: 1)
+        _ = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 0), at: manager.now)
+        manager.perform()
+        manager.carryOutNext()
+        manager.carryOutNext(failing: RemovalFailure("no space", isDiskFull: true))
+        let steps = [manager.carryOutNext(), manager.carryOutNext(), manager.carryOutNext()]
+        #expect(steps == [.unlink, .sync, .list(.removeOldAndUploaded, manager.now.date)])
+        #expect(manager.catalog.ledger.isEmpty && manager.published(.removed).count == 1)
+    }
+
+    /// A file may come back with a power cut as long as its directory is not synced.
+    @Test func aRemovalThatIsNotSyncedStaysInTheLedgerUntilItIs() throws {
+        let manager = try ScriptedLogManager(files: 1)
+        let paths = manager.paths
+        let answer = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 0), at: manager.now)
+        manager.perform()
+        for _ in 0..<3 { manager.carryOutNext() }
+        manager.carryOutNext(failing: RemovalFailure("input/output error"))
+        #expect(answer.result != nil)
+        #expect(manager.catalog.ledger.count == 1 && manager.published(.removed).isEmpty)
+        manager.wait(seconds: 1)
+        #expect(manager.waiting.isEmpty)
+        manager.wait(seconds: 4)
+        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        #expect(manager.catalog.ledger.isEmpty && manager.published(.removed) == paths)
+    }
+
+    /// Its time includes the wait for its turn, or the asker would hear nothing in time.
+    @Test func aRequestThatWaitedTooLongIsRefusedAndNotBegun() throws {
+        let manager = try ScriptedLogManager(files: 4)
+        let paths = manager.paths
+        _ = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 30), at: manager.now)
+        let second = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 0), at: manager.now)
+        let third = manager.core.removeUploaded(LogsRemoveUploaded(paths: [paths[3]]), at: manager.now)
+        manager.perform()
+        #expect(manager.core.waitingRemovals == 2)
+        manager.wait(seconds: 19)
+        #expect(second.result == nil)
+        // The disk takes its time with the first.
+        manager.wait(seconds: 2)
+        #expect(throws: RequestError.self) { try second.result?.get() }
+        #expect(try third.result?.get().refused.map(\.reason) == ["there was no time for it; ask again"])
+        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        #expect(manager.published(.removed) == [paths[0]])
+    }
+
+    @Test func aCleanUpMakesWayForARequest() throws {
+        let manager = try ScriptedLogManager(
+            files: 20, thresholds: LogsSetThresholds(totalBytes: 10), whenFull: .oldest)
+        // It began with the start; these are the files that are left by now.
+        #expect(manager.paths.count == 1)
+        let busy = try ScriptedLogManager(files: 20, whenFull: .oldest)
+        _ = busy.core.setThresholds(LogsSetThresholds(totalBytes: 10), at: busy.now)
+        busy.perform()
+        let answer = busy.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 150), at: busy.now)
+        busy.perform()
+        var steps = 0
+        while answer.result == nil {
+            busy.carryOutNext()
+            steps += 1
+        }
+        // A piece of the clean-up, and two of its own.
+        #expect(steps == 12)
+        #expect(try answer.result?.get().totalBytes == 150)
+        while !busy.waiting.isEmpty { busy.carryOutNext() }
+        #expect(busy.paths.count == 1)
+    }
+
+    @Test func aFileThatIsNamedTwiceIsMarkedOnce() throws {
+        let manager = try ScriptedLogManager(files: 6)
+        let paths = manager.paths
+        let answer = manager.core.mark(LogsMarkUploaded(paths: paths + paths), at: manager.now)
+        manager.perform()
+        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        #expect(try answer.result?.get() == LogFileOutcome(done: paths, refused: []))
+        #expect(manager.published(.marked) == paths)
+    }
+
+    /// What a dry run lists is what a clean-up removes: on the disk, each of these files takes up a block.
+    @Test func aDryRunCountsBlocksAsACleanUpDoes() throws {
+        let manager = try ScriptedLogManager(
+            files: 5, thresholds: LogsSetThresholds(minimumFreeBytes: 1_004_097), whenFull: .nothing)
+        let paths = manager.paths
+        let core = StreamFiles(
+            StreamFiles.Settings(
+                thresholds: LogsSetThresholds(minimumFreeBytes: 1_004_097), whenFull: .oldest, rescanInterval: .max),
+            catalog: manager.catalog, isDryRun: true)
+        core.take(freeBytes: 1_000_000, at: manager.now)
+        #expect(try core.removalCandidates().map(\.path) == Array(paths.prefix(2)))
+    }
+
+    @Test func aFullDiskLeavesRoomForTheLedger() throws {
+        let manager = try ScriptedLogManager(files: 1)
+        manager.catalog.isFull = true
+        let answer = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 0), at: manager.now)
+        var effects = manager.core.takeEffects()
+        guard case .change(let number, let change) = effects.removeFirst() else {
+            Issue.record("the ledger comes first")
+            return
+        }
+        let failure = #expect(throws: RecordingError.self) { try manager.catalog.apply(change) }
+        manager.core.changed(number, .failure(try #require(failure)), at: manager.now)
+        effects = manager.core.takeEffects()
+        guard case .releaseReserve = effects.first, effects.count == 2 else {
+            Issue.record("the reserve was not used")
+            return
+        }
+        manager.catalog.hasReserve = false
+        if case .change(let number, let change) = effects[1] {
+            manager.core.changed(number, .success(try manager.catalog.apply(change)), at: manager.now)
+        }
+        manager.perform()
+        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        #expect(try answer.result?.get().removed.count == 1)
+    }
+
+    /// Strangers may name sessions; each is looked at, but not more than can be waited for.
+    @Test func manySessionsThatAreUnknownAreComparedAtOnce() throws {
+        let manager = try ScriptedLogManager(files: 0)
+        let events = (0..<5_000).map { number in
+            RecordingEvent(
+                source: "recorder", sequence: 0, session: "s\(number)", date: manager.now.date, change: .status,
+                status: "running", step: "")
+        }
+        manager.core.take([], events, at: manager.now)
+        manager.perform()
+        var compared = 0
+        while !manager.waiting.isEmpty {
+            manager.carryOutNext()
+            compared += 1
+        }
+        #expect(compared == 1_000)
+        // All others are found by a comparison of everything.
+        manager.wait(seconds: 5)
+        guard case .listSessions? = manager.waiting.first else {
+            Issue.record("nothing is compared")
+            return
+        }
+    }
+}
