@@ -66,11 +66,13 @@ let package = Package(
         .systemLibrary(name: "CISAL", path: "Shared/CISAL"),
         .systemLibrary(name: "CMicroHTTPD", path: "Shared/CMicroHTTPD"),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL"),
+        .target(name: "CTCPInfo", path: "Shared/CTCPInfo", publicHeadersPath: "include"),
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
         .target(
             name: "TextInput", dependencies: ["CZlib", system], path: "Shared/TextInput", swiftSettings: strict),
-        .target(name: "ZeroMQ", dependencies: ["CZeroMQ"], path: "Shared/ZeroMQ", swiftSettings: strict),
+        .target(name: "ZeroMQ", dependencies: ["CTCPInfo", "CZeroMQ"], path: "Shared/ZeroMQ", swiftSettings: strict),
+        .target(name: "PeerLimits", dependencies: ["ZeroMQ"], path: "Shared/PeerLimits", swiftSettings: strict),
         .target(name: "Messages", path: "Shared/Messages", swiftSettings: strict),
         .target(
             name: "MessageBus", dependencies: ["ZeroMQ", "Messages", deque, heap], path: "Shared/MessageBus",
@@ -91,9 +93,8 @@ let package = Package(
         .target(
             name: "ServiceKit",
             dependencies: [
-                "Messages", "MessageBus", "Metrics", "ZeroMQ", argumentParser, configuration, histogram, lifecycle,
-                logging,
-                signals, system,
+                "Messages", "MessageBus", "Metrics", "PeerLimits", "ZeroMQ", argumentParser, configuration, histogram,
+                lifecycle, logging, signals, system,
             ],
             path: "Shared/ServiceKit", swiftSettings: strict),
         .target(
@@ -185,6 +186,7 @@ let package = Package(
         .testTarget(
             name: "MetricsTests", dependencies: ["Metrics", "TestSupport", "ZeroMQ", system], swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
+        .testTarget(name: "PeerLimitsTests", dependencies: ["PeerLimits", "ZeroMQ"], swiftSettings: strict),
         .testTarget(
             name: "MessagesTests", dependencies: ["Messages", "TestSupport"], exclude: ["Golden"],
             swiftSettings: strict),
@@ -265,7 +267,10 @@ let package = Package(
 // Thread sanitizer runs over what crosses threads, in release; the rest, with its large dependencies, would cost a
 // quarter of an hour for nothing.
 if Context.environment["HOLDFAST_SANITIZED"] != nil {
-    let checked = ["CZeroMQ", "ZeroMQ", "Messages", "MessageBus", "ZeroMQTests", "MessageBusTests"]
+    let checked = [
+        "CTCPInfo", "CZeroMQ", "ZeroMQ", "PeerLimits", "Messages", "MessageBus", "ZeroMQTests", "PeerLimitsTests",
+        "MessageBusTests",
+    ]
     package.targets.removeAll { !checked.contains($0.name) }
     package.products.removeAll { !checked.contains($0.name) }
     package.dependencies = [collections]

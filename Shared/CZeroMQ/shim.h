@@ -5,7 +5,6 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include <linux/filter.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/eventfd.h>

@@ -175,8 +175,7 @@ package struct ReplaySchedule: Sendable {
         }
     }
 
-    /// Replies of one publisher: it cuts connections that leave 32 MB unread, and what grows by 48 MB meanwhile is taken for an
-    /// attack (`ConnectionLimits`).
+    /// Replies of one publisher: it cuts connections that leave 32 MB unread (`PeerLimits`).
     package static let maximumReplies = 4
     /// Streams in one request: each gets 60 kB of the reply at least.
     package static let maximumRanges = 64

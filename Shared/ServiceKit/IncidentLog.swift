@@ -1,6 +1,6 @@
 import Logging
+import PeerLimits
 import ServiceLifecycle
-import ZeroMQ
 
 /// Logs which peers were cut off or never let in and counts them in health.
 struct IncidentLog: Service {

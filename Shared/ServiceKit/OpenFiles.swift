@@ -2,7 +2,7 @@ import Glibc
 
 /// How many files a process may have open: each connection is one, and so is each log.
 enum OpenFiles {
-    /// Enough for every connection that `ConnectionLimits` lets through, and every log.
+    /// Enough for every connection that `PeerLimits` lets through, and every log.
     private static let enough: rlim_t = 1 << 16
 
     /// Takes as many as the system lets us have. Shells and container engines often begin with 1,024.

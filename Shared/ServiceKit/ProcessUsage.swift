@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Glibc
-import ZeroMQ
 
 /// What this process takes of the machine.
 enum ProcessUsage {
@@ -11,10 +10,11 @@ enum ProcessUsage {
         return Double(microseconds(usage.ru_utime) + microseconds(usage.ru_stime)) / 1e6
     }
 
-    /// Memory that is in RAM; nil where /proc does not say.
+    /// Memory that is in RAM (proc(5), statm); nil if /proc does not say.
     static var residentBytes: Int? {
-        let bytes = ProcessMemory.resident
-        return bytes > 0 ? bytes : nil
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
+        let fields = text.split(separator: " ")
+        return fields.count > 1 ? Int(fields[1]).map { $0 * sysconf(Int32(_SC_PAGESIZE)) } : nil
     }
 
     /// File descriptors that are open; nil where /proc does not say.

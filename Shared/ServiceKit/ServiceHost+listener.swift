@@ -41,6 +41,6 @@ extension SocketOptions {
     package init(receiveHighWaterMark: Int, messageBytes: Int) {
         self.init()
         self.receiveHighWaterMark = receiveHighWaterMark
-        limits.waitingBytes = max(limits.waitingBytes, receiveHighWaterMark * messageBytes)
+        maximumWaitingBytes = max(maximumWaitingBytes, receiveHighWaterMark * messageBytes)
     }
 }

@@ -1,6 +1,7 @@
 package import Logging
 package import MessageBus
 import Messages
+import PeerLimits
 package import ZeroMQ
 
 /// What a service is built on: its settings, its sockets' thread, its publisher, its log and its health.
@@ -15,6 +16,8 @@ package struct ServiceHost: Sendable {
     package let health: Health
     /// The owner of libzmq's threads: one per process.
     package let context: Context
+    /// What happened to the connections of the context's sockets.
+    let incidents: ConnectionIncidents
     /// The thread that sockets are used on.
     package let thread: SocketThread
     /// The program's PUB socket, listening already.
@@ -39,7 +42,9 @@ package struct ServiceHost: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.health = health
-        context = try Context()
+        let incidents = ConnectionIncidents()
+        self.incidents = incidents
+        context = try Context(guarding: { PeerGuard(of: $0, noting: incidents) })
         thread = try SocketThread(name: "bus")
         let protection = try configuration.security.listening(in: context) { key, directory in
             try ClientGate(own: key, directory: directory, logger: logger, health: health)
@@ -48,7 +53,7 @@ package struct ServiceHost: Sendable {
         listening = protection?.security ?? .plain
         var publishing = publishing
         publishing.security = listening
-        publishing.limits.maximumConnections = configuration.maximumConnections
+        publishing.maximumConnections = configuration.maximumConnections
         (publisher, publishEndpoint) = try EventPublisher.listening(
             on: configuration.publish.description, context: context, thread: thread, options: publishing)
     }
@@ -57,7 +62,7 @@ package struct ServiceHost: Sendable {
     package func replyServer(answering router: RequestRouter) async throws -> ReplyServer {
         var options = SocketOptions.replying
         options.security = listening
-        options.limits.maximumConnections = configuration.maximumConnections
+        options.maximumConnections = configuration.maximumConnections
         let isInProcess = configuration.reply.transport == .inproc
         return try await ReplyServer(
             listeningOn: configuration.reply.description, router: router, context: context, thread: thread,

@@ -81,7 +81,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
         host.health.observe(.malformedRequests) { [malformed = router.malformed] in Double(malformed.count) }
         let endpoints = bound.endpoints
 
-        let incidents = IncidentLog(host.context.incidents, health: host.health, logger: host.logger)
+        let incidents = IncidentLog(host.incidents, health: host.health, logger: host.logger)
         let parts =
             try metricsParts(metrics, of: running, server, on: host) + [ReplyService(server: server), incidents]
             + running.parts(endpoints)

@@ -32,7 +32,7 @@ package struct ServiceSettings: SettingGroup {
     @Setting(
         "Let so many peers connect to each socket.", valueName: "count", accepting: (1...20_000).contains,
         otherwise: "1 to 20000")
-    package var maximumConnections = ConnectionLimits().maximumConnections
+    package var maximumConnections = SocketOptions().maximumConnections
 
     @Setting(
         "Log from this level on: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "level")

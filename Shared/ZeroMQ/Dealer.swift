@@ -24,7 +24,7 @@ public actor Dealer: ConnectionUser {
             throws(ZeroMQError)
         {
             socket = try Socket.open(.dealer, in: context, options: options)
-            monitor = try SocketMonitor(of: socket, as: .request, limits: options.limits, in: context, on: thread)
+            monitor = try SocketMonitor(of: socket, as: .request, options: options, in: context, on: thread)
             try socket.connect(to: endpoint)
         }
     }

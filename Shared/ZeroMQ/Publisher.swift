@@ -9,23 +9,30 @@ import Synchronization
 public final class Publisher: ConnectionUser {
     private let socket: Mutex<Socket>
     private let monitor: SocketMonitor?
+    private let settling: AsyncStream<Void>.Continuation
 
     /// Opens the socket.
-    /// - Parameter thread: reads the socket's connection events, to count them and to hold peers to
-    ///   `SocketOptions.limits`; without it neither is done.
+    /// - Parameter thread: reads the socket's connection events, to count them and for the context's guard; without it
+    ///   neither gets any.
     public init(
         context: Context, thread: SocketThread? = nil, options: SocketOptions = .publishing
     ) throws(ZeroMQError) {
-        var options = options
-        // A small buffer needs somebody who makes room for small packets.
-        if thread == nil { options.receiveBuffer = nil }
         let socket = try Socket.open(.publish, in: context, options: options)
         monitor = try thread.map { (thread) throws(ZeroMQError) in
-            try SocketMonitor(of: socket, as: .publish, limits: options.connectionLimits, in: context, on: thread)
+            try SocketMonitor(of: socket, as: .publish, options: options, in: context, on: thread)
         }
         self.socket = Mutex(socket)
-        monitor?.setOwner(self)
+        let stream: AsyncStream<Void>
+        (stream, settling) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        guard let monitor else { return }
+        monitor.setOwner(self)
+        // Nobody awaits it: it ends with the publisher.
+        Task { [weak self] in
+            for await _ in stream { await self?.settle() }
+        }
     }
+
+    deinit { settling.finish() }
 
     /// What happened to the socket's connections so far.
     public var connectionEvents: ConnectionEvents { monitor?.events ?? ConnectionEvents() }
@@ -51,14 +58,19 @@ public final class Publisher: ConnectionUser {
         _ = try socket.withLock { (socket) throws(ZeroMQError) in try socket.send(frames) }
     }
 
-    func takeTraffic() -> SocketTraffic { SocketTraffic() }
+    /// A guard asks while subscriptions come, and for a while after a subscriber has gone.
+    func takeTraffic() -> SocketTraffic {
+        settling.yield()
+        return SocketTraffic()
+    }
 
-    // Declared as the protocol does: a function that is not async would run where its caller does.
+    /// Has libzmq take in what subscribers sent, and forget those that have gone: otherwise it does so only when something is
+    /// published. Not on the socket thread, because it takes as long as a flood of subscriptions goes on.
     @concurrent
-    func settle() async {
+    private func settle() async {
         socket.withLock { socket in
-            var use = SocketTraffic()
-            _ = socket.take(&use)
+            var traffic = SocketTraffic()
+            _ = socket.take(&traffic)
         }
     }
 

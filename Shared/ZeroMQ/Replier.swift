@@ -29,7 +29,7 @@ public actor Replier: ConnectionUser {
     public init(context: Context, thread: SocketThread, options: SocketOptions = .replying) throws(ZeroMQError) {
         self.thread = thread
         socket = try Socket.open(.router, in: context, options: options)
-        monitor = try SocketMonitor(of: socket, as: .reply, limits: options.connectionLimits, in: context, on: thread)
+        monitor = try SocketMonitor(of: socket, as: .reply, options: options, in: context, on: thread)
         monitor.setOwner(self)
     }
 

@@ -26,7 +26,7 @@ public actor Requester: ConnectionUser {
         // One reply is awaited at a time; what else comes need not queue.
         options.receiveHighWaterMark = min(16, options.receiveHighWaterMark)
         socket = try Socket.open(.request, in: context, options: options)
-        monitor = try SocketMonitor(of: socket, as: .request, limits: options.limits, in: context, on: thread)
+        monitor = try SocketMonitor(of: socket, as: .request, options: options, in: context, on: thread)
         if let endpoint { try socket.connect(to: endpoint) }
         monitor.setOwner(self)
     }

@@ -67,7 +67,7 @@ struct Socket: ~Copyable {
         try socket.set(ZMQ_TCP_KEEPALIVE_CNT, Int32(3))
         if options.heartbeat > .zero {
             // libzmq 4.3.4 aborts (`!_io_error`) where a connection breaks whose peer is at the mark and the next heartbeat
-            // is due. What a subscriber may send is bounded by `ConnectionLimits`.
+            // is due. What a subscriber may send is for the context's guard to bound.
             if kind == .publish { try socket.set(ZMQ_RCVHWM, Int32(0)) }
             try socket.set(ZMQ_HEARTBEAT_IVL, (options.heartbeat / 4).inMilliseconds)
             try socket.set(ZMQ_HEARTBEAT_TIMEOUT, options.heartbeat.inMilliseconds)

@@ -15,9 +15,6 @@ public struct SocketOptions: Hashable, Sendable {
     public var maximumFrameSize = 32 << 20
     /// How much the kernel takes in of a peer ahead of us, in bytes (ZMQ_RCVBUF); nil for what it thinks fit, which is
     /// megabytes. What a flood has filled it with is still worked through when the flood is over.
-    ///
-    /// It bounds the window that peers are offered. Connections of a PUB socket get more room within it: see
-    /// `ConnectionHandle.makeRoom`.
     public var receiveBuffer: Int?
     /// The wait before a lost connection is tried again; doubles up to ten times as much.
     public var reconnectInterval: Duration = .milliseconds(100)
@@ -31,16 +28,13 @@ public struct SocketOptions: Hashable, Sendable {
 
     /// How connections are protected.
     public var security = SocketSecurity.plain
-    /// What peers may cost besides, before their connections are cut.
-    public var limits = ConnectionLimits()
-
-    /// The limits, with what they owe to the other options.
-    var connectionLimits: ConnectionLimits {
-        var limits = limits
-        // Twice as long, since a handshake's end is noticed late on a busy machine.
-        if case .server = security.mechanism { limits.strangersTime = 2 * handshakeLimit.inNanoseconds }
-        return limits
-    }
+    /// Connections that peers may hold to a socket that listens, if the context has a guard. Far below the number of files
+    /// that a process may have open, so that there is always one left for a log.
+    public var maximumConnections = 256
+    /// Bytes of one publisher's events that may wait for their reader, of all publishers twice as much, if the context has a
+    /// guard: a high-water mark counts messages, however long they are. As much as a thousand messages of 48 KiB, and more
+    /// than the longest one.
+    public var maximumWaitingBytes = 48 << 20
 
     /// The defaults.
     public init() {}
@@ -50,7 +44,6 @@ public struct SocketOptions: Hashable, Sendable {
         var options = self
         // A request whose asker has gone need not be delivered.
         options.linger = .zero
-        options.limits.memoryGrowth = max(limits.memoryGrowth, ConnectionLimits.askersMemoryGrowth)
         return options
     }
 
@@ -59,9 +52,6 @@ public struct SocketOptions: Hashable, Sendable {
     public static var publishing: SocketOptions {
         var options = SocketOptions()
         options.maximumFrameSize = 256
-        // The least that the kernel allows: subscriptions that come faster than they can be let go of would fill the memory.
-        options.receiveBuffer = 1 << 10
-        options.limits = .publishing
         return options
     }
 
@@ -72,7 +62,6 @@ public struct SocketOptions: Hashable, Sendable {
         // What a peer asks at once beyond this waits in its own memory.
         options.receiveHighWaterMark = 16
         options.receiveBuffer = 128 << 10
-        options.limits = .replying
         return options
     }
 }

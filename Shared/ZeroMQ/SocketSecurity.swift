@@ -17,6 +17,9 @@ public struct SocketSecurity: Hashable, Sendable {
         }
     }
 
+    /// Whether a peer must show a key.
+    package var asksForKeys: Bool { if case .server = mechanism { true } else { false } }
+
     /// Nothing is encrypted, and whoever connects is served.
     public static let plain = SocketSecurity(mechanism: .plain)
 

@@ -20,7 +20,7 @@ public actor Subscriber: ConnectionUser {
     public init(context: Context, thread: SocketThread, options: SocketOptions = SocketOptions()) throws(ZeroMQError) {
         self.thread = thread
         socket = try Socket.open(.subscribe, in: context, options: options)
-        monitor = try SocketMonitor(of: socket, as: .subscribe, limits: options.limits, in: context, on: thread)
+        monitor = try SocketMonitor(of: socket, as: .subscribe, options: options, in: context, on: thread)
         monitor.setOwner(self)
     }
 

@@ -93,10 +93,10 @@ struct ListenerTests {
 
     @Test func aPublisherWhoseMessagesMayWaitIsNotCutOffForTheirLength() {
         let few = SocketOptions(receiveHighWaterMark: 100, messageBytes: 16 << 10)
-        #expect(few.limits.waitingBytes == ConnectionLimits().waitingBytes)
+        #expect(few.maximumWaitingBytes == SocketOptions().maximumWaitingBytes)
         let many = SocketOptions(receiveHighWaterMark: 10_000, messageBytes: 16 << 10)
         #expect(many.receiveHighWaterMark == 10_000)
-        #expect(many.limits.waitingBytes >= 10_000 * 16_000)
+        #expect(many.maximumWaitingBytes >= 10_000 * 16_000)
     }
 
     @Test func itHearsEveryAddressOfANameAndThoseThatComeLater() async throws {

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import SystemPackage
 import TestSupport
@@ -39,12 +40,12 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
 
     /// What a publisher does to who listens to it.
     static let onSubscribers = [
-        "more", "long-more", "pings", "garbage", "large-garbage", "30-MB", "silent", "random", "zmtp1", "wrong-type",
+        "long-more", "pings", "garbage", "large-garbage", "30-MB", "silent", "random", "zmtp1", "wrong-type",
         "4-GiB",
     ].map { Attack($0, as: "PUB") }
 
     /// What is done to who asks.
-    static let onRequesters = ["more", "replies", "large-replies", "pings", "silent", "random", "4-GiB"]
+    static let onRequesters = ["long-more", "replies", "large-replies", "pings", "silent", "random", "4-GiB"]
         .map { Attack($0, as: "ROUTER") }
 
     /// What a publisher does to who asks it for samples: what `Clients/replay.py` calls it.
@@ -52,6 +53,36 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
         "mute", "refuse", "close", "garbage", "huge", "endless", "empty", "other-epoch", "numbers", "nothing", "drip",
         "trickle",
     ].map { Attack($0, as: "replay") }
+
+    /// What clients with a key do, and why they are cut: what `Clients/attack_with_key.py` calls it.
+    static let withKeys: [(name: String, reason: String)] = [
+        ("subscriptions", "tooManySubscriptions"), ("empty-frames", "unfinishedMessage"),
+        ("long-frames", "unfinishedMessage"), ("large-requests", "unfinishedMessage"),
+        ("unread-replies", "unreadReplies"),
+    ]
+
+    /// Whether there is what `Clients/attack_with_key.py` encrypts with: libzmq brings it along on Debian.
+    static var hasSodium: Bool {
+        guard let library = dlopen("libsodium.so.23", RTLD_LAZY) else { return false }
+        dlclose(library)
+        return true
+    }
+
+    /// Attacks an endpoint of a locked program, with a key, until it was cut so often or the time is over.
+    /// - Returns: how often it was cut.
+    static func run(
+        _ name: String, on endpoint: String, of server: String, in locked: Locked, cuts: Int = .max, seconds: Int = 60
+    ) async throws -> Int {
+        guard let port = endpoint.split(separator: ":").last else { throw TestFailure("no port in \(endpoint)") }
+        let script = FilePath(#filePath).removingLastComponent().appending("Clients/attack_with_key.py")
+        let output = try await Tool.output(
+            of: Tool.require("python3"),
+            [
+                script.string, "\(port)", locked.keys.appending("\(server).key").string,
+                locked.keys.appending("mallory.key_secret").string, "\(seconds)", name, "\(cuts)",
+            ])
+        return output.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+    }
 
     private var script: String {
         let clients = FilePath(#filePath).removingLastComponent().appending("Clients")

@@ -7,11 +7,14 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Hostile and broken peers on every socket of every program: it lives, takes little memory, and serves honest peers,
-/// meanwhile and soon afterwards as before.
+/// Hostile and broken peers on the sockets of the programs: they live, take little memory, and serve honest peers. Limits and
+/// attacks are in docs/peer-limits.md.
 @Suite(.enabled(if: Python.isInstalled, "there is no python3 on the PATH"), .timeLimit(.minutes(4)))
 struct HostilePeerTests {
-    @Test(arguments: Victim.programs.keys.sorted())
+    /// One of them publishes all the time; the other little, and its PUB socket has no high-water mark.
+    private static let listening = ["sensor-publisher", "step-counter"]
+
+    @Test(arguments: Self.listening)
     func socketsThatListenEndure(program name: String) async throws {
         let start = ContinuousClock.now
         try await Victim.run(name, Victim.programs[name] ?? []) { victim in
@@ -48,41 +51,55 @@ struct HostilePeerTests {
         }
     }
 
-    /// What was cut is let go of as fast as it comes. One of them publishes all the time, the other has no mark.
-    @Test(arguments: ["sensor-publisher", "step-counter"])
+    /// What was cut is let go of as fast as it comes.
+    @Test(.enabled(if: Attack.hasSodium, "there is no libsodium"), arguments: Self.listening)
     func aLongFloodOfSubscriptionsTakesNoMore(program name: String) async throws {
-        try await Victim.run(name, Victim.programs[name] ?? []) { victim in
-            let attack = Attack("subscriptions", as: "SUB")
-            try await victim.endure("\(name) PUB \(attack)") {
-                _ = try await attack.run(on: victim.ready.publish, seconds: 10 * Attack.seconds)
+        try await withLocked(name) { victim, locked in
+            try await victim.endure("\(name) subscriptions") {
+                let cuts = try await Attack.run(
+                    "subscriptions", on: victim.ready.publish, of: name, in: locked, cuts: 4)
+                #expect(cuts == 4)
             }
         }
     }
 
     /// Before a peer has shown its key. The log says who tried.
-    @Test(arguments: Victim.programs.keys.sorted())
-    func lockedSocketsEndureThoseWithoutKeys(program name: String) async throws {
-        try await Locked.run { locked in
-            try await locked.start(name, Victim.programs[name] ?? []) { running in
-                try await Victim.withBystander { bystander in
-                    let victim = try await Victim(
-                        running.program, beside: bystander, context: Context(), thread: SocketThread(name: "honest"),
-                        security: locked.security(of: name))
-                    for endpoint in [victim.ready.publish, victim.ready.reply] {
-                        for attacks in Attack.onLockedDoors {
-                            try await victim.endure("\(name) \(endpoint) \(attacks)") {
-                                try await Self.run(attacks, on: endpoint)
-                            }
-                        }
-                        let server = try KeyDirectory(locked.keys).publicKey(of: name)
-                        try await victim.endure("\(name) \(endpoint) wrong keys") {
-                            try await Self.knock(at: endpoint, of: server)
-                        }
-                    }
-                    try await running.program.complaint(containing: "reason=wrongMechanism")
-                    // One that was gone before it could be looked at is unknown; the next report tells of others.
-                    try await running.program.complaint(containing: "bus.peer=127.0.0.1")
+    @Test func aLockedProgramEnduresStrangers() async throws {
+        try await withLocked("recorder") { victim, locked in
+            for endpoint in [victim.ready.publish, victim.ready.reply] {
+                for attacks in Attack.onLockedDoors {
+                    try await victim.endure("\(endpoint) \(attacks)") { try await Self.run(attacks, on: endpoint) }
                 }
+                let server = try KeyDirectory(locked.keys).publicKey(of: "recorder")
+                try await victim.endure("\(endpoint) wrong keys") { try await Self.knock(at: endpoint, of: server) }
+            }
+            try await victim.program.complaint(containing: "reason=wrongMechanism")
+            // One that was gone before it could be looked at is unknown; the next report has others.
+            try await victim.program.complaint(containing: "bus.peer=127.0.0.1")
+        }
+    }
+
+    /// Those whose key may only listen.
+    @Test(.enabled(if: Attack.hasSodium, "there is no libsodium"))
+    func aLockedProgramEnduresClientsWithKeys() async throws {
+        try await withLocked("sensor-publisher") { victim, locked in
+            for (name, reason) in Attack.withKeys {
+                let endpoint = reason == "tooManySubscriptions" ? victim.ready.publish : victim.ready.reply
+                try await victim.endure("\(name) with a key") {
+                    let cuts = try await Attack.run(name, on: endpoint, of: "sensor-publisher", in: locked, cuts: 1)
+                    #expect(cuts == 1, "\(name)")
+                }
+            }
+            for reason in Set(Attack.withKeys.map(\.reason)) {
+                try await victim.program.complaint(containing: "reason=\(reason)")
+            }
+        }
+    }
+
+    private func withLocked(_ name: String, _ body: (Victim, Locked) async throws -> Void) async throws {
+        try await Locked.run(["mallory": "listen"]) { locked in
+            try await locked.start(name, Victim.programs[name] ?? []) { running in
+                try await body(Victim(running.program, security: locked.security(of: name)), locked)
             }
         }
     }
@@ -94,8 +111,7 @@ struct HostilePeerTests {
                 publishing: Victim.programs["sensor-publisher"] ?? [], recording: ["--log-manager", endpoint]
             ) {
                 rig in
-                let victim = try await Victim(
-                    rig.recorder, beside: rig.publisherReady.reply, context: rig.context, thread: rig.thread)
+                let victim = try await Victim(rig.recorder)
                 let sessions = Mutex<[String]>([])
                 try await victim.endure("recorder REQ") {
                     async let report = begin()

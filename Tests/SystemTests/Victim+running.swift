@@ -1,7 +1,6 @@
 import SystemPackage
 import TestSupport
 import Testing
-import ZeroMQ
 
 extension Victim {
     /// Where nobody answers.
@@ -14,7 +13,7 @@ extension Victim {
         "log-manager": ["--subscribe", nobody], "archiver": ["--subscribe", nobody, "--log-manager", nobody],
     ]
 
-    /// Runs a program to be attacked, beside one that is not, until the body ends.
+    /// Runs a program to be attacked until the body ends.
     /// - Parameter code: what it exits with.
     static func run(
         _ name: String, _ options: [String], exiting code: Int32 = 0, _ body: @Sendable (Victim) async throws -> Void
@@ -23,24 +22,11 @@ extension Victim {
             try await ProgramUnderTest.run(
                 name, arguments: ["--data", directory.string] + ProgramUnderTest.anyPorts + options, in: directory
             ) { program in
-                try await withBystander { bystander in
-                    try await body(
-                        Victim(
-                            program, beside: bystander, context: Context(), thread: SocketThread(name: "honest")))
-                }
+                try await body(Victim(program))
                 try program.send(.terminate)
                 let end = try await program.end()
                 #expect(end == .exited(code), "\(program.standardError.suffix(1_000))")
             }
-        }
-    }
-
-    /// A program that nobody attacks: where it answers.
-    static func withBystander(_ body: (String) async throws -> Void) async throws {
-        try await ProgramUnderTest.run(
-            "sensor-publisher", arguments: ProgramUnderTest.anyPorts + ["--signal", "sine", "--rate", "1"]
-        ) { program in
-            try await body(program.ready().reply)
         }
     }
 }

@@ -1,26 +1,28 @@
 /// What a socket's owner has taken out of it and put into it since it was asked last, by connection.
-struct SocketTraffic: Sendable {
+package struct SocketTraffic: Sendable {
     /// What was exchanged over one connection.
-    struct Exchange: Sendable {
+    package struct Exchange: Sendable {
         /// Bytes on the wire of messages that were taken.
-        var takenBytes = 0
+        package var takenBytes = 0
         /// Bytes of replies that were sent.
-        var sentBytes = 0
+        package var sentBytes = 0
     }
 
     /// By the connections' file descriptors, without what `lastBytes` has.
     private var earlier: [Int32: Exchange] = [:]
     /// The connection that a message was taken from last.
-    private(set) var lastDescriptor: Int32 = -1
+    package private(set) var lastDescriptor: Int32 = -1
     /// What was taken from it without another in between: messages come in runs, and each would cost a look into a table.
     private var lastBytes = 0
     /// Messages that were taken.
-    private(set) var messages = 0
+    package private(set) var messages = 0
     /// Whether no whole message was there at the moment of asking.
-    var isDrained = false
+    package var isDrained = false
+
+    package init() {}
 
     /// Counts a message that was taken.
-    mutating func take(bytes: Int, from descriptor: Int32) {
+    package mutating func take(bytes: Int, from descriptor: Int32) {
         messages += 1
         if descriptor != lastDescriptor {
             noteLast()
@@ -31,7 +33,7 @@ struct SocketTraffic: Sendable {
     }
 
     /// Counts a reply that was sent.
-    mutating func send(bytes: Int, to descriptor: Int32) {
+    package mutating func send(bytes: Int, to descriptor: Int32) {
         guard descriptor >= 0 else { return }
         earlier[descriptor, default: Exchange()].sentBytes += bytes
     }
@@ -42,7 +44,7 @@ struct SocketTraffic: Sendable {
     }
 
     /// By the connections' file descriptors.
-    var exchanges: [Int32: Exchange] {
+    package var exchanges: [Int32: Exchange] {
         var all = self
         all.noteLast()
         return all.earlier
@@ -53,14 +55,4 @@ struct SocketTraffic: Sendable {
 protocol ConnectionUser: AnyObject, Sendable {
     /// Hands over the counts, and starts new ones.
     func takeTraffic() async -> SocketTraffic
-    /// Has libzmq let go of what connections left that were cut. It may take as long as a flood goes on, so it is done on
-    /// no thread that cuts others.
-    @concurrent
-    func settle() async
-}
-
-extension ConnectionUser {
-    /// Sockets that are read are settled whenever they are.
-    @concurrent
-    func settle() async {}
 }

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// What happened to the connections of a context's sockets, for whoever logs it: one reader.
+/// What happened to the connections of a context's sockets, for the one reader that logs it.
 ///
 /// Bounded: what is not read is added up, and of peers beyond the first few only the number is kept.
-public final class ConnectionIncidents: Sendable {
+package final class ConnectionIncidents: Sendable {
     /// Incidents since the last report.
-    public struct Report: Sendable {
+    package struct Report: Sendable {
         /// How often each happened.
-        public fileprivate(set) var counts: [ConnectionIncident: Int] = [:]
+        package fileprivate(set) var counts: [ConnectionIncident: Int] = [:]
         /// How many happened besides.
-        public fileprivate(set) var others = 0
+        package fileprivate(set) var others = 0
     }
 
     /// Incidents that are told apart in one report.
@@ -19,15 +19,15 @@ public final class ConnectionIncidents: Sendable {
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
-    init() {
+    package init() {
         (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
     /// How many there were of each kind so far.
-    public var totals: [ConnectionIncident.Reason: Int] { state.withLock { $0.totals } }
+    package var totals: [ConnectionIncident.Reason: Int] { state.withLock { $0.totals } }
 
     /// Hands over each report as soon as it has something to say, until the task is cancelled.
-    public func forEachReport(_ body: (Report) async throws -> Void) async throws {
+    package func forEachReport(_ body: (Report) async throws -> Void) async throws {
         for await _ in signals {
             let report = state.withLock { state in
                 defer { state.report = Report() }
@@ -38,7 +38,7 @@ public final class ConnectionIncidents: Sendable {
         throw CancellationError()
     }
 
-    func record(_ incident: ConnectionIncident) {
+    package func record(_ incident: ConnectionIncident) {
         state.withLock { state in
             state.totals[incident.reason, default: 0] += 1
             if state.report.counts[incident] != nil || state.report.counts.count < Self.maximumDistinct {

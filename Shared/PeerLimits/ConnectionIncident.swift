@@ -1,7 +1,7 @@
 /// A connection that was cut, or that never came to be: whose, and why.
-public struct ConnectionIncident: Hashable, Sendable {
+package struct ConnectionIncident: Hashable, Sendable {
     /// Why a connection did not last.
-    public enum Reason: String, CaseIterable, Sendable {
+    package enum Reason: String, CaseIterable, Sendable {
         /// The peer did not speak ZeroMQ, or not in time.
         case handshakeFailed
         /// The peer spoke plain text where encryption is required, or the other way round.
@@ -20,7 +20,7 @@ public struct ConnectionIncident: Hashable, Sendable {
         case unreadReplies
 
         /// Whether we ended the connection ourselves.
-        public var isCut: Bool {
+        package var isCut: Bool {
             switch self {
             case .handshakeFailed, .wrongMechanism, .refused: false
             case .tooManyConnections, .unfinishedMessage, .backlog, .tooManySubscriptions, .unreadReplies: true
@@ -29,14 +29,14 @@ public struct ConnectionIncident: Hashable, Sendable {
     }
 
     /// The pattern of the socket: PUB, SUB, REQ, or ROUTER for one that replies.
-    public let socket: String
+    package let socket: String
     /// Why.
-    public let reason: Reason
-    /// The peer's address without its port, which is another at each attempt; `unknown` where it had gone before it
+    package let reason: Reason
+    /// The peer's address without its port, which is another at each attempt; `unknown` if it had gone before it
     /// could be asked for.
-    public let peer: String
+    package let peer: String
 
-    init(socket: String, reason: Reason, peer: String) {
+    package init(socket: String, reason: Reason, peer: String) {
         self.socket = socket
         self.reason = reason
         self.peer = peer

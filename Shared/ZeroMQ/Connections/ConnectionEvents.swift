@@ -15,4 +15,16 @@ public struct ConnectionEvents: Hashable, Sendable {
 
     /// No events yet.
     public init() {}
+
+    mutating func count(_ kind: ConnectionEvent.Kind) {
+        switch kind {
+        case .accepted: accepted += 1
+        case .connected: connected += 1
+        case .disconnected: disconnected += 1
+        case .connectRetried: retried += 1
+        case .handshakeSucceeded: handshakes += 1
+        case .handshakeFailed: failedHandshakes += 1
+        case .stopped, .other: break
+        }
+    }
 }

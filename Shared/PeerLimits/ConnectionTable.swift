@@ -1,0 +1,210 @@
+package import ZeroMQ
+
+/// Decides which connections of a socket are cut, from what the kernel and the socket's owner have counted.
+///
+/// A pure value without sockets or clocks: times are given, in nanoseconds of `MonotonicClock`. What a peer sent and nobody
+/// took out of the socket is *unfinished*: queued messages, and then frames of a message that does not end. Messages may queue,
+/// up to the high-water mark, as long as their reader is behind; they are told from the others by this: a reader that finds
+/// none has taken them all.
+package struct ConnectionTable: Sendable {
+    private struct Connection: Sendable {
+        let number: Int
+        let isIncoming: Bool
+        let openedAt: Int64
+        /// What we connected to; empty for a peer that connected to us.
+        let endpoint: String
+        /// Bytes that its predecessor to the same endpoint left to be read: libzmq hands them over before its own.
+        var left = 0
+        /// Bytes received when looked at last.
+        var received = 0
+        /// Those of them that are accounted for.
+        var accounted = 0
+        var sent = 0
+        var isCut = false
+
+        var unfinished: Int { received - accounted }
+        var waiting: Int { left + unfinished }
+    }
+
+    /// Unfinished bytes that need no further look: frames that are just under way.
+    private static let unsuspicious = 256 << 10
+    /// What a peer has sent that has begun to shake hands: more than the greeting of ZMTP 3.
+    private static let greeting = 64
+
+    private let pattern: GuardedSocket.Pattern
+    private let limits: PeerLimits
+    private var connections: [Int32: Connection] = [:]
+    private var lastNumber = 0
+    private var lastOpened: Int32 = -1
+    /// What was read when there was something to judge last.
+    private var lastReadings: [Int32: ConnectionHandle.Reading] = [:]
+    private var judgedAt: Int64 = 0
+    /// What connections that have ended left: requests to be read, or subscriptions for libzmq to remove.
+    private var abandoned = 0
+    private var forgotAbandonedAt: Int64 = 0
+    /// What connections that we made left to be read, by endpoint, until they are made again.
+    private var left: [String: Int] = [:]
+    /// Nanoseconds that no whole byte was forgotten for yet.
+    private var forgettingTime = 0
+
+    package init(pattern: GuardedSocket.Pattern, limits: PeerLimits) {
+        self.pattern = pattern
+        self.limits = limits
+    }
+
+    /// Whether there is nothing to look at.
+    package var isEmpty: Bool { connections.isEmpty && abandoned == 0 }
+
+    /// Notes a connection that was made.
+    /// - Parameter endpoint: what we connected to.
+    package mutating func open(_ descriptor: Int32, isIncoming: Bool, endpoint: String = "", at now: Int64) {
+        lastNumber += 1
+        lastOpened = descriptor
+        connections[descriptor] = Connection(
+            number: lastNumber, isIncoming: isIncoming, openedAt: now, endpoint: isIncoming ? "" : endpoint,
+            left: isIncoming ? 0 : left.removeValue(forKey: endpoint) ?? 0)
+    }
+
+    /// Notes that a connection has ended.
+    package mutating func close(_ descriptor: Int32, at now: Int64) {
+        guard let connection = connections.removeValue(forKey: descriptor) else { return }
+        switch pattern {
+        case .publish:
+            forgetAbandonedSubscriptions(at: now)
+            let most = PeerLimits.abandonedSubscriptions + PeerLimits.forgottenSubscriptionsPerSecond / 2
+            abandoned = min(abandoned + connection.unfinished, most)
+        case .reply: abandoned += connection.unfinished
+        case .subscribe: if !connection.isIncoming { left[connection.endpoint] = connection.waiting }
+        case .request: break
+        }
+    }
+
+    /// A connection to cut because there are too many, or because others left more to be processed than fits: the oldest of
+    /// those that have not begun to shake hands, or the newest, so that a flood of newcomers harms no peer that was connected
+    /// before.
+    ///
+    /// If keys are asked for, strangers are counted apart from those whose keys let them in.
+    /// - Parameter received: how many bytes a connection has sent; nil if the kernel does not count.
+    package mutating func excess(at now: Int64, received: (Int32) -> Int?) -> Int32? {
+        forgetAbandonedSubscriptions(at: now)
+        let most = pattern == .publish ? PeerLimits.abandonedSubscriptions : limits.totalUnfinishedBytes
+        let isFull = abandoned > most
+        guard isFull || connections.count > limits.maximumConnections else { return nil }
+        let all = connections.filter { $0.value.isIncoming && !$0.value.isCut }
+        let strangers = all.filter { now - $0.value.openedAt <= limits.strangersTime ?? .max }
+        let isCrowded = all.count - strangers.count > limits.maximumConnections
+        let incoming = isCrowded ? all.filter { strangers[$0.key] == nil } : strangers
+        guard incoming.count > limits.maximumConnections || isFull && incoming[lastOpened] != nil else { return nil }
+        let silent = incoming.filter { $0.value.received <= Self.greeting }
+            .sorted { $0.value.number < $1.value.number }
+        for (descriptor, _) in silent {
+            // If nobody counts (ipc), all are taken to have spoken.
+            let received = received(descriptor) ?? Self.greeting + 1
+            if received <= Self.greeting {
+                connections[descriptor]?.isCut = true
+                return descriptor
+            }
+            connections[descriptor]?.received = received
+        }
+        guard let newest = incoming.max(by: { $0.value.number < $1.value.number })?.key else { return nil }
+        connections[newest]?.isCut = true
+        return newest
+    }
+
+    /// Whether a judgement could find anything: something came or went, or waits to be taken or read.
+    package mutating func hasNews(in readings: [Int32: ConnectionHandle.Reading], at now: Int64) -> Bool {
+        forgetAbandonedSubscriptions(at: now)
+        let isQuiet =
+            readings == lastReadings && abandoned == 0 && readings.values.allSatisfy(\.isAllSent)
+            && connections.values.reduce(0) { $0 + $1.unfinished } <= Self.unsuspicious
+        lastReadings = readings
+        return !isQuiet
+    }
+
+    /// The connections to cut for what they have sent, or not read.
+    /// - Parameters:
+    ///   - readings: what the kernel has counted. A connection without one is not judged.
+    ///   - traffic: what the owner has counted since the last time, asked after the readings were taken.
+    package mutating func judge(
+        _ readings: [Int32: ConnectionHandle.Reading], traffic: SocketTraffic, at now: Int64
+    ) -> [Int32: ConnectionIncident.Reason] {
+        let forgotten = forgottenBytes(at: now)
+        if traffic.isDrained, pattern != .publish {
+            abandoned = 0
+            left = [:]
+        }
+        var unfinished: [Int32: Int] = [:]
+        var waiting: [Int32: Int] = [:]
+        var unread: [Int32: Int] = [:]
+        let exchanges = traffic.exchanges
+        for (descriptor, reading) in readings {
+            guard var connection = connections[descriptor], !connection.isCut else { continue }
+            let exchange = exchanges[descriptor]
+            let before = connection.unfinished
+            connection.received = max(connection.received, reading.received)
+            connection.accounted += forgotten
+            if traffic.isDrained { connection.left = 0 }
+            if let taken = exchange?.takenBytes, taken > 0 {
+                let isAllTaken = traffic.isDrained || pattern == .request
+                let old = min(connection.left, taken)
+                connection.left -= old
+                connection.accounted = isAllTaken ? connection.received : connection.accounted + taken - old
+            }
+            connection.accounted = min(connection.accounted, connection.received)
+            // What libzmq still has of replies it gives to the kernel as soon as that has room.
+            connection.sent = max(connection.sent + (exchange?.sentBytes ?? 0), reading.acknowledged)
+            if reading.isAllSent { connection.sent = reading.acknowledged }
+            connections[descriptor] = connection
+            unfinished[descriptor] = unfinishedFrames(
+                of: connection, before: before, took: exchange != nil, traffic: traffic)
+            unread[descriptor] = connection.sent - reading.acknowledged
+            if pattern == .subscribe { waiting[descriptor] = connection.waiting }
+        }
+        var cuts: [Int32: ConnectionIncident.Reason] = [:]
+        cutGreediest(
+            of: unfinished, each: limits.unfinishedBytes, all: limits.totalUnfinishedBytes,
+            pattern == .publish ? .tooManySubscriptions : .unfinishedMessage, into: &cuts)
+        cutGreediest(of: unread, each: limits.unreadBytes, all: 2 * limits.unreadBytes, .unreadReplies, into: &cuts)
+        cutGreediest(of: waiting, each: limits.waitingBytes, all: 2 * limits.waitingBytes, .backlog, into: &cuts)
+        for descriptor in cuts.keys { connections[descriptor]?.isCut = true }
+        return cuts
+    }
+
+    /// How much of what a connection has unfinished is no message that waits for its reader.
+    /// - Parameter before: what it had when it was looked at last.
+    private func unfinishedFrames(of connection: Connection, before: Int, took: Bool, traffic: SocketTraffic) -> Int {
+        if pattern != .subscribe || traffic.isDrained { return connection.unfinished }
+        // The reader is behind. libzmq gives it messages of all connections in turn, so one that had none in several
+        // turns has none.
+        return !took && traffic.messages > 2 * connections.count + 16 ? min(before, connection.unfinished) : 0
+    }
+
+    private func cutGreediest(
+        of bytes: [Int32: Int], each: Int, all: Int, _ reason: ConnectionIncident.Reason,
+        into cuts: inout [Int32: ConnectionIncident.Reason]
+    ) {
+        var sum = bytes.values.reduce(0, +)
+        // Of two with the same number of bytes the same one each time, whatever the dictionary's order.
+        for (descriptor, count) in bytes.sorted(by: { ($0.value, $0.key) > ($1.value, $1.key) }) {
+            guard count > each || sum > all else { return }
+            cuts[descriptor] = reason
+            sum -= count
+        }
+    }
+
+    /// Whole bytes to forget of what each connection has unfinished.
+    private mutating func forgottenBytes(at now: Int64) -> Int {
+        forgettingTime += min(Int(now - judgedAt), 1_000_000_000)
+        judgedAt = now
+        let bytes = forgettingTime * limits.forgottenPerSecond / 1_000_000_000
+        if limits.forgottenPerSecond > 0 { forgettingTime -= bytes * 1_000_000_000 / limits.forgottenPerSecond }
+        return bytes
+    }
+
+    private mutating func forgetAbandonedSubscriptions(at now: Int64) {
+        guard pattern == .publish else { return }
+        let time = Int(min(now - forgotAbandonedAt, 1_000_000_000))
+        abandoned = max(0, abandoned - time * PeerLimits.forgottenSubscriptionsPerSecond / 1_000_000_000)
+        forgotAbandonedAt = now
+    }
+}

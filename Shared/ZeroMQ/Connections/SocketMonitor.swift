@@ -1,0 +1,129 @@
+import CZeroMQ
+import Synchronization
+
+/// Counts what happens to a socket's connections, from the events that libzmq sends over an inproc PAIR, and passes them on
+/// to the context's guard.
+///
+/// The PAIR is read by a task on the socket thread, which ends when the monitored socket closes.
+final class SocketMonitor: Sendable {
+    private static let lastNumber = Atomic<Int>(0)
+    private let state: Shared
+
+    /// The counts so far.
+    var events: ConnectionEvents { state.value.withLock(\.events) }
+
+    /// The endpoints that the socket connected to and whose other side finished its handshake.
+    var connectedEndpoints: Set<String> { state.value.withLock(\.connected) }
+
+    /// How many bytes have come over the last connection that was made.
+    var received: Int { state.value.withLock(\.connection)?.reading?.received ?? 0 }
+
+    /// Watches a socket.
+    init(
+        of socket: borrowing Socket, as pattern: GuardedSocket.Pattern, options: SocketOptions, in context: Context,
+        on thread: SocketThread
+    ) throws(ZeroMQError) {
+        let number = Self.lastNumber.add(1, ordering: .relaxed).newValue
+        let endpoint = "inproc://monitor-\(number)"
+        guard zmq_socket_monitor(socket.handle, endpoint, ZMQ_EVENT_ALL) == 0 else {
+            throw .last(during: "zmq_socket_monitor")
+        }
+        let pair = try Socket.open(.pair, in: context, options: SocketOptions())
+        try pair.connect(to: endpoint)
+        let state = Shared()
+        self.state = state
+        let reader = Reader(pair, on: thread)
+        let socket = GuardedSocket(pattern: pattern, options: options)
+        // Nobody awaits it: it ends with the socket it watches.
+        Task { [makeGuard = context.makeGuard] in
+            await reader.run(into: state) { makeGuard?(socket) }
+        }
+    }
+
+    /// Forgets an endpoint that the socket left: libzmq sends no event then.
+    func forget(_ endpoint: String) { _ = state.value.withLock { $0.connected.remove(endpoint) } }
+
+    /// Says who uses the socket: asked, as long as it exists, what it has taken out of it.
+    /// - Parameter onDisconnect: called when a connection has ended.
+    func setOwner(_ owner: any ConnectionUser, onDisconnect: (@Sendable () -> Void)? = nil) {
+        state.value.withLock { state in
+            state.owner = WeakUser(owner)
+            state.onDisconnect = onDisconnect
+        }
+    }
+
+    /// Owns the PAIR.
+    private actor Reader {
+        private let thread: SocketThread
+        private let socket: Socket
+
+        nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+        init(_ pair: consuming Socket, on thread: SocketThread) {
+            socket = pair
+            self.thread = thread
+        }
+
+        /// Reads events until the watched socket closes.
+        func run(into state: Shared, guarding makeGuard: @Sendable () -> (any ConnectionGuard)?) async {
+            let connectionGuard = makeGuard()
+            var batch = MessageBatch()
+            while true {
+                batch.removeAll()
+                guard let hasMessage = try? socket.receive(into: &batch) else { return }
+                let now = MonotonicClock.now
+                if hasMessage {
+                    let event = batch.withUnsafeMessages { ConnectionEvent($0) }
+                    if case .stopped = event.kind { return }
+                    state.take(event)
+                    connectionGuard?.take(event, at: now)
+                    continue
+                }
+                if let next = connectionGuard?.nextLook, now >= next {
+                    await connectionGuard?.look(at: now) { await state.owner?.takeTraffic() ?? SocketTraffic() }
+                }
+                let next = connectionGuard?.nextLook
+                guard (try? await thread.wait(socket: socket.handle, deadline: next)) != nil else { return }
+            }
+        }
+    }
+
+    /// Shared by the monitor and its reader, which outlives it by one event.
+    private final class Shared: Sendable {
+        struct State {
+            var events = ConnectionEvents()
+            var connected: Set<String> = []
+            var owner: WeakUser?
+            var onDisconnect: (@Sendable () -> Void)?
+            /// The last one that the socket made.
+            var connection: ConnectionHandle?
+        }
+
+        let value = Mutex(State())
+
+        var owner: (any ConnectionUser)? { value.withLock { $0.owner?.user } }
+
+        func take(_ event: ConnectionEvent) {
+            let onDisconnect = value.withLock { state -> (@Sendable () -> Void)? in
+                state.events.count(event.kind)
+                switch event.kind {
+                // Of a socket that listens these are its own endpoints.
+                case .handshakeSucceeded: state.connected.insert(event.endpoint)
+                case .connected: if state.onDisconnect != nil { state.connection = event.handle }
+                case .disconnected:
+                    state.connected.remove(event.endpoint)
+                    return state.onDisconnect
+                default: break
+                }
+                return nil
+            }
+            onDisconnect?()
+        }
+    }
+
+    private struct WeakUser: Sendable {
+        weak let user: (any ConnectionUser)?
+
+        init(_ user: any ConnectionUser) { self.user = user }
+    }
+}
