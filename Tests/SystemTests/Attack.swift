@@ -71,7 +71,7 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
     /// Attacks an endpoint of a locked program, with a key, until it was cut so often or the time is over.
     /// - Returns: how often it was cut.
     static func run(
-        _ name: String, on endpoint: String, of server: String, in locked: Locked, cuts: Int = .max, seconds: Int = 60
+        _ name: String, on endpoint: String, of server: String, in locked: Locked, cuts: Int, seconds: Int = 90
     ) async throws -> Int {
         guard let port = endpoint.split(separator: ":").last else { throw TestFailure("no port in \(endpoint)") }
         let script = FilePath(#filePath).removingLastComponent().appending("Clients/attack_with_key.py")

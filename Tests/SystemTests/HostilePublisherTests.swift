@@ -102,8 +102,10 @@ struct HostilePublisherTests {
                     var count = try await progress(0)
                     for listener in listeners {
                         try await victim.endure("\(name) SUB \(listener.attack)") {
-                            let done = try await listener.begin()
-                            #expect(!done.contains("asked 0 times"), "\(listener.attack)")
+                            // On a busy machine it may not be asked in its time.
+                            try await eventually("\(listener.attack) to be asked", within: .seconds(60)) {
+                                try await !listener.begin().contains("asked 0 times")
+                            }
                         }
                         count = try await progress(count)
                     }
