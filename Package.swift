@@ -109,6 +109,13 @@ let package = Package(
             dependencies: ["Files", "LogManagerCore", "Messages", "Recording", "Storage", database, system],
             path: "Shared/LogStorage", swiftSettings: strict),
         .target(
+            name: "PublisherCore",
+            dependencies: ["Messages", "SampleSources", "ServiceKit", "TextInput", deque, heap, logging],
+            path: "Shared/PublisherCore", swiftSettings: strict),
+        .target(
+            name: "SampleSources", dependencies: ["Messages", "TextInput"], path: "Shared/SampleSources",
+            swiftSettings: strict),
+        .target(
             name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",
             swiftSettings: strict),
         .target(
@@ -127,9 +134,8 @@ let package = Package(
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [
-                "Messages", "MessageBus", "Metrics", "ServiceKit", "TextInput", "ZeroMQ", argumentParser, deque,
-                heap, lifecycle,
-                logging, system,
+                "Messages", "MessageBus", "Metrics", "PublisherCore", "SampleSources", "ServiceKit", "ZeroMQ",
+                argumentParser, lifecycle, logging, system,
             ],
             path: "Services/SensorPublisher", swiftSettings: strict),
         .executableTarget(
@@ -211,8 +217,8 @@ let package = Package(
         .testTarget(
             name: "SensorPublisherTests",
             dependencies: [
-                "MessageBus", "Messages", "SensorPublisher", "ServiceKit", "TestSupport", "ZeroMQ", lifecycle, logging,
-                system,
+                "MessageBus", "Messages", "PublisherCore", "SampleSources", "SensorPublisher", "ServiceKit",
+                "TestSupport", "ZeroMQ", lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "RecorderTests",
@@ -229,7 +235,7 @@ let package = Package(
         .testTarget(
             name: "StepCounterTests",
             dependencies: [
-                "Files", "MessageBus", "Messages", "Recording", "SensorPublisher", "ServiceKit", "StepCounter",
+                "Files", "MessageBus", "Messages", "Recording", "SampleSources", "ServiceKit", "StepCounter",
                 "StepCounterCore", "StepDetection", "StepStorage", "Storage", "TestSupport", "ZeroMQ", database,
                 lifecycle, logging, system,
             ], swiftSettings: strict),

@@ -1,4 +1,5 @@
 import Messages
+package import SampleSources
 package import ServiceKit
 
 /// What a sensor publisher reads besides `ServiceSettings`: options, and "streams" in the configuration file.

@@ -1,5 +1,6 @@
 import MessageBus
 import Messages
+import PublisherCore
 
 extension RequestRouter {
     /// The methods of a sensor publisher.
@@ -8,15 +9,12 @@ extension RequestRouter {
         on(StreamsList.self) { request in try await engine.list(request) }
         on(StreamsStart.self) { request in try await engine.start(request) }
         on(StreamsStop.self) { request in try await engine.stop(request) }
-        let replays = ReplaySlots()
         onWithFrames(SamplesReplay.self) { request in
+            let replay = try await engine.replay(request)
             // Encoded here, off the engine's thread: a large answer must not make a sample late.
-            try await replays.withSlot {
-                if let ranges = request.ranges, !ranges.isEmpty {
-                    return SamplesReplay.reply(try await engine.retained(ranges), to: ranges)
-                }
-                return try await engine.retained(SamplesReplay.Range(request)).reply
-            }
+            let reply = Result { () throws(RequestError) in try replay.reply() }
+            await engine.endReplay()
+            return try reply.get()
         }
     }
 }

@@ -1,5 +1,7 @@
 import Messages
 import Metrics
+import PublisherCore
+import SampleSources
 import ServiceKit
 import ZeroMQ
 
@@ -29,18 +31,18 @@ extension SamplingEngine {
     var metrics: MetricsPage {
         var page = MetricsPage()
         let now = MonotonicClock.now
-        for stream in streams {
+        for stream in core.streams {
             page.add(.samples, stream.nextSequence, of: stream.name)
-            page.add(.behind, max(0, secondsBehind(stream, at: now)), of: stream.name)
+            page.add(.behind, Nanoseconds.seconds(stream.behind(at: now)), of: stream.name)
         }
         for state in [StreamDescription.State.idle, .running, .ended, .stopped, .failed] {
-            page.add(.streams, streams.count { $0.state == state }, state.rawValue)
+            page.add(.streams, core.streams.count { $0.state == state }, state.rawValue)
         }
-        page.add(.batches, batchesPublished)
-        page.add(.lateness, lateness)
-        page.add(.retained, retention.bytes)
-        page.add(.replayed, samplesReplayed)
-        page.add(.malformed, live?.input.malformedLines ?? 0)
+        page.add(.batches, core.batchesPublished)
+        page.add(.lateness, core.lateness)
+        page.add(.retained, core.retainedBytes)
+        page.add(.replayed, core.samplesReplayed)
+        page.add(.malformed, core.live?.input.malformedLines ?? 0)
         return page
     }
 }

@@ -1,5 +1,7 @@
 package import ArgumentParser
 import MessageBus
+import PublisherCore
+import SampleSources
 package import ServiceKit
 package import ZeroMQ
 

@@ -1,4 +1,5 @@
 import Messages
+import SampleSources
 import ServiceKit
 
 /// The settings of a stream: options for the only one, or an object in "streams" of the configuration file for each of several.

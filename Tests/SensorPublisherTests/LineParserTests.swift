@@ -1,4 +1,4 @@
-import SensorPublisher
+import SampleSources
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -1,4 +1,5 @@
-import SensorPublisher
+import PublisherCore
+import SampleSources
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import SensorPublisher
+import SampleSources
 import TestSupport
 import Testing
 

@@ -1,6 +1,8 @@
 import Logging
 import MessageBus
 import Messages
+import PublisherCore
+import SampleSources
 import SensorPublisher
 import ServiceKit
 import ServiceLifecycle

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Messages
-import SensorPublisher
+import SampleSources
 import TestSupport
 import Testing
 

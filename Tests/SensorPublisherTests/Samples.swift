@@ -1,4 +1,6 @@
-import SensorPublisher
+import PublisherCore
+import SampleSources
+import Testing
 
 /// One sample and when it came out of a sampler.
 struct TakenSample: Equatable {
@@ -7,20 +9,74 @@ struct TakenSample: Equatable {
     let values: [Double]
 }
 
-extension StreamSampler {
+/// A sampler with the source that it samples, which is read whenever rows are wanted.
+@dynamicMemberLookup
+struct SourcedSampler {
+    private var sampler: StreamSampler
+    private var source: any SampleSource
+    private var rows = SourceRows()
+
+    init(source: any SampleSource, batch: Int = 1, speed: Double = 1) throws(PublisherError) {
+        self.source = source
+        sampler = try StreamSampler(of: source, batch: batch, speed: speed)
+    }
+
+    subscript<Value>(dynamicMember path: KeyPath<StreamSampler, Value>) -> Value { sampler[keyPath: path] }
+
+    func lastSample(at now: Int64) -> Int64? { sampler.lastSample(at: now) }
+
+    mutating func start(at now: Int64) throws(PublisherError) {
+        if sampler.needsRewind { try source.rewind() }
+        try sampler.start(at: now)
+        read()
+    }
+
+    /// All batches that are complete, up to the one with which a number of samples is reached.
+    mutating func advance(to now: Int64, limit: Int = 100_000) -> [RowBatch] {
+        var batches: [RowBatch] = []
+        var taken = 0
+        while let deadline = sampler.nextDeadline, deadline <= now, taken < limit {
+            if let batch = sampler.advance(to: now) {
+                batches.append(batch)
+                taken += batch.count
+            }
+            read()
+        }
+        return batches
+    }
+
+    mutating func flush(at now: Int64) -> RowBatch? { sampler.flush(at: now) }
+    mutating func stop(at now: Int64) -> RowBatch? { sampler.stop(at: now) }
+
     /// Lives by the sampler's own deadlines, on a clock that jumps from one to the next, until `end` or the source's end.
     mutating func run(until end: Int64) -> [TakenSample] {
         var samples: [TakenSample] = []
         var now = Int64.min
-        while let deadline = nextDeadline, deadline <= end {
+        while let deadline = sampler.nextDeadline, deadline <= end {
             now = max(now, deadline)
             for batch in advance(to: now) { samples += batch.samples(takenAt: now) }
         }
         return samples
     }
+
+    private mutating func read() {
+        guard sampler.rowsWanted > 0 else { return }
+        source.read(sampler.rowsWanted, into: &rows)
+        sampler.take(&rows)
+    }
 }
 
-extension SampledBatch {
+extension StreamConfiguration {
+    func makeSampler() throws(PublisherError) -> any Sampler { try makeSampler(of: try openSource()) }
+
+    /// Of a source that is not standard input.
+    func makeSourcedSampler() throws -> SourcedSampler {
+        let source = try #require(try openSource())
+        return try SourcedSampler(source: source, batch: batchSize(rate: source.rate), speed: speed)
+    }
+}
+
+extension RowBatch {
     func samples(takenAt time: Int64) -> [TakenSample] {
         (0..<count).map { index in
             let row = rows[index * columns..<(index + 1) * columns]

@@ -1,6 +1,6 @@
 import MessageBus
 import Messages
-import SensorPublisher
+import SampleSources
 import TestSupport
 import Testing
 import ZeroMQ

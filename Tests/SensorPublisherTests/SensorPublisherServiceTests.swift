@@ -1,4 +1,6 @@
 import Messages
+import PublisherCore
+import SampleSources
 import SensorPublisher
 import ServiceKit
 import Synchronization
@@ -66,81 +68,6 @@ struct SensorPublisherServiceTests {
         }
     }
 
-    @Test func aListPublishesWhatWaitsForItsBatch() async throws {
-        let flags = ["signal": "sine", "rate": "500", "batch": "100000", "start-stopped": "true"]
-        try await PublisherUnderTest.run(flags) { publisher in
-            let listener = try await publisher.listener()
-            let before = ContinuousClock.now
-            _ = try await publisher.ask(StreamsStart(stream: phone))
-            var listed = 0
-            while listed < 5 { listed = try #require(try await publisher.stream("phone/accelerometer")).nextSequence }
-            #expect(Double(listed) <= ((ContinuousClock.now - before) / .seconds(1)) * 500 + 1)
-            var heard = 0
-            while heard < listed {
-                let batch = try await listener.nextBatch()
-                #expect(batch.batch.sequence == heard)
-                heard += batch.rows.count
-            }
-            #expect(heard == listed)
-        }
-    }
-
-    @Test func nothingIsPublishedAfterAStopWasAnswered() async throws {
-        let flags = ["signal": "noise", "rate": "2000", "batch": "3", "start-stopped": "true"]
-        try await PublisherUnderTest.run(flags) { publisher in
-            let listener = try await publisher.listener()
-            var expected = 0
-            for _ in 0..<3 {
-                _ = try await publisher.ask(StreamsStart(stream: phone))
-                let running = try await listener.batches { $0.state == .running && $0.nextSequence == expected }
-                #expect(running.batches.isEmpty)
-                expected += try await listener.nextBatch().rows.count
-                let stopped = try await publisher.ask(StreamsStop(stream: phone))
-                #expect(stopped.state == .stopped)
-                // Events come in order, so what precedes this description is all that there is.
-                let last = try await listener.batches { $0.state == .stopped }
-                for heard in last.batches {
-                    #expect(heard.batch.sequence == expected)
-                    expected += heard.rows.count
-                }
-                #expect(last.description.nextSequence == expected)
-                #expect(stopped.nextSequence == expected)
-                #expect(try await publisher.stream("phone/accelerometer")?.nextSequence == expected)
-            }
-        }
-    }
-
-    @Test func aSleepEndsTheBatchAndIsToldBeforeTheNext() async throws {
-        let slept = Atomic(0)
-        let flags = ["signal": "sine", "rate": "500", "batch": "100000", "start-stopped": "true"]
-        try await PublisherUnderTest.run(
-            flags, elapsedClock: { SleepWatch.elapsedNow + Int64(slept.load(ordering: .relaxed)) }
-        ) { publisher in
-            let listener = try await publisher.listener()
-            let started = try await publisher.ask(StreamsStart(stream: phone))
-            let before = try #require(started.clock.elapsed) - started.clock.uptime
-            try await eventually("a sample") { MonotonicClock.now > Int64(started.clock.uptime * 1e9) + 20_000_000 }
-            slept.store(5_000_000_000, ordering: .relaxed)
-            // A list looks at the clocks, if no description came first.
-            let listed = try #require(try await publisher.stream("phone/accelerometer"))
-            #expect(abs(try #require(listed.clock.elapsed) - listed.clock.uptime - before - 5) < 0.5)
-
-            let (ended, described) = try await listener.batches { $0.clock.elapsed ?? 0 > $0.clock.uptime + before + 4 }
-            #expect(ended.map(\.batch.sequence) == [0], "no batch goes over the sleep")
-            let earlier = try #require(ended.first).rows.map { $0[0] }
-            #expect(described.nextSequence == earlier.count)
-            #expect(earlier.allSatisfy { $0 <= described.clock.uptime })
-            try await eventually("a sample after it") {
-                guard let stream = try await publisher.stream("phone/accelerometer") else { return false }
-                return stream.nextSequence > described.nextSequence
-            }
-            _ = try await publisher.ask(StreamsStop(stream: phone))
-            let later = try await listener.batches { $0.state == .stopped }.batches.flatMap(\.rows).map { $0[0] }
-            #expect(later.allSatisfy { $0 > described.clock.uptime })
-            #expect(later.count > 0)
-        }
-    }
-
     @Test func whatCannotBeStartedOrStoppedIsRefused() async throws {
         try await PublisherUnderTest.run(["signal": "sine"]) { publisher in
             let again = try await publisher.refusal(of: StreamsStart(stream: phone))
@@ -205,134 +132,6 @@ struct SensorPublisherServiceTests {
         }
     }
 
-    @Test func aReplayIsBoundedAndGoesOnWhereItEnded() async throws {
-        let flags = [
-            "signal": "constant", "rate": "2e5", "batch": "10000", "packed": "true", "retention-bytes": "20MB",
-        ]
-        try await PublisherUnderTest.run(flags) { publisher in
-            var published = 0
-            while published < 150_000 {
-                published = try #require(try await publisher.stream("phone/accelerometer")).nextSequence
-            }
-            let last = try await publisher.ask(StreamsStop(stream: phone))
-            var request = SamplesReplay(
-                device: "phone", stream: "accelerometer", epoch: last.epoch, from: 0, count: .max)
-            var answers = 0
-            var next: Int?
-            while request.from < last.nextSequence {
-                let (reply, batches) = try await publisher.replay(request)
-                try #require(reply.count > 0)
-                if let next { #expect(reply.from == next) }
-                #expect(batches.reduce(0) { $0 + $1.rows.count } == reply.count)
-                #expect(reply.count * 32 <= 4_000_000)
-                next = reply.from + reply.count
-                request.from = reply.from + reply.count
-                answers += 1
-            }
-            #expect(answers >= 2)
-        }
-    }
-
-    @Test func aListHasTheStreamsThatAreAskedFor() async throws {
-        try await PublisherUnderTest.run(["signal": "constant", "rate": "10"]) { publisher in
-            let expected: [([String]?, Int)] = [
-                (["phone/"], 1), (["phone/accelerometer", "watch/"], 1), (["*"], 1), (nil, 1), (["watch/"], 0),
-                (["phone/gyro", "phone"], 0), ([], 0),
-            ]
-            for (patterns, count) in expected {
-                let listed = try await publisher.ask(StreamsList(streams: patterns)).streams
-                #expect(listed.count == count, "\(patterns ?? [])")
-            }
-            let tooMany = StreamsList(streams: (0...StreamsList.maximumPatterns).map { "watch-\($0)/" })
-            let refusal = try await publisher.refusal(of: tooMany)
-            #expect(refusal?.data?.reason == "invalidParameter")
-        }
-    }
-
-    @Test func aReplayOfSeveralRangesIsBoundedAndFairBetweenThem() async throws {
-        let flags = [
-            "signal": "constant", "rate": "2e5", "batch": "10000", "packed": "true", "retention-bytes": "40MB",
-        ]
-        try await PublisherUnderTest.run(flags) { publisher in
-            var published = 0
-            while published < 300_000 {
-                published = try #require(try await publisher.stream("phone/accelerometer")).nextSequence
-            }
-            let last = try await publisher.ask(StreamsStop(stream: phone))
-            func range(_ from: Int, _ count: Int) -> SamplesReplay {
-                SamplesReplay(device: "phone", stream: "accelerometer", epoch: last.epoch, from: from, count: count)
-            }
-            var (unknown, old) = (range(0, 1), range(7, 1))
-            unknown.device = "watch"
-            old.epoch = "yesterday"
-            let all = last.nextSequence
-            let (reply, batches) = try await publisher.replay(
-                SamplesReplay([range(5, 10), unknown, range(0, all), old, range(1, all), range(all + 5, 1)]))
-            let parts = try #require(reply.ranges)
-            #expect(parts.map(\.error?.data?.reason) == [nil, "unknownStream", nil, "unknownEpoch", nil, nil])
-            #expect(parts.map(\.from) == [5, 0, 0, 7, 1, all + 5])
-            #expect(parts[0].count == 10)
-            #expect(parts[5].count == 0)
-            #expect(parts.allSatisfy { $0.error != nil || $0.last == all - 1 })
-            // What the small ones leave is shared.
-            #expect(parts[2].count > 30_000 && parts[4].count > 30_000)
-            #expect(batches.reduce(0) { $0 + $1.rows.count } == parts.reduce(0) { $0 + $1.count })
-            #expect(batches.reduce(0) { $0 + $1.rows.count } * 32 <= 4_000_000)
-            #expect(batches.count * 2 == parts.reduce(0) { $0 + $1.frames })
-            let many = SamplesReplay(Array(repeating: range(0, 1), count: 1_001))
-            #expect(try await publisher.refusal(of: many)?.data?.reason == "invalidParameter")
-        }
-    }
-
-    @Test func moreReplaysThanThereIsMemoryForAreToComeAgain() async throws {
-        let slots = ReplaySlots()
-        let refusals = await withTaskGroup(of: RequestError?.self) { group in
-            let (ends, end) = AsyncStream.makeStream(of: Void.self)
-            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
-            for _ in 0..<ReplaySlots.maximum {
-                group.addTask {
-                    try? await slots.withSlot {
-                        begin.yield()
-                        for await _ in ends {}
-                    }
-                    return nil
-                }
-            }
-            var iterator = begun.makeAsyncIterator()
-            for _ in 0..<ReplaySlots.maximum { await iterator.next() }
-            group.addTask {
-                do {
-                    try await slots.withSlot {}
-                    return nil
-                } catch {
-                    end.finish()
-                    return error as? RequestError
-                }
-            }
-            return await group.reduce(into: [RequestError]()) { if let refusal = $1 { $0.append(refusal) } }
-        }
-        #expect(refusals.map(\.data) == [RequestError.Detail(reason: "busy", retryAfter: 0.5)])
-        try await slots.withSlot {}
-    }
-
-    @Test func theOldestSamplesGoWhenTheMemoryIsFull() async throws {
-        let flags = ["signal": "sine", "rate": "1000", "batch": "1", "retention-bytes": "10KB"]
-        try await PublisherUnderTest.run(flags) { publisher in
-            var published = 0
-            while published < 100 {
-                published = try #require(try await publisher.stream("phone/accelerometer")).nextSequence
-            }
-            let last = try await publisher.ask(StreamsStop(stream: phone))
-            let (reply, batches) = try await publisher.replay(
-                SamplesReplay(
-                    device: "phone", stream: "accelerometer", epoch: last.epoch, from: 0, count: last.nextSequence))
-            #expect(reply.from > 0)
-            #expect(reply.from == reply.first)
-            #expect(reply.last == last.nextSequence - 1)
-            #expect(batches.first?.batch.sequence == reply.from)
-        }
-    }
-
     @Test func aSourceThatBreaksIsSaidToHaveFailed() async throws {
         let rows = (0..<200).map { "\(Double($0) / 1e6),1,2,\($0 == 150 ? "oops" : "3")" }
         try await withFile("walk.csv", "t,x,y,z\n" + rows.joined(separator: "\n")) { path in
@@ -347,29 +146,6 @@ struct SensorPublisherServiceTests {
                 let health = publisher.host.health.reply
                 #expect(health.status == .degraded)
                 #expect(health.reasons.first?.contains("line 152") == true)
-            }
-        }
-    }
-
-    @Test func aFailureIsDescribedAtOnceAfterTheLastBatchAndAgainEachSecond() async throws {
-        let rows = (0..<100).map { "\(Double($0) / 1000),\($0 == 95 ? "oops" : "\($0)")" }
-        try await withFile("walk.csv", "t,x\n" + rows.joined(separator: "\n")) { path in
-            let flags = ["replay": path, "batch": "10", "start-stopped": "true"]
-            try await PublisherUnderTest.run(flags) { publisher in
-                let listener = try await publisher.listener()
-                _ = try await publisher.ask(StreamsStart(stream: phone))
-                let (batches, failed) = try await listener.batches { $0.state == .failed }
-                #expect(batches.map(\.batch.count) == [10, 10, 10, 10, 10, 10, 10, 10, 10, 5])
-                #expect(failed.nextSequence == 95)
-                #expect(failed.reason?.contains("oops") == true)
-                let last = try #require(batches.last?.rows.last)
-                #expect(failed.lastSample == last[0])
-                #expect(failed.clock.uptime >= last[0], "a failure that was read ahead is told in its time")
-                let (none, again) = try await listener.batches { _ in true }
-                #expect(none.isEmpty)
-                #expect(again.state == .failed)
-                #expect(again.reason == failed.reason)
-                #expect(again.lastSample == failed.lastSample)
             }
         }
     }

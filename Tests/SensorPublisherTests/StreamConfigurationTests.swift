@@ -1,5 +1,7 @@
 import Glibc
 import Messages
+import PublisherCore
+import SampleSources
 import SensorPublisher
 import ServiceKit
 import TestSupport
@@ -97,7 +99,7 @@ struct StreamConfigurationTests {
 
     @Test func theUnitOfAWalkIsTheStreams() throws {
         let stream = try StreamConfiguration(device: "d", stream: "s", source: .signal("walk:noise=0"), unit: "m/s2")
-        var sampler = try stream.makeSampler()
+        var sampler = try stream.makeSourcedSampler()
         #expect(sampler.unit == "m/s2")
         try sampler.start(at: 0)
         let batches = sampler.advance(to: 0, limit: 1)
@@ -108,7 +110,7 @@ struct StreamConfigurationTests {
     @Test func aFileOfMotionWithFewFieldsHasAllOfThem() throws {
         try withFile("turn.csv", "t,gravity.z,rotationRate.x\n0,1,2\n") { path in
             var sampler = try StreamConfiguration(device: "d", stream: "deviceMotion", source: .replay(path))
-                .makeSampler()
+                .makeSourcedSampler()
             try sampler.start(at: 0)
             let batches = sampler.advance(to: 0, limit: 10)
             #expect(batches.map(\.rows) == [[0, 0, 0, 0, 0, 0, 1, 2, 0, 0]])

@@ -1,5 +1,6 @@
 import Messages
-import SensorPublisher
+import PublisherCore
+import SampleSources
 import TestSupport
 import Testing
 
@@ -7,15 +8,15 @@ import Testing
 struct StreamSamplerTests {
     private let second: Int64 = 1_000_000_000
 
-    private func points(_ times: [Double], batch: Int = 1, speed: Double = 1) throws -> StreamSampler {
+    private func points(_ times: [Double], batch: Int = 1, speed: Double = 1) throws -> SourcedSampler {
         let points = times.enumerated().map { Point(timestamp: $1, value: Double($0)) }
-        return try StreamSampler(
+        return try SourcedSampler(
             source: try PointsSource(fields: ["value"], points: points), batch: batch, speed: speed)
     }
 
-    private func sine(rate: Double, batch: Int = 1, speed: Double = 1) throws -> StreamSampler {
+    private func sine(rate: Double, batch: Int = 1, speed: Double = 1) throws -> SourcedSampler {
         let signal = try SignalSpecification.signal("sine:amplitude=2,phase=0.2,offset=0.5")
-        return try StreamSampler(source: try SignalSource(signal, rate: rate), batch: batch, speed: speed)
+        return try SourcedSampler(source: try SignalSource(signal, rate: rate), batch: batch, speed: speed)
     }
 
     @Test func elevenPointsOverASecondFireAtTheirTimes() throws {
@@ -170,6 +171,14 @@ struct StreamSamplerTests {
         #expect(samples.map(\.uptime) == [0, 2, 1, -5, 3])
     }
 
+    @Test func aSampleThatFollowsALaterOneIsNotLate() throws {
+        var sampler = try points([0, 2, 1, 3])
+        try sampler.start(at: 0)
+        _ = sampler.advance(to: 0)
+        #expect(sampler.advance(to: 2 * second).map(\.lateness) == [0, 0])
+        #expect(sampler.lastSample(at: 2 * second) == 2 * second)
+    }
+
     @Test func aBatchWaitsForItsLatestPointAndNotOnlyItsLast() throws {
         var sampler = try points([0, 2, 1], batch: 3)
         try sampler.start(at: 0)
@@ -197,7 +206,7 @@ struct StreamSamplerTests {
     @Test func aSourceThatFailsEndsAfterWhatItGave() throws {
         try withFile("bad.csv", "t,x\n0,1\n1,2\n" + (2..<80).map { "\($0),\($0)\n" }.joined() + "80,oops\n81,1\n") {
             path in
-            var sampler = try StreamSampler(source: try ReplaySource(path: path), batch: 50)
+            var sampler = try SourcedSampler(source: try ReplaySource(path: path), batch: 50)
             try sampler.start(at: 0)
             #expect(sampler.advance(to: 1000 * second).map(\.count) == [50, 30])
             #expect(sampler.state == .ended)
@@ -207,7 +216,7 @@ struct StreamSamplerTests {
 
     @Test func aFailureIsToldWhenTheSamplesBeforeItAreDueAndNotEarlier() throws {
         try withFile("bad.csv", "t,x\n" + (0..<70).map { "\($0),\($0)\n" }.joined() + "70,oops\n") { path in
-            var sampler = try StreamSampler(source: try ReplaySource(path: path), batch: 100)
+            var sampler = try SourcedSampler(source: try ReplaySource(path: path), batch: 100)
             try sampler.start(at: 0)
             #expect(sampler.flush(at: 68 * second)?.count == 69)
             #expect(sampler.failure == nil, "the broken line was read ahead, but its time has not come")
@@ -223,7 +232,7 @@ struct StreamSamplerTests {
 
     @Test func aStreamStoppedBeforeItsSourceBreaksWasStopped() throws {
         try withFile("bad.csv", "t,x\n" + (0..<70).map { "\($0),\($0)\n" }.joined() + "70,oops\n") { path in
-            var sampler = try StreamSampler(source: try ReplaySource(path: path), batch: 100)
+            var sampler = try SourcedSampler(source: try ReplaySource(path: path), batch: 100)
             try sampler.start(at: 0)
             #expect(sampler.stop(at: 5 * second)?.count == 6)
             #expect(sampler.state == .stopped)
@@ -260,7 +269,7 @@ struct StreamSamplerTests {
     }
 
     @Test func theStepsOfAWalkAreThoseOfTheSamplesGivenOut() throws {
-        var sampler = try StreamSampler(
+        var sampler = try SourcedSampler(
             source: try SignalSource(try SignalSpecification.signal("walk:cadence=2"), rate: 100), speed: 10)
         #expect(sampler.truth == SignalTruth(steps: 0, cadence: 2))
         try sampler.start(at: second)

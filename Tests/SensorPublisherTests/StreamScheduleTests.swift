@@ -1,4 +1,5 @@
-import SensorPublisher
+import PublisherCore
+import SampleSources
 import TestSupport
 import Testing
 
@@ -20,7 +21,7 @@ struct StreamScheduleTests {
             for _ in 0..<Int.random(in: 0...5, using: &generator) {
                 let entry = StreamSchedule.Entry(
                     deadline: now + .random(in: -3...40, using: &generator),
-                    stream: .random(in: 0...9, using: &generator), start: .random(in: 1...3, using: &generator))
+                    stream: .random(in: 0...9, using: &generator))
                 schedule.insert(entry)
                 waiting.append(entry)
             }

@@ -1,5 +1,5 @@
 import Messages
-import SensorPublisher
+import SampleSources
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))

@@ -1,6 +1,6 @@
 import MessageBus
 import Messages
-import SensorPublisher
+import SampleSources
 import ServiceKit
 import StepDetection
 import Synchronization

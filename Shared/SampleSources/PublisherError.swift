@@ -1,6 +1,6 @@
 package import TextInput
 
-/// What went wrong in a source, a specification or a sampler, in words for the person who has to mend it.
+/// What went wrong in a source, a specification or a sampler, in words for the person who has to fix it.
 ///
 /// `code` is for programs (its raw value is the `reason` word of an error reply), `message` says what failed, with what, and what to do.
 package struct PublisherError: Error, Hashable, CustomStringConvertible {

@@ -3,7 +3,7 @@ import HeapModule
 /// When each stream has something to do next: one queue and so one wait for all streams, however many they are.
 ///
 /// A heap, because a stream's next time is put back as often as it was taken. Nothing is searched for: an entry that
-/// a stop or a new start of its stream made obsolete stays until its time, and is recognised then by `start`.
+/// became obsolete stays until its time, and whoever takes it recognises it then.
 package struct StreamSchedule {
     /// A stream's next time. Earlier ones come first.
     package struct Entry: Hashable, Comparable, Sendable {
@@ -11,17 +11,14 @@ package struct StreamSchedule {
         package let deadline: Int64
         /// The stream's place in the list of all streams.
         package let stream: Int
-        /// Which of the stream's starts it belongs to.
-        package let start: Int
 
-        package init(deadline: Int64, stream: Int, start: Int) {
+        package init(deadline: Int64, stream: Int) {
             self.deadline = deadline
             self.stream = stream
-            self.start = start
         }
 
         package static func < (left: Entry, right: Entry) -> Bool {
-            (left.deadline, left.stream, left.start) < (right.deadline, right.stream, right.start)
+            (left.deadline, left.stream) < (right.deadline, right.stream)
         }
     }
 

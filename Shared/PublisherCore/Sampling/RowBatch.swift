@@ -1,5 +1,5 @@
 /// Samples of one stream that follow each other, ready to be published.
-package struct SampledBatch: Hashable, Sendable {
+package struct RowBatch: Hashable, Sendable {
     /// The sequence number of the first sample: how many the stream had published before.
     package let firstSequence: Int64
     /// The number of samples, at least 1.

@@ -1,7 +1,4 @@
-import Glibc
-import ZeroMQ
-
-/// Notices that the machine slept: the clock of uptimes stood still meanwhile, and CLOCK_BOOTTIME went on (clock_gettime(2)).
+/// Notices that the machine slept: the clock of uptimes stood still meanwhile, and CLOCK_BOOTTIME continued (man 2 clock_gettime).
 ///
 /// How far the two are apart never shrinks. CLOCK_BOOTTIME is to be read first: a thread that is held up between the two
 /// readings then sees too small a difference, which hides a sleep until the next look, but never invents one.
@@ -12,22 +9,9 @@ package struct SleepWatch: Sendable {
     /// How far the clocks are apart.
     private var difference: Int64
 
-    /// Begins with what the clocks say now.
-    package init(elapsedClock: () -> Int64 = { Self.elapsedNow }) {
-        // Of three looks it is unlikely that each was held up.
-        difference = (0..<3).map { _ in elapsedClock() - MonotonicClock.now }.max() ?? 0
-    }
-
     /// Begins with what two clocks say.
     package init(elapsed: Int64, uptime: Int64) {
         difference = elapsed - uptime
-    }
-
-    /// CLOCK_BOOTTIME, in nanoseconds.
-    package static var elapsedNow: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return Int64(time.tv_sec) * Nanoseconds.perSecond + Int64(time.tv_nsec)
     }
 
     /// Looks at the clocks, of which `elapsed` was read first.

@@ -1,6 +1,8 @@
+package import SampleSources
+
 /// Puts samples that come when they come (from a program on standard input) into batches.
 ///
-/// Knows no clock: every call is told the time, in nanoseconds of a monotonic clock. Where samples have times of their own, the
+/// Knows no clock: every call is told the time, in nanoseconds of a monotonic clock. If samples have times of their own, the
 /// first one after a start is taken to have been made when it arrived, and the others at their distance from it:
 /// jitter on the way does not reach the data. Otherwise a sample's time is that of its arrival.
 package struct LiveSampler {
@@ -21,14 +23,9 @@ package struct LiveSampler {
     /// When the latest sample came; nil before the first one.
     package private(set) var lastArrival: Int64?
 
-    /// - Throws: `invalidParameter` for a batch that is not 1 … `StreamSampler.maximumBatch`.
+    /// - Throws: `invalidParameter` for a batch that is not 1 … `StreamConfiguration.maximumBatch`.
     package init(batch: Int = 1, maximumDelay: Int64 = 10_000_000) throws(PublisherError) {
-        guard batch >= 1, batch <= StreamSampler.maximumBatch else {
-            throw PublisherError(
-                .invalidParameter,
-                "a batch of \(batch) samples is not possible: give 1 to \(StreamSampler.maximumBatch)")
-        }
-        self.batch = batch
+        self.batch = try StreamConfiguration.validated(batch: batch)
         self.maximumDelay = maximumDelay
     }
 
@@ -46,7 +43,7 @@ package struct LiveSampler {
     /// Takes one sample, and gives the batch that it completes. One that comes while the stream is not running is left out.
     ///
     /// - Parameter time: The sample's own time in nanoseconds, if it has one.
-    package mutating func take(_ values: some Collection<Double>, time: Int64?, at now: Int64) -> SampledBatch? {
+    package mutating func take(_ values: some Collection<Double>, time: Int64?, at now: Int64) -> RowBatch? {
         guard state == .running else { return nil }
         if count == 0 { firstArrival = now }
         lastArrival = now
@@ -63,35 +60,35 @@ package struct LiveSampler {
     }
 
     /// Gives out the batch under way if its time has come.
-    package mutating func advance(to now: Int64) -> SampledBatch? {
+    package mutating func advance(to now: Int64) -> RowBatch? {
         guard let deadline = nextDeadline, deadline <= now else { return nil }
         return flush(at: now)
     }
 
     /// Says that the input ended, and gives what was left.
-    package mutating func end(at now: Int64) -> SampledBatch? {
+    package mutating func end(at now: Int64) -> RowBatch? {
         finish(as: .ended, at: now)
     }
 
     /// Ends sampling, and gives what was left.
-    package mutating func stop(at now: Int64) -> SampledBatch? {
+    package mutating func stop(at now: Int64) -> RowBatch? {
         finish(as: .stopped, at: now)
     }
 
-    private mutating func finish(as end: SamplerState, at now: Int64) -> SampledBatch? {
+    private mutating func finish(as end: SamplerState, at now: Int64) -> RowBatch? {
         guard state == .running else { return nil }
         state = end
         return flush(at: now)
     }
 
     /// Gives out what waits, without waiting for more.
-    package mutating func flush(at now: Int64) -> SampledBatch? {
+    package mutating func flush(at now: Int64) -> RowBatch? {
         guard count > 0 else { return nil }
         defer {
             nextSequence += Int64(count)
             rows = []
             count = 0
         }
-        return SampledBatch(firstSequence: nextSequence, count: count, rows: rows, lateness: now - (lastArrival ?? now))
+        return RowBatch(firstSequence: nextSequence, count: count, rows: rows, lateness: now - (lastArrival ?? now))
     }
 }

@@ -1,4 +1,5 @@
 package import Messages
+package import SampleSources
 import TextInput
 
 /// The samples that a program writes to our standard input, line by line: bytes in, batches out.
@@ -60,13 +61,13 @@ package final class LiveInput: Sampler {
     package func lastSample(at now: Int64) -> Int64? { sampler.lastArrival }
 
     /// Takes bytes, and gives the batches that they complete.
-    package func take(_ chunk: Span<UInt8>, at now: Int64) -> [SampledBatch] {
+    package func take(_ chunk: Span<UInt8>, at now: Int64) -> [RowBatch] {
         lines.append(chunk)
         return takeLines(at: now)
     }
 
     /// Says that nothing more comes, and gives what is left.
-    package func end(at now: Int64) -> [SampledBatch] {
+    package func end(at now: Int64) -> [RowBatch] {
         isOver = true
         lines.finish()
         let batches = takeLines(at: now)
@@ -74,28 +75,28 @@ package final class LiveInput: Sampler {
     }
 
     /// Says that nothing more can be read, and gives what is left. A stream that was not running has lost nothing.
-    package func fail(_ error: PublisherError, at now: Int64) -> [SampledBatch] {
+    package func fail(_ error: PublisherError, at now: Int64) -> [RowBatch] {
         let wasRunning = state == .running
         let batches = end(at: now)
         if wasRunning { failure = error }
         return batches
     }
 
-    package func advance(to now: Int64, limit: Int) -> [SampledBatch] {
-        [sampler.advance(to: now)].compactMap(\.self)
+    package func advance(to now: Int64) -> RowBatch? {
+        sampler.advance(to: now)
     }
 
-    package func flush(at now: Int64) -> SampledBatch? {
+    package func flush(at now: Int64) -> RowBatch? {
         sampler.flush(at: now)
     }
 
-    package func stop(at now: Int64) -> SampledBatch? {
+    package func stop(at now: Int64) -> RowBatch? {
         if state == .running { failure = nil }
         return sampler.stop(at: now)
     }
 
-    private func takeLines(at now: Int64) -> [SampledBatch] {
-        var batches: [SampledBatch] = []
+    private func takeLines(at now: Int64) -> [RowBatch] {
+        var batches: [RowBatch] = []
         while true {
             row.removeAll(keepingCapacity: true)
             do throws(PublisherError) {

@@ -1,7 +1,7 @@
 import DequeModule
-package import Messages
+import SampleSources
 
-/// Keeps the latest batches of all streams, so that a listener who missed some can have them again.
+/// Keeps the latest batches of all streams, so that a listener that missed some can ask for them again.
 ///
 /// Bounded twice, by age and by bytes, over all streams together; the oldest batch goes first, whichever stream it is of.
 /// A batch costs the memory of its rows plus `overhead`. Pure: time is told, in nanoseconds of a monotonic clock.
@@ -18,7 +18,7 @@ package struct RetentionBuffer {
     package private(set) var bytes = 0
 
     private struct Entry {
-        let batch: SampledBatch
+        let batch: RowBatch
         let insertedAt: Int64
 
         var bytes: Int { batch.rows.capacity * MemoryLayout<Double>.stride + overhead }
@@ -30,8 +30,6 @@ package struct RetentionBuffer {
         var nextSequence: Int64 = 0
     }
 
-    /// The position of each stream in `streams`.
-    private var positions: [StreamName: Int] = [:]
     private var streams: [Stream] = []
     /// For each batch that is kept, oldest first, the stream that it is of.
     private var order = Deque<Int>()
@@ -50,12 +48,9 @@ package struct RetentionBuffer {
     /// Keeps a batch, and drops what is too old or too much. One that alone is too large is not kept.
     ///
     /// The batches of a stream must come in the order of their sequence.
-    package mutating func insert(_ batch: SampledBatch, of name: StreamName, at now: Int64) {
-        let position = positions[name] ?? streams.count
-        if position == streams.count {
-            positions[name] = position
-            streams.append(Stream())
-        }
+    /// - Parameter position: the stream's place in the list of all streams.
+    package mutating func insert(_ batch: RowBatch, of position: Int, at now: Int64) {
+        while streams.count <= position { streams.append(Stream()) }
         precondition(
             batch.firstSequence >= streams[position].nextSequence, "batches come in the order of their sequence")
         let entry = Entry(batch: batch, insertedAt: now)
@@ -91,9 +86,9 @@ package struct RetentionBuffer {
     ///
     /// The answer is one range without holes. It begins at `from`, or later if the first ones are no longer kept, and ends
     /// early at a hole or when `maximumBytes` are reached; it has at least one sample if any of those asked for is kept.
-    /// Who gets less than was asked for asks again for the rest.
-    package func batches(of name: StreamName, from: Int64, count: Int, maximumBytes: Int) -> ReplayAnswer {
-        guard let position = positions[name] else {
+    /// A client that gets less than it asked for asks again for the rest.
+    package func batches(of position: Int, from: Int64, count: Int, maximumBytes: Int) -> ReplayAnswer {
+        guard position < streams.count else {
             return ReplayAnswer(from: from, count: 0, first: 0, last: -1, slices: [])
         }
         let entries = streams[position].entries

@@ -14,6 +14,8 @@ package struct StreamConfiguration: Hashable, Sendable {
     package static let deviceMotion = "deviceMotion"
     /// The rate of a signal for which none is given, in Hz.
     package static let defaultRate = 100.0
+    /// The largest batch.
+    package static let maximumBatch = 100_000
     /// The largest batch that is chosen by itself.
     private static let largestDefaultBatch = 10_000
 
@@ -57,30 +59,26 @@ package struct StreamConfiguration: Hashable, Sendable {
         if case .stdin = source { true } else { false }
     }
 
-    /// Opens the source and makes its sampler.
+    /// Whether it has the fields of `DeviceMotion`.
+    package var isMotion: Bool { stream == Self.deviceMotion }
+
+    /// Opens the source; nil for standard input.
     ///
     /// - Throws: `PublisherError` saying what is wrong with the file or the signal.
-    package func makeSampler() throws(PublisherError) -> any Sampler {
-        if case .stdin(let format) = source {
-            return try LiveInput(
-                format: format, batch: batchSize(rate: rate), unit: unit, rate: rate, isMotion: isMotion)
-        }
-        var source = try openSource()
-        if isMotion, source.fields != DeviceMotion.fields { source = try DeviceMotionSource(source) }
-        return try StreamSampler(source: source, batch: batchSize(rate: source.rate), speed: speed)
+    package func openSource() throws(PublisherError) -> (any SampleSource)? {
+        guard let source = try openUnshaped() else { return nil }
+        return isMotion && source.fields != DeviceMotion.fields ? try DeviceMotionSource(source) : source
     }
 
     /// Reads the source from its beginning to its end, as far as it has one.
     ///
     /// - Throws: `PublisherError` naming the first line that can't be read.
     package func checkSource() throws(PublisherError) {
-        _ = try makeSampler()
-        if case .replay = source { _ = try (try openSource() as? ReplaySource)?.validate() }
+        _ = try openSource()
+        if case .replay = source { _ = try (try openUnshaped() as? ReplaySource)?.validate() }
     }
 
-    private var isMotion: Bool { stream == Self.deviceMotion }
-
-    private func openSource() throws(PublisherError) -> any SampleSource {
+    private func openUnshaped() throws(PublisherError) -> (any SampleSource)? {
         switch source {
         case .signal(let text):
             try SignalSource(
@@ -91,7 +89,7 @@ package struct StreamConfiguration: Hashable, Sendable {
                 path: path,
                 options: ReplaySource.Options(
                     rate: rate, isLooping: isLooping, isRebased: isRebased, unit: unit, conversion: conversion))
-        case .stdin: throw PublisherError(.invalidParameter, "standard input has no samples before they come")
+        case .stdin: nil
         }
     }
 
@@ -100,6 +98,15 @@ package struct StreamConfiguration: Hashable, Sendable {
         if let batch { return batch }
         let perMessage = (rate ?? 0) * speed / 100
         return Int(max(1, min(perMessage.rounded(), Double(Self.largestDefaultBatch))))
+    }
+
+    /// - Throws: `invalidParameter` for a batch that is not 1 … `maximumBatch`.
+    package static func validated(batch: Int) throws(PublisherError) -> Int {
+        guard (1...maximumBatch).contains(batch) else {
+            throw PublisherError(
+                .invalidParameter, "a batch of \(batch) samples is not possible: give 1 to \(maximumBatch)")
+        }
+        return batch
     }
 
     private func signal(_ text: String) throws(PublisherError) -> Signal {
@@ -112,10 +119,10 @@ package struct StreamConfiguration: Hashable, Sendable {
         try Self.validate(name: device, of: "device")
         try Self.validate(name: stream, of: "stream")
         if let rate { _ = try SampleSchedule(rate: rate) }
-        if let batch, !(1...StreamSampler.maximumBatch).contains(batch) {
+        if let batch, !(1...Self.maximumBatch).contains(batch) {
             throw PublisherError(
                 .invalidParameter,
-                "batch: \(batch) samples in a message are not possible; give 1 to \(StreamSampler.maximumBatch)")
+                "batch: \(batch) samples in a message are not possible; give 1 to \(Self.maximumBatch)")
         }
         guard speed > 0, speed.isFinite else {
             throw PublisherError(.invalidParameter, "speed: \(speed) is not possible; give a number above 0")

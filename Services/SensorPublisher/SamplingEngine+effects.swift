@@ -1,0 +1,77 @@
+import Logging
+import MessageBus
+import Messages
+import PublisherCore
+import SampleSources
+import ServiceKit
+import ZeroMQ
+
+/// Carries out the effects of `Publication`, each at once.
+extension SamplingEngine {
+    func perform(_ effect: Publication.Effect) {
+        switch effect {
+        case .read(let stream, let count):
+            sources[stream.index]?.read(count, into: &rows)
+            core.take(&rows, of: stream, at: .now)
+        case .rewind(let stream):
+            do throws(PublisherError) {
+                try sources[stream.index]?.rewind()
+                core.rewound(stream, nil, at: .now)
+            } catch {
+                core.rewound(stream, error, at: .now)
+            }
+        case .publish(let batch, let stream, let clock):
+            do {
+                try publish(batch, of: stream, clock: clock)
+            } catch {
+                core.publishFailed(of: stream, error)
+            }
+        case .describe(let description, let stream):
+            do {
+                body.removeAll()
+                description.encode(into: &body)
+                try events.publish(topic: stream.descriptionTopic, body: body, packed: nil, at: .now)
+            } catch {
+                logger.warning("description not published", metadata: [LogKey.error: "\(error)"])
+            }
+        case .answer(let request, let answer): questions[request]?.yield(answer)
+        case .log(let level, let message, let metadata): logger.log(level: level, message, metadata: metadata)
+        case .report(let severity, let sentence, let key, let span):
+            health.report(severity, sentence, for: key, lasting: span)
+        case .clear(let key): health.clear(key)
+        case .measure: measure()
+        case .finished: endContinuation.finish()
+        }
+    }
+
+    private func publish(_ batch: RowBatch, of stream: PublishedStream, clock: ClockReading) throws {
+        body.removeAll()
+        batch.rows.withUnsafeBufferPointer { rows in
+            stream.encoder.encode(
+                sequence: Int(batch.firstSequence), count: batch.count, clock: clock, rows: rows, into: &body)
+        }
+        guard stream.isPacked else {
+            return try events.publish(topic: stream.topic, body: body, packed: nil, at: clock.date)
+        }
+        if var packed = matrix.take() {
+            packed.removeAll()
+            batch.rows.withUnsafeBufferPointer { stream.encoder.encodePacked($0, into: &packed) }
+            matrix = consume packed
+        }
+        try events.publish(topic: stream.topic, body: body, packed: matrix, at: clock.date)
+    }
+
+    private func measure() {
+        if core.lateness.count > 0 {
+            health.measure("latenessMedianSeconds", Nanoseconds.seconds(core.lateness.median))
+            health.measure("lateness99PercentSeconds", Nanoseconds.seconds(core.lateness.percentile99))
+            health.measure("latenessMaximumSeconds", Nanoseconds.seconds(core.lateness.maximum))
+        }
+        health.measure("samplesPublished", Double(core.samplesPublished))
+        health.measure("batchesPublished", Double(core.batchesPublished))
+        health.measure("retainedBytes", Double(core.retainedBytes))
+        let connections = events.connectionEvents
+        health.measure("connectionsAccepted", Double(connections.accepted))
+        health.measure("connectionsEnded", Double(connections.disconnected))
+    }
+}

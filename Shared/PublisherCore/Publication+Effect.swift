@@ -1,0 +1,40 @@
+package import Logging
+package import Messages
+package import ServiceKit
+
+extension Publication {
+    /// Work that the caller carries out, at once and in this order. If a method is named after the colon, call it with the result.
+    package enum Effect {
+        // Sources
+
+        /// Read the next rows of a stream's source: `take`.
+        case read(PublishedStream, count: Int)
+        /// Go back to the first sample of a stream's source: `rewound`.
+        case rewind(PublishedStream)
+
+        // Subscribers and clients
+
+        /// Publish a batch that was complete at a time: `publishFailed`, if it can't be published.
+        case publish(RowBatch, of: PublishedStream, ClockReading)
+        indirect case describe(StreamDescription, of: PublishedStream)
+        indirect case answer(request: Int, Result<Answer, RequestError>)
+
+        // People
+
+        case log(Logger.Level, Logger.Message, Logger.Metadata)
+        /// Report a problem to health under a key; until it is cleared, or as long as is said.
+        case report(Health.Severity, String, for: String, lasting: Duration? = nil)
+        /// Clear the problem that health has under a key.
+        case clear(String)
+        /// Put what was measured where `service.health` finds it.
+        case measure
+        /// Everything that was sampled is published, and every stream has stopped.
+        case finished
+    }
+
+    /// What a request is answered with.
+    package enum Answer: Sendable {
+        case streams([StreamDescription])
+        case stream(StreamDescription)
+    }
+}

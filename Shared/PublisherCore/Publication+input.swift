@@ -1,0 +1,62 @@
+import Logging
+package import Messages
+package import SampleSources
+import ServiceKit
+
+/// What comes on standard input.
+extension Publication {
+    /// How standard input ended.
+    package enum InputEnd {
+        /// A file has a last sample.
+        case file
+        /// If a sensor's program closes its output, it may have crashed.
+        case pipe
+        case failure(PublisherError)
+    }
+
+    private static let closedPipe = PublisherError(
+        .unreadable, "standard input was closed: the program that writes to it has ended; start both again")
+
+    /// Takes bytes, wherever they are cut.
+    package func take(_ bytes: Span<UInt8>, at now: Moment) {
+        guard let live else { return }
+        publish(live.input.take(bytes, at: Self.wholeMicrosecond(now.monotonic)), of: live, at: now)
+    }
+
+    package func endInput(_ end: InputEnd, at now: Moment) {
+        guard let live else { return }
+        let time = Self.wholeMicrosecond(now.monotonic)
+        let last =
+            switch end {
+            case .file: live.input.end(at: time)
+            case .pipe: live.input.fail(Self.closedPipe, at: time)
+            case .failure(let error): live.input.fail(error, at: time)
+            }
+        publish(last, of: live, at: now)
+    }
+
+    private func publish(
+        _ batches: [RowBatch], of live: (stream: PublishedStream, input: LiveInput), at now: Moment
+    ) {
+        // A listener should know the fields before the first samples come.
+        if live.stream.descriptions == 0 { describe(live.stream, reading(at: now)) }
+        for batch in batches { publish(batch, of: live.stream, at: now) }
+        live.stream.samplesInTurn = 0
+        progress(live.stream, at: now)
+        guard live.input.malformedLines > reportedMalformedLines, let problem = live.input.lastProblem else { return }
+        reportedMalformedLines = live.input.malformedLines
+        emit(
+            .report(
+                .degraded, "\(reportedMalformedLines) lines could not be read and were left out, lately \(problem)",
+                for: "malformed lines", lasting: Self.failureLife))
+    }
+
+    func logMalformedLines() {
+        guard let live, live.input.malformedLines > loggedMalformedLines, let problem = live.input.lastProblem else {
+            return
+        }
+        loggedMalformedLines = live.input.malformedLines
+        emit(
+            .log(.warning, "lines left out", ["count": "\(loggedMalformedLines)", LogKey.error: "\(problem)"]))
+    }
+}

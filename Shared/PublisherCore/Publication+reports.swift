@@ -1,0 +1,114 @@
+import Logging
+import Messages
+import SampleSources
+import ServiceKit
+
+/// What goes out: batches, descriptions, what people should know.
+extension Publication {
+    /// How long health reports a batch that could not be published, and a line that could not be read.
+    static let failureLife = Duration.seconds(60)
+    /// How many streams are described in one turn, so that descriptions make no sample late.
+    private static let descriptionsPerTurn = 50
+
+    /// Publishes a batch and keeps it.
+    /// - Parameter takenAt: when it was taken from a schedule, to measure how late it is kept; nil if there is none.
+    func publish(_ batch: RowBatch, of stream: PublishedStream, at now: Moment, takenAt: Int64? = nil) {
+        let clock = ClockReading(uptime: Nanoseconds.seconds(now.monotonic), date: now.date)
+        emit(.publish(batch, of: stream, clock))
+        retention.insert(batch, of: stream.index, at: now.monotonic)
+        stream.nextSequence += batch.count
+        samplesPublished += batch.count
+        batchesPublished += 1
+        if let takenAt { lateness.record(nanoseconds: batch.lateness + now.monotonic - takenAt) }
+    }
+
+    /// Notes that a batch could not be published. It is kept all the same.
+    package func publishFailed(of stream: PublishedStream, _ error: any Error) {
+        emit(
+            .report(
+                .failing, "batches of \(stream.name) can't be published: \(error)", for: "publishing \(stream.name)",
+                lasting: Self.failureLife))
+    }
+
+    /// Describes a stream at once if its state changed, and reports a failure and its end.
+    /// - Parameter clock: if given, the stream is described in any case, with these clocks.
+    func noteState(of stream: PublishedStream, at now: Moment, describing clock: ClockReading? = nil) {
+        let (before, state) = (stream.notedState, stream.state)
+        stream.notedState = state
+        if before != state || clock != nil { describe(stream, clock ?? reading(at: now)) }
+        guard before != state else { return }
+        if let failure = stream.sampler.failure {
+            emit(.report(.degraded, "\(stream.name) has failed: \(failure)", for: stream.healthKey))
+            emit(.log(.error, "stream failed", ["stream": "\(stream.name)", LogKey.error: "\(failure)"]))
+        } else if before == .failed {
+            emit(.clear(stream.healthKey))
+            emit(.log(.notice, "stream recovered", ["stream": "\(stream.name)"]))
+        }
+    }
+
+    /// Publishes what a stream is.
+    func describe(_ stream: PublishedStream, _ clock: ClockReading) {
+        guard stream.isKnown else { return }
+        emit(.describe(description(of: stream, clock), of: stream))
+        stream.descriptions += 1
+    }
+
+    func description(of stream: PublishedStream, _ clock: ClockReading) -> StreamDescription {
+        let now = Nanoseconds.from(seconds: clock.uptime) ?? 0
+        let sampler = stream.sampler
+        return StreamDescription(
+            source: Self.source, sequence: stream.descriptions, device: stream.name.device, stream: stream.name.stream,
+            epoch: epoch, state: stream.state, fields: sampler.fields, unit: sampler.unit, rate: sampler.rate,
+            packed: stream.isPacked, nextSequence: stream.nextSequence, replay: replayEndpoint, clock: clock,
+            description: sampler.description, truth: sampler.truth, reason: sampler.failure?.message,
+            lastSample: sampler.lastSample(at: now).map(Nanoseconds.seconds), retention: retention.span(at: now))
+    }
+
+    // MARK: Each second
+
+    private var descriptionTurns: Int {
+        max(1, (streams.count + Self.descriptionsPerTurn - 1) / Self.descriptionsPerTurn)
+    }
+
+    /// Many streams are described in turns that are spread over the second.
+    var descriptionInterval: Int64 { Nanoseconds.perSecond / Int64(descriptionTurns) }
+
+    /// Describes the streams whose turn it is, and once a second does what else is done as often.
+    func describeSome(at now: Moment) {
+        let first = descriptionTurn * Self.descriptionsPerTurn
+        let clock = reading(at: now)
+        for stream in streams[first..<min(first + Self.descriptionsPerTurn, streams.count)] {
+            describe(stream, clock)
+        }
+        // Turns that are late follow at once, so that none of the streams is left out; after a long halt only once.
+        describeAt = max(describeAt + descriptionInterval, now.monotonic - Nanoseconds.perSecond)
+        descriptionTurn = (descriptionTurn + 1) % descriptionTurns
+        guard descriptionTurn == 0 else { return }
+        retention.expire(at: now.monotonic)
+        reportBehind(at: now)
+        logMalformedLines()
+        emit(.measure)
+    }
+
+    private func reportBehind(at now: Moment) {
+        for stream in streams {
+            let behind = stream.behind(at: now.monotonic)
+            if behind > Nanoseconds.perSecond {
+                stream.isBehind = true
+                emit(
+                    .report(
+                        .degraded,
+                        "\(stream.name) is \(behind / Nanoseconds.perSecond) s behind its schedule: ask for a lower rate or speed, or larger batches",
+                        for: "schedule \(stream.name)"))
+            } else if stream.isBehind {
+                stream.isBehind = false
+                emit(.clear("schedule \(stream.name)"))
+            }
+        }
+    }
+}
+
+extension PublishedStream {
+    /// The key of its failures in health.
+    var healthKey: String { "stream \(name)" }
+}

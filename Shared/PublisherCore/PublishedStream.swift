@@ -1,0 +1,107 @@
+import DequeModule
+package import Messages
+package import SampleSources
+import ServiceKit
+
+/// One stream as it is published: where its samples come from, what does not change from batch to batch, and how far it has come.
+///
+/// Confined to the thread of its `Publication`.
+package final class PublishedStream {
+    /// What is to be done when everything is published that was due at a time, before what is due later.
+    struct Goal {
+        enum Purpose {
+            /// Publish what waits, for a `streams.list`.
+            case list(request: Int)
+            /// Stop, for a `streams.stop`.
+            case stop(request: Int)
+            /// Describe the stream with the clocks as they were when the machine had slept.
+            case describe(ClockReading)
+            /// Stop, because the program ends.
+            case finish
+        }
+
+        let time: Int64
+        let purpose: Purpose
+    }
+
+    /// Its place in the list of all streams.
+    package let index: Int
+    package let name: StreamName
+    package let isPacked: Bool
+    /// The topic of its batches.
+    package let topic: [UInt8]
+    /// The topic of its descriptions.
+    package let descriptionTopic: [UInt8]
+    package let epoch: String
+    package internal(set) var sampler: any Sampler
+    /// Made at the first batch, when a live stream's fields are known too.
+    package private(set) lazy var encoder = SampleBatchEncoder(
+        source: Publication.source, device: name.device, stream: name.stream, epoch: epoch, fields: sampler.fields,
+        isPacked: isPacked)
+
+    /// The epoch's samples that were published so far.
+    package internal(set) var nextSequence = 0
+    /// How many descriptions were published.
+    var descriptions = 0
+    /// Whether health reports that it is behind its schedule.
+    var isBehind = false
+    /// The state that it was last seen in; nil before it is first described.
+    var notedState: StreamDescription.State?
+
+    /// Whether rows of its source were asked for and did not come yet.
+    var isReading = false
+    /// The `streams.start` that is under way.
+    var starting: Int?
+    /// Whether it was started, and its first rows did not come yet.
+    var isBeginning = false
+    var goals = Deque<Goal>()
+    /// When it is looked at next; nil if at no time.
+    var scheduled: Int64?
+    /// Samples that it published in its present turn.
+    var samplesInTurn = 0
+
+    /// - Parameter source: the opened source, of which only the description is read; nil for standard input.
+    /// - Throws: `PublisherError` saying what is not possible.
+    package init(
+        _ configuration: StreamConfiguration, source: (any SampleSource)?, at index: Int, epoch: String
+    ) throws(PublisherError) {
+        self.index = index
+        name = configuration.name
+        isPacked = configuration.isPacked
+        topic = Array("\(TopicArea.samples)\(name)".utf8)
+        descriptionTopic = Array("\(TopicArea.stream)\(name)".utf8)
+        self.epoch = epoch
+        sampler = try configuration.makeSampler(of: source)
+    }
+
+    /// Whether it can be described. A program on standard input says what its fields are with its first line.
+    var isKnown: Bool { !sampler.fields.isEmpty }
+
+    package var state: StreamDescription.State {
+        if sampler.failure != nil { return .failed }
+        switch sampler.state {
+        case .idle: return .idle
+        case .running: return .running
+        case .ended: return .ended
+        case .stopped: return .stopped
+        }
+    }
+
+    /// How many nanoseconds it is behind its schedule; 0 while it is not.
+    package func behind(at now: Int64) -> Int64 { max(0, sampler.nextDeadline.map { now - $0 } ?? 0) }
+
+    func isDue(at now: Int64) -> Bool { sampler.nextDeadline.map { $0 <= now } ?? false }
+}
+
+extension StreamConfiguration {
+    /// - Parameter source: what `openSource` gave.
+    package func makeSampler(of source: (any SampleSource)?) throws(PublisherError) -> any Sampler {
+        if let source {
+            return try StreamSampler(of: source, batch: batchSize(rate: source.rate), speed: speed)
+        }
+        guard case .stdin(let format) = self.source else {
+            throw PublisherError(.invalidParameter, "\(name) has no source of samples")
+        }
+        return try LiveInput(format: format, batch: batchSize(rate: rate), unit: unit, rate: rate, isMotion: isMotion)
+    }
+}
