@@ -116,6 +116,21 @@ let package = Package(
             name: "SampleSources", dependencies: ["Messages", "TextInput"], path: "Shared/SampleSources",
             swiftSettings: strict),
         .target(
+            name: "Encryption", dependencies: ["COpenSSL", "Files", "Messages", "Recording", system],
+            path: "Shared/Encryption", swiftSettings: strict),
+        .target(
+            name: "Archives",
+            dependencies: [
+                "CArchive", "CISAL", "Encryption", "Files", "Messages", "Recording", "ServiceKit", sha2, system,
+            ],
+            path: "Shared/Archives", swiftSettings: strict),
+        .target(
+            name: "Upload",
+            dependencies: [
+                "CCurl", "Files", "Messages", "Recording", "ServiceKit", "ZeroMQ", argumentParser, sha2, system,
+            ],
+            path: "Shared/Upload", swiftSettings: strict),
+        .target(
             name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",
             swiftSettings: strict),
         .target(
@@ -162,9 +177,8 @@ let package = Package(
         .executableTarget(
             name: "Archiver",
             dependencies: [
-                "CArchive", "CCurl", "CISAL", "COpenSSL", "Files", "Messages", "MessageBus", "Metrics", "Recording",
-                "ServiceKit", "ZeroMQ",
-                argumentParser, lifecycle, logging, sha2, system,
+                "Archives", "Encryption", "Files", "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit",
+                "Upload", "ZeroMQ", argumentParser, lifecycle, logging, system,
             ],
             path: "Services/Archiver", swiftSettings: strict),
         .executableTarget(
@@ -248,8 +262,8 @@ let package = Package(
         .testTarget(
             name: "ArchiverTests",
             dependencies: [
-                "Archiver", "Files", "MessageBus", "Messages", "Recording", "ServiceKit", "TestSupport", "ZeroMQ",
-                argumentParser, lifecycle, logging, sha2, system,
+                "Archiver", "Archives", "Encryption", "Files", "MessageBus", "Messages", "Recording", "ServiceKit",
+                "TestSupport", "Upload", "ZeroMQ", argumentParser, lifecycle, logging, sha2, system,
             ], exclude: ["Receivers"], swiftSettings: strict),
         // Takes malloc's place in the program of the tests.
         .target(name: "AllocationCount", path: "Tests/AllocationCount"),

@@ -1,3 +1,4 @@
+import Upload
 import Files
 import Logging
 import Messages

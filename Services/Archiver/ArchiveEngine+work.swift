@@ -1,3 +1,5 @@
+import Upload
+import Encryption
 import Files
 import Logging
 import Messages

@@ -1,3 +1,5 @@
+import Upload
+import Archives
 import Logging
 import MessageBus
 import Messages

@@ -1,7 +1,17 @@
 import ArgumentParser
+import Encryption
 import ServiceKit
 
 extension ArchiveError {
+    /// What a program ends with that could not continue because of it.
+    var exitStatus: ExitStatus {
+        switch code {
+        case .badCertificate: .badConfiguration
+        case .damaged, .wrongKey, .changed, .notOver, .invalidParameter: .failed
+        default: .inputOutput
+        }
+    }
+
     /// Does what a subcommand is for, shows the error, and ends the program with the exit code that fits.
     static func showing(_ body: () throws(ArchiveError) -> ExitStatus) throws {
         let status: ExitStatus

@@ -1,3 +1,5 @@
+import Archives
+import Encryption
 import Files
 import Messages
 import Recording

@@ -1,3 +1,4 @@
+import Upload
 import Messages
 import Recording
 

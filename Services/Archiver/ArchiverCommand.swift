@@ -1,3 +1,4 @@
+import Upload
 package import ArgumentParser
 import Files
 import MessageBus

@@ -1,5 +1,8 @@
+import Archives
+import Encryption
 import Recording
 package import ServiceKit
+import Upload
 
 /// What the archiver reads besides `ServiceSettings`.
 package struct ArchiverSettings: SettingGroup {
@@ -34,7 +37,7 @@ package struct ArchiverSettings: SettingGroup {
     /// What is done with archives.
     var policy: ArchivePolicy {
         ArchivePolicy(
-            uploads: uploads.receiver != nil, encrypts: !recipients.isEmpty, keepArchives: keepArchives,
+            uploads: uploads.isOn, encrypts: !recipients.isEmpty, keepArchives: keepArchives,
             keepRecordings: keepRecordings)
     }
 

@@ -1,3 +1,5 @@
+import Archives
+import Encryption
 import ArgumentParser
 import Files
 import Recording

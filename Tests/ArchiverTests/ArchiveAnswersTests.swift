@@ -1,3 +1,4 @@
+@testable import Archives
 import Messages
 import Testing
 

@@ -1,3 +1,5 @@
+@testable import Archives
+@testable import Encryption
 import Files
 import FoundationEssentials
 import Glibc

@@ -1,3 +1,5 @@
+@testable import Archives
+@testable import Encryption
 import Testing
 
 @testable import Archiver

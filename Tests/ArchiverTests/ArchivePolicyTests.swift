@@ -1,3 +1,4 @@
+@testable import Upload
 import Messages
 import Recording
 import ServiceKit

@@ -1,3 +1,4 @@
+@testable import Archives
 import Files
 import FoundationEssentials
 import MessageBus
@@ -7,6 +8,7 @@ import ServiceKit
 import SystemPackage
 import TestSupport
 import Testing
+import Upload
 import ZeroMQ
 
 @testable import Archiver

@@ -1,3 +1,4 @@
+@testable import Archives
 import Crypto
 import Files
 import Recording

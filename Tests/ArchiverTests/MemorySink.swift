@@ -1,3 +1,4 @@
+@testable import Encryption
 @testable import Archiver
 
 /// Keeps what is written to it.

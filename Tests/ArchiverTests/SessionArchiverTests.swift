@@ -1,3 +1,4 @@
+@testable import Archives
 import Files
 import FoundationEssentials
 import Messages

@@ -1,3 +1,4 @@
+@testable import Upload
 import ArgumentParser
 import FoundationEssentials
 import ServiceKit

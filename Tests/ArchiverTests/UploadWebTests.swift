@@ -1,3 +1,4 @@
+@testable import Upload
 import FoundationEssentials
 import SystemPackage
 import TestSupport

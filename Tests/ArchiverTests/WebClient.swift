@@ -1,3 +1,4 @@
+@testable import Upload
 import TestSupport
 import ZeroMQ
 

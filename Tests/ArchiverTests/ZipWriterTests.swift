@@ -1,3 +1,5 @@
+@testable import Archives
+@testable import Encryption
 import FoundationEssentials
 import Messages
 import SystemPackage

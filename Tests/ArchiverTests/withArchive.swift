@@ -1,3 +1,4 @@
+@testable import Upload
 import Crypto
 import Files
 import FoundationEssentials

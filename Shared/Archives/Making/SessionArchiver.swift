@@ -1,0 +1,92 @@
+package import Encryption
+import CISAL
+package import Files
+import Messages
+package import Recording
+
+/// Makes archives of finished sessions. Blocks: it reads every byte of a session.
+///
+/// A session's files are only read. Until all archives of a session are whole and on disk none has its name; after an
+/// error, and after a kill, there are none, or the ones of earlier.
+package struct SessionArchiver: Sendable {
+    private let choices: ArchiveChoices
+    private let recipients: [Certificate]
+    private let calls: FileCalls
+
+    /// - Parameter recipients: for whom archives are encrypted; without any, archives are plain.
+    package init(choices: ArchiveChoices = ArchiveChoices(), recipients: [Certificate] = [], calls: FileCalls = .system)
+    {
+        self.choices = choices
+        self.recipients = recipients
+        self.calls = calls
+    }
+
+    /// The name of a session's archive, of the task's own.
+    package func name(of session: SessionIdentifier) -> String {
+        name(session.text)
+    }
+
+    private func name(_ stem: String) -> String { stem + (recipients.isEmpty ? ".zip" : ".zip.p7m") }
+
+    /// Makes the archives of a session in a directory, in place of older ones of their names.
+    ///
+    /// Stops where the task that it runs in is cancelled.
+    /// - Returns: the task's own archive, then those of sections.
+    package func archive(
+        _ session: SessionDirectory, to archives: Directory
+    ) throws(ArchiveError) -> [MadeArchive] {
+        for recipient in recipients { try recipient.check(at: .now) }
+        do throws(RecordingError) {
+            try archives.create()
+        } catch {
+            throw ArchiveError(error)
+        }
+        // Large blocks go back to the system when they are free, as they do at first: else those of a session with very
+        // many files stay, and others are needed beside them (mallopt(3), "dynamic mmap threshold").
+        mallopt(M_MMAP_THRESHOLD, 1 << 20)
+        let contents = try SessionContents(session)
+        malloc_trim(0)
+        var excluded: [String: String] = [:]
+        while true {
+            do throws(ArchiveError) {
+                return try make(contents, of: session, to: archives, excluding: excluded)
+            } catch {
+                // What is in the archive already can't be taken back, so it is made anew without that file.
+                guard choices.continuesOnFailure, let file = error.file, excluded[file] == nil else { throw error }
+                excluded[file] = error.code.rawValue
+            }
+        }
+    }
+
+    private func make(
+        _ contents: SessionContents, of session: SessionDirectory, to archives: Directory,
+        excluding excluded: [String: String]
+    ) throws(ArchiveError) -> [MadeArchive] {
+        var made: [(file: ArchiveFile, archive: MadeArchive)] = []
+        for plan in try ArchivePlan.plans(contents, choices, excluding: excluded) {
+            made.append(try make(plan, contents, of: session, to: archives))
+        }
+        // The task's own last: where it is, the others are too.
+        for (file, _) in made.reversed() { try file.commit() }
+        do throws(RecordingError) {
+            try archives.sync(calls: calls)
+        } catch {
+            throw ArchiveError(error)
+        }
+        return made.map(\.archive)
+    }
+
+    private func make(
+        _ plan: ArchivePlan, _ contents: SessionContents, of session: SessionDirectory, to archives: Directory
+    ) throws(ArchiveError) -> (ArchiveFile, MadeArchive) {
+        let file = try ArchiveFile(name(plan.name), in: archives, calls: calls)
+        let sink: any ByteSink = recipients.isEmpty ? file : try EncryptingSink(to: recipients, into: file)
+        var writer = ArchiveWriter(plan, contents, choices, into: sink)
+        let metadata = try writer.write(session)
+        try sink.finish()
+        let archive = MadeArchive(
+            name: file.name, section: plan.section, bytes: file.count, sha256: file.sha256,
+            isEncrypted: !recipients.isEmpty, metadata: metadata)
+        return (file, archive)
+    }
+}

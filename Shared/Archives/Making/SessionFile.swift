@@ -1,0 +1,119 @@
+import Encryption
+import Crypto
+import Files
+import Glibc
+import Recording
+import SystemPackage
+
+/// A file of a session while it is read into an archive: what is read is what was there when it was opened, or an error.
+final class SessionFile: ByteSource {
+    /// What tells that a file has become another one.
+    private struct Version: Equatable {
+        var device: UInt
+        var inode: UInt
+        var size: Int
+        var modified: Int
+        var changed: Int
+
+        init(_ status: stat) {
+            device = UInt(status.st_dev)
+            inode = UInt(status.st_ino)
+            size = Int(status.st_size)
+            modified = status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
+            changed = status.st_ctim.tv_sec * 1_000_000_000 + status.st_ctim.tv_nsec
+        }
+    }
+
+    private let path: FilePath
+    private let name: String
+    private let descriptor: FileDescriptor
+    private let version: Version
+    private var place = 0
+    private var hash = SHA256()
+    /// How many bytes are in the hash.
+    private var hashed = 0
+
+    /// Opens a regular file; a symbolic link is none.
+    ///
+    /// - Throws: `notFound`, `inputOutput`.
+    init(_ path: FilePath) throws(ArchiveError) {
+        self.path = path
+        name = path.lastComponent?.string ?? path.string
+        do {
+            // Not blocking, for a pipe would wait for its other end.
+            descriptor = try FileDescriptor.open(
+                path, .readOnly, options: [.noFollow, .closeOnExec, .nonBlocking])
+        } catch {
+            let errno = error as? Errno ?? .ioError
+            throw ArchiveError(
+                errno == .noSuchFileOrDirectory ? .notFound : .inputOutput,
+                "Could not read \(path): \(errno). Make it readable for this user; the session is as it was.",
+                file: name)
+        }
+        var status = stat()
+        let exists = fstat(descriptor.rawValue, &status) == 0
+        version = Version(status)
+        guard exists, status.st_mode & S_IFMT == S_IFREG else {
+            try? descriptor.close()
+            throw ArchiveError(
+                .inputOutput, "Could not read \(path): it is no regular file. Move it out of the session's directory.",
+                file: name)
+        }
+        // Only a wish: it is read once, from its beginning to its end.
+        _ = posix_fadvise(descriptor.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL)
+    }
+
+    deinit {
+        // Nothing was written.
+        try? descriptor.close()
+    }
+
+    var count: Int { version.size }
+    var isAtEnd: Bool { place == version.size }
+
+    var changed: ArchiveError {
+        ArchiveError(
+            .changed,
+            "Could not archive \(path): it changed while it was read. Keep other programs out of the data directory, and "
+                + "try again; the session is as it was.", file: name)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int {
+        if Task.isCancelled { throw ArchiveError(.stopped, "No archive was made: the program is stopping.") }
+        let wanted = min(buffer.count, version.size - place)
+        var count = 0
+        while count < wanted {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count..<wanted])
+            let read: Int
+            do {
+                read = try descriptor.read(fromAbsoluteOffset: Int64(place + count), into: rest)
+            } catch {
+                throw ArchiveError(
+                    .inputOutput,
+                    "Could not read \(path): \(error as? Errno ?? .ioError). Look at the system's log for trouble with "
+                        + "this disk; the session is as it was.", file: name)
+            }
+            // It has become shorter.
+            if read == 0 { throw changed }
+            count += read
+        }
+        if place == hashed {
+            hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            hashed += count
+        }
+        place += count
+        return count
+    }
+
+    func rewind() { place = 0 }
+
+    /// SHA-256 of the whole file, in lower-case hexadecimal digits.
+    ///
+    /// - Throws: `changed` where it is not any more what it was when it was opened.
+    func conclude() throws(ArchiveError) -> String {
+        precondition(hashed == version.size, "the file was read to its end")
+        var status = stat()
+        guard fstat(descriptor.rawValue, &status) == 0, Version(status) == version else { throw changed }
+        return hash.finalize().hexDigits
+    }
+}

@@ -1,0 +1,116 @@
+import Encryption
+import CArchive
+import Glibc
+
+/// Reads the files of a zip one after the other, as they come, by libarchive: in memory that does not grow with them.
+///
+/// Confined to one thread.
+final class ArchiveReader {
+    /// What libarchive reads from, and why it could not.
+    private final class Source {
+        let bytes: any ArchiveBytes
+        var error: ArchiveError?
+
+        init(_ bytes: any ArchiveBytes) {
+            self.bytes = bytes
+        }
+    }
+
+    private let archive: OpaquePointer
+    private let source: Source
+    /// For messages.
+    private let name: String
+    /// Names are UTF-8 whatever the user's language: libarchive looks at the thread's.
+    private let locale: locale_t?
+    private let oldLocale: locale_t?
+
+    /// - Parameter name: how messages call the archive.
+    init(_ bytes: any ArchiveBytes, name: String) throws(ArchiveError) {
+        guard let archive = archive_read_new() else { preconditionFailure("there is no memory left") }
+        self.archive = archive
+        self.name = name
+        source = Source(bytes)
+        locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
+        oldLocale = locale.map { uselocale($0) }
+        archive_read_support_format_zip_streamable(archive)
+        let result = archive_read_open2(
+            archive, Unmanaged.passUnretained(source).toOpaque(), nil,
+            { _, context, piece in
+                guard let context else { return -1 }
+                let source = Unmanaged<Source>.fromOpaque(context).takeUnretainedValue()
+                do throws(ArchiveError) {
+                    let bytes = try source.bytes.next()
+                    piece?.pointee = bytes.baseAddress
+                    return bytes.count
+                } catch {
+                    source.error = error
+                    return -1
+                }
+            }, nil, nil)
+        guard result == ARCHIVE_OK else { throw failure() }
+    }
+
+    deinit {
+        archive_read_free(archive)
+        if let locale {
+            uselocale(oldLocale)
+            freelocale(locale)
+        }
+    }
+
+    /// Goes on to the next file.
+    /// - Returns: its name; `nil` at the archive's end.
+    /// - Throws: `damaged` where the archive is not one of files alone.
+    func next() throws(ArchiveError) -> String? {
+        var entry: OpaquePointer?
+        switch archive_read_next_header(archive, &entry) {
+        case ARCHIVE_EOF:
+            try readToEnd()
+            return nil
+        case ARCHIVE_OK, ARCHIVE_WARN: break
+        default: throw failure()
+        }
+        guard let entry, let name = archive_entry_pathname(entry).map({ String(cString: $0) }),
+            archive_entry_filetype(entry) == S_IFREG, archive_entry_hardlink(entry) == nil
+        else {
+            throw ArchiveError(
+                .damaged, "\(self.name) has something in it that is no file. No archive of ours has that.")
+        }
+        return name
+    }
+
+    /// The current file's next bytes, which are there until the next call; none at its end. Its checksum was right then.
+    func read() throws(ArchiveError) -> UnsafeRawBufferPointer {
+        var bytes: UnsafeRawPointer?
+        var count = 0
+        var offset: la_int64_t = 0
+        while true {
+            switch archive_read_data_block(archive, &bytes, &count, &offset) {
+            case ARCHIVE_OK where count == 0: continue
+            case ARCHIVE_OK: return UnsafeRawBufferPointer(start: bytes, count: count)
+            case ARCHIVE_EOF: return UnsafeRawBufferPointer(start: nil, count: 0)
+            default: throw failure()
+            }
+        }
+    }
+
+    /// What stands behind the last file is not needed, but whether an encrypted archive is what was made is known at its
+    /// end only.
+    private func readToEnd() throws(ArchiveError) {
+        if let error = source.error { throw error }
+        while try !source.bytes.next().isEmpty {}
+    }
+
+    private func failure() -> ArchiveError {
+        if let error = source.error { return error }
+        // Bytes that make no sense are what a wrong key gives, too: the archive's end tells.
+        do throws(ArchiveError) {
+            while try !source.bytes.next().isEmpty {}
+        } catch {
+            return error
+        }
+        let reason = archive_error_string(archive).map { String(cString: $0) } ?? "it is no zip"
+        return ArchiveError(
+            .damaged, "\(name) can't be read: \(reason). It is no archive, or not what was made: get it again.")
+    }
+}

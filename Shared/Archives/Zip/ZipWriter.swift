@@ -1,0 +1,145 @@
+import Encryption
+import CISAL
+import Messages
+
+/// Writes a zip into a sink, file by file and in memory that does not grow with them: deflated, or stored where that
+/// makes them no smaller. The same files give the same bytes.
+///
+/// What a small file is, stands in front of its bytes; of a large one that is deflated, behind them. Sizes and places
+/// beyond 4 GiB, and more than 65,534 files, are written the zip64 way, only where they are needed.
+/// Confined to one thread.
+final class ZipWriter {
+    /// A file's first bytes, which tell whether it shrinks.
+    static let trialSize = 1 << 20
+
+    private let sink: any ByteSink
+    private let deflater = Deflater()
+    /// The directory for the archive's end, as bytes.
+    private var directory: [UInt8] = []
+    private var entries = 0
+    private var offset = 0
+    private let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: trialSize, alignment: 16)
+
+    init(to sink: any ByteSink) {
+        self.sink = sink
+    }
+
+    deinit {
+        piece.deallocate()
+    }
+
+    /// Adds a file.
+    ///
+    /// - Parameter name: with no more than 65,535 bytes, and in no other file of the archive.
+    func add(_ name: String, date: WallTime, from source: some ByteSource) throws(ArchiveError) {
+        precondition(name.utf8.count <= Int(UInt16.max), "file systems have no longer names")
+        let count = try source.read(into: piece)
+        let trial = UnsafeRawBufferPointer(rebasing: piece[..<count])
+        let isWhole = source.isAtEnd
+        deflater.reset()
+        var compressed: [UInt8] = []
+        try deflater.compress(trial, isLast: isWhole) { bytes throws(ArchiveError) in compressed += bytes }
+        let isSmaller = isWhole ? compressed.count < count : compressed.count < count - count / 32
+        var entry = ZipEntry(
+            name: name, date: date, method: isSmaller ? .deflated : .stored, offset: offset)
+        switch (isWhole, isSmaller) {
+        case (true, _):
+            entry.checksum = Self.checksum(trial)
+            entry.bytes = count
+            entry.compressedBytes = isSmaller ? compressed.count : count
+            try put(entry.localHeader)
+            if isSmaller { try put(compressed) } else { try put(trial) }
+        case (false, true): try deflate(source, after: trial, compressed, &entry)
+        case (false, false): try store(source, after: trial, &entry)
+        }
+        directory += entry.centralHeader
+        entries += 1
+    }
+
+    /// Adds a large file while it is compressed.
+    private func deflate(
+        _ source: some ByteSource, after trial: UnsafeRawBufferPointer, _ compressed: [UInt8], _ entry: inout ZipEntry
+    ) throws(ArchiveError) {
+        entry.isDescribedBehind = true
+        // Deflate makes nothing larger by more than five bytes in 16 KiB.
+        entry.isLarge = source.count + source.count / 2048 >= ZipEntry.limit
+        entry.checksum = Self.checksum(trial)
+        entry.bytes = trial.count
+        try put(entry.localHeader)
+        try put(compressed)
+        let start = offset - compressed.count
+        while !source.isAtEnd {
+            let bytes = UnsafeRawBufferPointer(rebasing: piece[..<(try source.read(into: piece))])
+            entry.checksum = Self.checksum(bytes, after: entry.checksum)
+            entry.bytes += bytes.count
+            try deflater.compress(bytes, isLast: source.isAtEnd) { bytes throws(ArchiveError) in try put(bytes) }
+        }
+        entry.compressedBytes = offset - start
+        try put(entry.dataDescriptor)
+    }
+
+    /// Adds a large file as it is. It is read twice: a stored file has its checksum in front, or few programs could read
+    /// it from a pipe.
+    private func store(
+        _ source: some ByteSource, after trial: UnsafeRawBufferPointer, _ entry: inout ZipEntry
+    ) throws(ArchiveError) {
+        entry.isLarge = source.count >= ZipEntry.limit
+        entry.checksum = Self.checksum(trial)
+        while !source.isAtEnd {
+            let bytes = UnsafeRawBufferPointer(rebasing: piece[..<(try source.read(into: piece))])
+            entry.checksum = Self.checksum(bytes, after: entry.checksum)
+        }
+        entry.bytes = source.count
+        entry.compressedBytes = source.count
+        try put(entry.localHeader)
+        try source.rewind()
+        var checksum: UInt32 = 0
+        while !source.isAtEnd {
+            let bytes = UnsafeRawBufferPointer(rebasing: piece[..<(try source.read(into: piece))])
+            checksum = Self.checksum(bytes, after: checksum)
+            try put(bytes)
+        }
+        guard checksum == entry.checksum else { throw source.changed }
+    }
+
+    /// Writes the directory. The sink is left open.
+    func finish() throws(ArchiveError) {
+        let start = offset
+        let size = directory.count
+        try put(directory)
+        if entries >= 0xFFFF || start >= ZipEntry.limit || size >= ZipEntry.limit {
+            var end: [UInt8] = [0x50, 0x4B, 0x06, 0x06]
+            end.appendLittle(44 as UInt64)
+            end.appendLittle(3 << 8 | 45 as UInt16)
+            end.appendLittle(45 as UInt16)
+            end.appendLittle(0 as UInt64)
+            for number in [entries, entries, size, start] { end.appendLittle(UInt64(number)) }
+            end += [0x50, 0x4B, 0x06, 0x07]
+            end.appendLittle(0 as UInt32)
+            end.appendLittle(UInt64(offset))
+            end.appendLittle(1 as UInt32)
+            try put(end)
+        }
+        var end: [UInt8] = [0x50, 0x4B, 0x05, 0x06, 0, 0, 0, 0]
+        end.appendLittle(UInt16(min(entries, 0xFFFF)))
+        end.appendLittle(UInt16(min(entries, 0xFFFF)))
+        end.appendLittle(UInt32(min(size, ZipEntry.limit)))
+        end.appendLittle(UInt32(min(start, ZipEntry.limit)))
+        end.appendLittle(0 as UInt16)
+        try put(end)
+    }
+
+    private func put(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
+        try sink.write(bytes)
+        offset += bytes.count
+    }
+
+    private func put(_ bytes: [UInt8]) throws(ArchiveError) {
+        try bytes.withUnsafeBufferPointer { bytes throws(ArchiveError) in try put(UnsafeRawBufferPointer(bytes)) }
+    }
+
+    /// CRC-32 of bytes that come after others.
+    static func checksum(_ bytes: UnsafeRawBufferPointer, after checksum: UInt32 = 0) -> UInt32 {
+        crc32_gzip_refl(checksum, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(bytes.count))
+    }
+}

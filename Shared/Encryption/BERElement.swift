@@ -1,0 +1,58 @@
+/// The beginning of a value in BER (X.690): its tag and its length.
+package struct BERElement {
+    let tag: UInt8
+    /// How many bytes tag and length have.
+    let headerLength: Int
+    /// How many bytes the value has; `nil` where an end-of-contents marker ends it.
+    let length: Int?
+
+    package static let sequence: UInt8 = 0x30
+    static let set: UInt8 = 0x31
+    static let octets: UInt8 = 0x04
+    static let constructedOctets: UInt8 = 0x24
+    static let integer: UInt8 = 0x02
+    static let identifier: UInt8 = 0x06
+    /// `[0]`, with other values in it.
+    static let context0: UInt8 = 0xA0
+    /// `[0]` in place of a string's own tag.
+    static let primitiveContext0: UInt8 = 0x80
+    static let context1: UInt8 = 0xA1
+
+    /// The longest beginning: a tag, and a length of eight bytes.
+    static let maximumHeaderLength = 10
+
+    /// Reads the beginning of a value; `nil` where there is none, or one that no message of ours has.
+    init?(_ bytes: some Collection<UInt8>) {
+        var rest = bytes[...]
+        guard let tag = rest.popFirst(), tag & 0x1F != 0x1F, let first = rest.popFirst() else { return nil }
+        self.tag = tag
+        guard first & 0x80 != 0 else {
+            headerLength = 2
+            length = Int(first)
+            return
+        }
+        let digits = Int(first & 0x7F)
+        headerLength = 2 + digits
+        if digits == 0 {
+            length = nil
+            return
+        }
+        guard digits <= 7, rest.count >= digits else { return nil }
+        length = rest.prefix(digits).reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// Whether it is what ends a value of no given length.
+    var isEnd: Bool { tag == 0 && length == 0 }
+
+    /// A value with a given length.
+    static func encoded(_ tag: UInt8, _ value: [UInt8]) -> [UInt8] {
+        if value.count < 0x80 { return [tag, UInt8(value.count)] + value }
+        var digits: [UInt8] = []
+        var rest = value.count
+        while rest > 0 {
+            digits.insert(UInt8(rest & 0xFF), at: 0)
+            rest >>= 8
+        }
+        return [tag, 0x80 | UInt8(digits.count)] + digits + value
+    }
+}

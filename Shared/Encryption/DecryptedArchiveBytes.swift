@@ -1,0 +1,96 @@
+import COpenSSL
+
+/// What an encrypted archive's bytes were, in memory that does not grow with it.
+///
+/// Nothing of it is to be trusted before the end was reached without an error: only there the tag tells.
+package final class DecryptedArchiveBytes: ArchiveBytes {
+    private static let pieceSize = 64 << 10
+
+    private let file: ArchiveInput
+    private var reader: EncryptedMessage.Reader
+    private let contentEnd: Int
+    /// Where the current piece of the contents ends.
+    private var pieceEnd: Int
+    private let message: OpaquePointer
+    /// Where encrypted bytes go in.
+    private let memory: OpaquePointer
+    /// Where plain ones come out.
+    private let chain: OpaquePointer
+    private let plain = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
+    private let cipher = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
+    private var isOver = false
+
+    package init(_ file: ArchiveInput, key: PrivateKey) throws(ArchiveError) {
+        let parts = try EncryptedMessage(file)
+        self.file = file
+        reader = EncryptedMessage.Reader(file: file, place: parts.firstPiece)
+        contentEnd = parts.contentEnd
+        let element = try reader.element()
+        try reader.enter(element.tag)
+        pieceEnd = reader.place + (element.length ?? 0)
+        defer { ERR_clear_error() }
+        guard let source = BIO_new_mem_buf(parts.envelope, Int32(clamping: parts.envelope.count)) else {
+            throw reader.fault
+        }
+        defer { BIO_free(source) }
+        guard let message = d2i_CMS_bio(source, nil) else { throw reader.fault }
+        guard CMS_decrypt_set1_pkey(message, key.handle, nil) == 1, let memory = BIO_new(BIO_s_mem()) else {
+            CMS_ContentInfo_free(message)
+            throw Self.wrongKey(file)
+        }
+        holdfast_bio_set_end(memory, -1)
+        guard let chain = CMS_dataInit(message, memory) else {
+            BIO_free(memory)
+            CMS_ContentInfo_free(message)
+            throw Self.wrongKey(file)
+        }
+        self.message = message
+        self.memory = memory
+        self.chain = chain
+    }
+
+    deinit {
+        BIO_free_all(chain)
+        CMS_ContentInfo_free(message)
+        plain.deallocate()
+        cipher.deallocate()
+    }
+
+    package func next() throws(ArchiveError) -> UnsafeRawBufferPointer {
+        while !isOver {
+            let count = BIO_read(chain, plain.baseAddress, Int32(plain.count))
+            if count > 0 { return UnsafeRawBufferPointer(rebasing: plain[..<Int(count)]) }
+            if holdfast_bio_should_retry(chain) != 0 {
+                try feed()
+            } else {
+                guard holdfast_bio_cipher_is_ok(chain) != 0 else { throw Self.wrongKey(file) }
+                isOver = true
+            }
+        }
+        return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
+    /// Brings the next encrypted bytes.
+    private func feed() throws(ArchiveError) {
+        while reader.place == pieceEnd, pieceEnd < contentEnd, let length = try reader.pieceLength() {
+            pieceEnd = reader.place + length
+        }
+        let wanted = min(cipher.count, pieceEnd - reader.place)
+        if wanted == 0 {
+            holdfast_bio_set_end(memory, 0)
+            return
+        }
+        let count = try file.read(at: reader.place, into: UnsafeMutableRawBufferPointer(rebasing: cipher[..<wanted]))
+        guard count == wanted else { throw reader.fault }
+        reader.place += count
+        guard BIO_write(memory, cipher.baseAddress, Int32(count)) == Int32(count) else { throw reader.fault }
+    }
+
+    private static func wrongKey(_ file: ArchiveInput) -> ArchiveError {
+        ERR_clear_error()
+        return ArchiveError(
+            .wrongKey,
+            "\(file.path) was not opened: the key is not of one of its recipients, or the file is not what was made. "
+                + "Nothing in it can be trusted.")
+    }
+}

@@ -1,0 +1,151 @@
+package import ServiceKit
+import SystemPackage
+package import ZeroMQ
+
+/// What the archiver reads about uploads.
+///
+/// Files with secrets must be closed to other users; they are read anew for each try. `upload-to` with a query, which may
+/// be a signature, belongs into the configuration file or the environment: a command line can be seen by every user.
+package struct UploadSettings: SettingGroup {
+    package static let title = "Uploads"
+
+    @Setting(
+        "Bring archives here: file:///directory, https://host/path/ or s3://bucket/prefix.", name: "upload-to",
+        valueName: "place", default: "nowhere")
+    var target: UploadTarget?
+
+    @Setting(
+        "Upload this many archives at a time.", name: "uploads", accepting: { (1...64).contains($0) },
+        otherwise: "1 to 64")
+    package var count = 1
+
+    @Setting("Send no more than this in a second, all together.", valueName: "size")
+    private var uploadLimit: ByteCount?
+
+    @Setting("Try so often in a row.", accepting: { $0 >= 1 }, otherwise: "1 or more")
+    private var uploadAttempts = RetryPolicy().attempts
+
+    @Setting(
+        "End a try in which nothing moved for so long.", accepting: { $0 >= .seconds(1) }, otherwise: "1s or more")
+    private var uploadStall = TimeSpan.seconds(120)
+
+    /// `Authorization: Bearer …`, a line each.
+    @Setting("Send the fields in this file to a web server.", valueName: "file")
+    private var uploadHeaders: FilePath?
+
+    @Setting("Speak to a receiver on another machine without encryption.")
+    private var uploadInsecure = false
+
+    /// In PEM.
+    @Setting("Trust the authorities in this file, in place of the system's.", valueName: "file")
+    private var caCertificate: FilePath?
+
+    @Setting("Find the bucket here.", valueName: "url", default: "Amazon", isCheckedEarly: false)
+    private var s3Endpoint: WebAddress?
+
+    /// `AWS_REGION` comes before the default.
+    @Setting("The bucket's region.", default: "us-east-1")
+    private var s3Region: String?
+
+    @Setting("How the bucket is named in URLs: path or virtual.")
+    private var s3Addressing: S3Store.Addressing?
+
+    /// As in `~/.aws/credentials`.
+    @Setting("Read the key from this file.", valueName: "file", default: "AWS_ACCESS_KEY_ID …")
+    private var s3Credentials: FilePath?
+
+    /// Who gets the archives; `nil` where they stay here.
+    private(set) var receiver: (any Receiver)?
+
+    package init() {}
+
+    /// Whether archives are brought to a receiver.
+    package var isOn: Bool { receiver != nil }
+
+    /// What all uploads together send in a second; `nil` for no limit.
+    var bytesPerSecond: Int? { uploadLimit?.bytes }
+
+    var policy: RetryPolicy {
+        var policy = RetryPolicy()
+        policy.attempts = uploadAttempts
+        return policy
+    }
+
+    var options: HTTPOptions {
+        HTTPOptions(caCertificate: caCertificate, stallSeconds: Int(uploadStall.nanoseconds / 1_000_000_000))
+    }
+
+    package mutating func complete(reading reader: ConfigurationReader) throws(ServiceError) {
+        try Self.require(bytesPerSecond ?? .max >= 1_000, "upload-limit is too low: write 1KB or more")
+        switch target {
+        case nil: receiver = nil
+        case .directory(let path): receiver = DirectoryReceiver(directory: path)
+        case .web(let template):
+            try Self.require(
+                template.isProtected || uploadInsecure,
+                "upload-to \(template) would be seen by everybody on the way: use https, "
+                    + "or say --upload-insecure where the network is private")
+            receiver = WebReceiver(store: PutStore(template: template, headerFile: uploadHeaders))
+        case .bucket(let name, let prefix):
+            let store = store(bucket: name, prefix: prefix, environment: reader.environment)
+            try Self.require(
+                store.endpoint.isProtected || uploadInsecure,
+                "s3-endpoint \(store.endpoint) would be seen by everybody on the way: use https, "
+                    + "or say --upload-insecure where the network is private")
+            receiver = WebReceiver(store: store)
+        }
+    }
+
+    /// A bucket with these settings.
+    /// - Parameter environment: for the variables that other programs for S3 read too.
+    private func store(bucket: String, prefix: String, environment: [String: String]) -> S3Store {
+        let region = s3Region ?? environment["AWS_REGION"] ?? "us-east-1"
+        // A certificate for *.host holds for one name before the host, and not for one with dots.
+        let usual: S3Store.Addressing = s3Endpoint == nil && !bucket.contains(".") ? .virtual : .path
+        let amazon = WebAddress(scheme: "https", authority: "s3.\(region).amazonaws.com", path: "/")
+        return S3Store(
+            bucket: bucket, prefix: prefix, endpoint: s3Endpoint ?? amazon, region: region,
+            addressing: s3Addressing ?? usual,
+            credentials: s3Credentials.map { .file($0) }
+                ?? .environment(environment.filter { $0.key.hasPrefix("AWS_") }))
+    }
+
+    /// Checks what a look at the files tells that the settings name.
+    /// - Throws: `ServiceError` (bad configuration).
+    package func check() throws(ServiceError) {
+        do {
+            if let authorities = options.caCertificate {
+                try FileDescriptor.open(authorities, .readOnly, options: .closeOnExec).close()
+            }
+            switch receiver {
+            case let directory as DirectoryReceiver:
+                try FileDescriptor.open(directory.directory, .readOnly, options: [.directory, .closeOnExec]).close()
+            case let web as WebReceiver:
+                if let store = web.store as? PutStore, let file = store.headerFile {
+                    _ = try PutStore.headers(in: file)
+                }
+                if let store = web.store as? S3Store { _ = try store.credentials.credentials() }
+            default: break
+            }
+        } catch let error as InvalidValue {
+            throw ServiceError(.badConfiguration, error.description)
+        } catch {
+            throw ServiceError(.badConfiguration, "what upload-to or ca-certificate names can't be opened: \(error)")
+        }
+    }
+
+    /// Starts what uploads; `nil` where archives stay here.
+    package func uploader() throws(ZeroMQError) -> Uploader? {
+        guard let receiver else { return nil }
+        return try Uploader(
+            to: receiver, count: count, bytesPerSecond: bytesPerSecond, policy: policy, options: options)
+    }
+
+    private static func require(_ condition: Bool, _ complaint: @autoclosure () -> String) throws(ServiceError) {
+        guard condition else { throw ServiceError(.badConfiguration, complaint()) }
+    }
+}
+
+extension WebAddress: ConfigurationValue {}
+
+extension S3Store.Addressing: ConfigurationValue {}
