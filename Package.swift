@@ -131,6 +131,16 @@ let package = Package(
             ],
             path: "Shared/Upload", swiftSettings: strict),
         .target(
+            name: "ArchiveStorage", dependencies: ["Archives", "Files", "Messages", "Recording", "Upload", system],
+            path: "Shared/ArchiveStorage", swiftSettings: strict),
+        .target(
+            name: "ArchiverCore",
+            dependencies: [
+                "ArchiveStorage", "Encryption", "Files", "Messages", "Recording", "ServiceKit", "Upload",
+                argumentParser, deque, logging,
+            ],
+            path: "Shared/ArchiverCore", swiftSettings: strict),
+        .target(
             name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",
             swiftSettings: strict),
         .target(
@@ -177,8 +187,8 @@ let package = Package(
         .executableTarget(
             name: "Archiver",
             dependencies: [
-                "Archives", "Encryption", "Files", "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit",
-                "Upload", "ZeroMQ", argumentParser, lifecycle, logging, system,
+                "Archives", "ArchiveStorage", "ArchiverCore", "Encryption", "Files", "Messages", "MessageBus", "Metrics",
+                "Recording", "ServiceKit", "Upload", "ZeroMQ", argumentParser, lifecycle, logging, system,
             ],
             path: "Services/Archiver", swiftSettings: strict),
         .executableTarget(
@@ -260,9 +270,15 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "ArchiverCoreTests",
+            dependencies: [
+                "ArchiveStorage", "ArchiverCore", "Files", "Messages", "Recording", "ServiceKit", "TestSupport", "Upload",
+                heap,
+            ], swiftSettings: strict),
+        .testTarget(
             name: "ArchiverTests",
             dependencies: [
-                "Archiver", "Archives", "Encryption", "Files", "MessageBus", "Messages", "Recording", "ServiceKit",
+                "Archiver", "Archives", "ArchiveStorage", "ArchiverCore", "Encryption", "Files", "MessageBus", "Messages", "Recording", "ServiceKit",
                 "TestSupport", "Upload", "ZeroMQ", argumentParser, lifecycle, logging, sha2, system,
             ], exclude: ["Receivers"], swiftSettings: strict),
         // Takes malloc's place in the program of the tests.

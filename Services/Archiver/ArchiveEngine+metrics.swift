@@ -1,8 +1,10 @@
+import ArchiveStorage
+import SystemPackage
+import ArchiverCore
 import Files
 import Metrics
 import Recording
 import ServiceKit
-import Synchronization
 
 extension Metric {
     fileprivate static let queued = Metric(
@@ -40,33 +42,23 @@ extension Metric {
 
 /// What it counts, for those who watch it.
 extension ArchiveEngine {
-    /// What was done since the program's start.
-    struct Totals {
-        var made = (archives: 0, bytes: 0)
-        var uploaded = (archives: 0, bytes: 0)
-        var receipts = 0
-        var markedFiles = 0
-        var failures = 0
-        var refusals = 0
-    }
-
     var metrics: MetricsPage {
         var page = MetricsPage()
         for lane in ArchiveLane.allCases {
-            let (waiting, working) = queue.counts(in: lane)
+            let (waiting, working) = core.counts(in: lane)
             page.add(.queued, waiting + working, "\(lane)")
             page.add(.working, working, "\(lane)")
         }
-        let failed = queue.failed
-        page.add(.failed, failed.count { !$0.failure.isRefusal }, "archiving")
-        page.add(.failed, failed.count { $0.failure.isRefusal }, "delivery")
+        page.add(.failed, core.failedSessions(isRefusal: false), "archiving")
+        page.add(.failed, core.failedSessions(isRefusal: true), "delivery")
+        let totals = core.totals
         page.add(.failures, totals.failures, "archiving")
         page.add(.failures, totals.refusals, "delivery")
         page.add(.made, totals.made.archives)
         page.add(.madeBytes, totals.made.bytes)
         page.add(.uploaded, totals.uploaded.archives)
         page.add(.uploadedBytes, totals.uploaded.bytes)
-        page.add(.retries, uploadRetries.load(ordering: .relaxed))
+        page.add(.retries, totals.uploadRetries)
         page.add(.receipts, totals.receipts)
         page.add(.marked, totals.markedFiles)
         // Others archive into the same directory, so this is looked up.

@@ -1,3 +1,4 @@
+import ArchiveStorage
 import Archives
 import Encryption
 import Files

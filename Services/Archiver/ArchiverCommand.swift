@@ -1,4 +1,7 @@
+import Messages
 import Upload
+import ArchiveStorage
+import ArchiverCore
 package import ArgumentParser
 import Files
 import MessageBus
@@ -39,7 +42,7 @@ package struct ArchiverCommand: ServiceCommand {
         try settings.uploads.check()
         let folder = ArchiveDirectory(configuration.dataDirectory)
         do throws(RecordingError) {
-            for session in try folder.sessions() { _ = try folder.view(of: session) }
+            for session in try folder.sessions() { _ = try folder.view(of: session, at: .now) }
         } catch {
             throw ServiceError(.inputOutput, "\(error)")
         }

@@ -18,7 +18,8 @@ struct ArchiverService: Service {
     func run() async throws {
         try await runTogether(
             { try await listener.forEachBatch { await engine.take($0) } },
-            { try await listener.onReconnect { await engine.scan() } }, { try await engine.scanRegularly() },
-            { try await engine.work() })
+            { try await listener.onReconnect { await engine.scan() } }, { try await engine.carryOutDisk() },
+            { try await engine.carryOutMaking() }, { try await engine.carryOutUploads() },
+            { try await engine.carryOutAsking() }, { try await engine.wakeInTime() })
     }
 }

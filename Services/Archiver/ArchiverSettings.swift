@@ -1,3 +1,4 @@
+import ArchiverCore
 import Archives
 import Encryption
 import Recording

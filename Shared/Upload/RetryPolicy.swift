@@ -1,6 +1,6 @@
 /// When an upload that failed is tried again: exponential backoff with full jitter (M. Brooker, "Exponential backoff
 /// and jitter", AWS Architecture Blog, 2015), so that many machines that failed together don't come back together.
-struct RetryPolicy: Hashable, Sendable {
+package struct RetryPolicy: Hashable, Sendable {
     /// How often is tried at most, the first time included.
     var attempts = 8
     /// What the first wait is chosen below; each further one has twice the room.
@@ -13,7 +13,7 @@ struct RetryPolicy: Hashable, Sendable {
     /// How long to wait before the next try.
     /// - Parameter attempt: how many tries have failed, this one included.
     /// - Returns: `nil` where it is to be given up.
-    func delay(
+    package func delay(
         afterAttempt attempt: Int, error: UploadError, using random: inout some RandomNumberGenerator
     ) -> Duration? {
         guard attempt < attempts else { return nil }

@@ -1,100 +1,57 @@
 import ZeroMQ
 
-/// Brings archives to their receiver: several at a time, within a bandwidth, and again where that may help.
+/// Brings archives to their receiver: several at a time, within a bandwidth.
 ///
 /// ```swift
-/// let confirmation = try await uploader.upload(archive) { logger.warning("…", error: $0.error) }
+/// let confirmation = try await uploader.upload(archive)
 /// ```
 ///
 /// A file may be given again at any time, also after a crash: what the receiver has already is confirmed and not sent,
-/// and a file that goes in parts goes on with those that are missing. Where an error says that it may succeed later,
-/// give the file again later; where it says `never`, when a person asks for it.
+/// and a file that goes in parts continues with those that are missing. If an error says that it may succeed later,
+/// give the file again later (`RetryPolicy`); if it says `never`, when a person asks for it.
 package actor Uploader {
     private let receiver: any Receiver
-    private let policy: RetryPolicy
     private let limit: BandwidthLimit?
     private let sizes: PartPlan.Sizes
-    private var idle: [UploadWorker] = []
-    private var waiting: [(number: Int, wake: AsyncStream<Void>.Continuation)] = []
-    private var nextNumber = 0
+    /// Each has a thread, and the number of files that were given to it.
+    private var workers: [(worker: UploadWorker, files: Int)] = []
+    /// What is known of files whose last try failed, by name, so that their hashes are taken once.
+    private var digests: [String: FileDigests] = [:]
 
     /// Starts the threads.
     /// - Parameters:
-    ///   - count: how many files are uploaded at a time.
+    ///   - count: how many files are uploaded at a time; more than that wait.
     ///   - bytesPerSecond: what all of them together send at most.
     init(
-        to receiver: any Receiver, count: Int = 1, bytesPerSecond: Int? = nil, policy: RetryPolicy = RetryPolicy(),
-        options: HTTPOptions = HTTPOptions(), sizes: PartPlan.Sizes = PartPlan.Sizes()
+        to receiver: any Receiver, count: Int = 1, bytesPerSecond: Int? = nil, options: HTTPOptions = HTTPOptions(),
+        sizes: PartPlan.Sizes = PartPlan.Sizes()
     ) throws(ZeroMQError) {
         self.receiver = receiver
-        self.policy = policy
         self.sizes = sizes
         limit = bytesPerSecond.map { BandwidthLimit(bytesPerSecond: $0) }
         for number in 1...max(count, 1) {
-            idle.append(try UploadWorker(number, receiver: receiver, options: options))
+            workers.append((try UploadWorker(number, receiver: receiver, options: options), 0))
         }
     }
 
-    /// Brings a file to the receiver, in its turn. Cancelling the task ends it within a second or so.
-    /// - Parameter retrying: is told of each failure after which it is tried again.
+    /// Tries once to bring a file to the receiver. Cancelling the task ends it within a second or so.
     /// - Returns: what the receiver confirmed: it has the file, all of it.
-    package func upload(
-        _ file: UploadFile, retrying: @Sendable (UploadRetry) -> Void = { _ in }
-    ) async throws(UploadError) -> UploadConfirmation {
-        // Open until it is there, so that its hashes are taken once.
-        let source = try SourceFile(file, sizes: sizes)
-        var random = SystemRandomNumberGenerator()
-        var attempt = 1
-        while true {
-            do throws(UploadError) {
-                return try await attemptUpload(source)
-            } catch {
-                guard error.code != .cancelled,
-                    let delay = policy.delay(afterAttempt: attempt, error: error, using: &random)
-                else { throw error }
-                retrying(UploadRetry(attempt: attempt, error: error, delay: delay))
-                // While it waits, others have the thread.
-                guard (try? await Task.sleep(for: delay)) != nil else { throw cancelled(file) }
-                attempt += 1
-            }
-        }
-    }
-
-    private func attemptUpload(_ source: SourceFile) async throws(UploadError) -> UploadConfirmation {
-        let worker = try await takeWorker(for: source.archive)
+    package func upload(_ file: UploadFile) async throws(UploadError) -> UploadConfirmation {
+        let source = try SourceFile(file, sizes: sizes, digests: digests[file.name])
         let throttle = UploadThrottle(limit: limit)
+        let index = workers.indices.min { workers[$0].files < workers[$1].files } ?? 0
+        workers[index].files += 1
+        let worker = workers[index].worker
         let result = await withTaskCancellationHandler {
             await worker.upload(source, throttle)
         } onCancel: {
             throttle.cancel()
         }
-        idle.append(worker)
-        wakeOne()
+        workers[index].files -= 1
+        digests[file.name] = (try? result.get()) == nil ? source.knownDigests : nil
         return try result.get()
     }
 
-    /// Waits for a thread that has nothing to do; who came first is served first, but for one that comes just then.
-    private func takeWorker(for file: UploadFile) async throws(UploadError) -> UploadWorker {
-        while true {
-            if Task.isCancelled {
-                // It may have been woken for a thread that now another one should have.
-                wakeOne()
-                throw cancelled(file)
-            }
-            if let worker = idle.popLast() { return worker }
-            let (turn, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            nextNumber += 1
-            let number = nextNumber
-            waiting.append((number, wake))
-            for await _ in turn { break }
-            waiting.removeAll { $0.number == number }
-        }
-    }
-
-    private func wakeOne() {
-        guard !idle.isEmpty, !waiting.isEmpty else { return }
-        waiting.removeFirst().wake.yield()
-    }
-
-    private func cancelled(_ file: UploadFile) -> UploadError { .cancelled(at: receiver.location(of: file.name)) }
+    /// Forgets what is known of a file that is not given again.
+    package func forget(_ name: String) { digests[name] = nil }
 }

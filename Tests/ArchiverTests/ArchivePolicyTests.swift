@@ -1,3 +1,5 @@
+@testable import ArchiverCore
+@testable import ArchiveStorage
 @testable import Upload
 import Messages
 import Recording

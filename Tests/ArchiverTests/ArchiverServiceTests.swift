@@ -1,3 +1,4 @@
+@testable import ArchiveStorage
 @testable import Archives
 import Files
 import FoundationEssentials
@@ -332,14 +333,14 @@ struct ArchiverServiceTests {
             try session.addLog()
             try session.finish(status: .failed, hasChecksums: false)
             let folder = ArchiveDirectory(data)
-            #expect(try !folder.view(of: session.record.session).isOver)
+            #expect(try !folder.view(of: session.record.session, at: .now).isOver)
             let before = Date(timeIntervalSinceNow: -700)
             for path in [session.path("session.json"), session.directory.directory.path] {
                 try FileManager.default.setAttributes([.modificationDate: before], ofItemAtPath: path.string)
             }
-            #expect(try folder.view(of: session.record.session).isOver)
+            #expect(try folder.view(of: session.record.session, at: .now).isOver)
             try session.directory.writeChecksums()
-            #expect(try folder.view(of: session.record.session).isOver)
+            #expect(try folder.view(of: session.record.session, at: .now).isOver)
         }
     }
 

@@ -1,3 +1,4 @@
+@testable import ArchiveStorage
 import Files
 import FoundationEssentials
 import Messages

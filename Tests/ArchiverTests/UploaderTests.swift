@@ -9,13 +9,12 @@ import Testing
 
 @testable import Archiver
 
-/// How many are uploaded at a time, how often each is tried, and what cancelling does.
+/// How many are uploaded at a time, and what cancelling does.
 @Suite(.timeLimit(.minutes(2))) struct UploaderTests {
-    /// A receiver that holds uploads until the test lets them go, and fails the first ones.
+    /// A receiver that holds uploads until the test lets them go.
     private final class Gate: Receiver {
         private struct State {
             var isOpen = false
-            var failures: [UploadError] = []
             var running = 0
             var mostRunning = 0
             var tries = 0
@@ -23,7 +22,6 @@ import Testing
         private let state = Mutex(State())
 
         func open() { state.withLock { $0.isOpen = true } }
-        func fail(_ errors: [UploadError]) { state.withLock { $0.failures = errors } }
         var running: Int { state.withLock { $0.running } }
         var mostRunning: Int { state.withLock { $0.mostRunning } }
         var tries: Int { state.withLock { $0.tries } }
@@ -33,14 +31,12 @@ import Testing
         func upload(
             _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
         ) throws(UploadError) -> UploadConfirmation {
-            let failure = state.withLock { state in
+            state.withLock { state in
                 state.running += 1
                 state.mostRunning = max(state.mostRunning, state.running)
                 state.tries += 1
-                return state.failures.isEmpty ? nil : state.failures.removeFirst()
             }
             defer { state.withLock { $0.running -= 1 } }
-            if let failure { throw failure }
             while !state.withLock({ $0.isOpen }) {
                 if throttle.isCancelled { throw .cancelled(at: location(of: source.archive.name)) }
                 usleep(1_000)
@@ -49,10 +45,6 @@ import Testing
                 location: location(of: source.archive.name), bytes: source.archive.bytes, sha256: source.archive.sha256,
                 proof: .sha256, checksum: "", wasThere: false, date: .now)
         }
-    }
-
-    private func error(_ retry: UploadError.Retry) -> UploadError {
-        UploadError(.busy, at: "gate:", "it is busy", advice: "Wait.", retry: retry)
     }
 
     @Test func asManyGoAtATimeAsWereAsked() async throws {
@@ -87,45 +79,6 @@ import Testing
             #expect(gate.mostRunning == 1)
             let confirmation = try await uploader.upload(files[2])
             #expect(confirmation.bytes == 10)
-        }
-    }
-
-    @Test func itIsTriedUntilThePolicyEnds() async throws {
-        try await withArchive(bytes: 10) { archive in
-            var policy = RetryPolicy()
-            policy.base = .milliseconds(1)
-            policy.attempts = 4
-            let gate = Gate()
-            gate.open()
-            let uploader = try Uploader(to: gate, policy: policy)
-            gate.fail(Array(repeating: error(.later), count: 3))
-            let attempts = Mutex<[Int]>([])
-            _ = try await uploader.upload(archive) { retry in attempts.withLock { $0.append(retry.attempt) } }
-            #expect(attempts.withLock { $0 } == [1, 2, 3] && gate.tries == 4)
-
-            gate.fail(Array(repeating: error(.later), count: 9))
-            await #expect(throws: error(.later)) { try await uploader.upload(archive) }
-            #expect(gate.tries == 8)
-            gate.fail([error(.never)])
-            await #expect(throws: error(.never)) { try await uploader.upload(archive) }
-            #expect(gate.tries == 9)
-        }
-    }
-
-    @Test func aPauseBetweenTriesCanBeCancelled() async throws {
-        try await withArchive(bytes: 10) { archive in
-            let gate = Gate()
-            gate.fail([error(.after(.seconds(600)))])
-            let uploader = try Uploader(to: gate)
-            let (told, tell) = AsyncStream.makeStream(of: Duration.self)
-            let task = Task { try await uploader.upload(archive) { tell.yield($0.delay) } }
-            for await delay in told {
-                #expect(delay >= .seconds(600))
-                break
-            }
-            task.cancel()
-            let result = await task.result
-            #expect(throws: UploadError.cancelled(at: "gate:\(archive.name)")) { try result.get() }
         }
     }
 }

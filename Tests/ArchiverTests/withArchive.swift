@@ -42,9 +42,7 @@ let smallSizes = PartPlan.Sizes(threshold: 10_000_000, smallestPart: 5 << 20)
 func upload(
     _ archive: UploadFile, to receiver: any Receiver, options: HTTPOptions = HTTPOptions()
 ) async throws -> UploadConfirmation {
-    var policy = RetryPolicy()
-    policy.attempts = 1
-    return try await Uploader(to: receiver, policy: policy, options: options, sizes: smallSizes).upload(archive)
+    try await Uploader(to: receiver, options: options, sizes: smallSizes).upload(archive)
 }
 
 /// Why an upload failed.

@@ -65,7 +65,8 @@ package struct UploadSettings: SettingGroup {
     /// What all uploads together send in a second; `nil` for no limit.
     var bytesPerSecond: Int? { uploadLimit?.bytes }
 
-    var policy: RetryPolicy {
+    /// When an upload that failed is tried again.
+    package var policy: RetryPolicy {
         var policy = RetryPolicy()
         policy.attempts = uploadAttempts
         return policy
@@ -138,7 +139,7 @@ package struct UploadSettings: SettingGroup {
     package func uploader() throws(ZeroMQError) -> Uploader? {
         guard let receiver else { return nil }
         return try Uploader(
-            to: receiver, count: count, bytesPerSecond: bytesPerSecond, policy: policy, options: options)
+            to: receiver, count: count, bytesPerSecond: bytesPerSecond, options: options)
     }
 
     private static func require(_ condition: Bool, _ complaint: @autoclosure () -> String) throws(ServiceError) {

@@ -11,12 +11,16 @@ final class SourceFile: Sendable {
     /// How it is split where it is sent in parts.
     let plan: PartPlan
     private let descriptor: FileDescriptor
-    private let knownDigests = Mutex<FileDigests?>(nil)
+    private let digestsOnceTaken: Mutex<FileDigests?>
 
     /// Opens the file.
-    /// - Throws: `unreadable` where it can't be opened, or is not as long as it was.
-    init(_ archive: UploadFile, sizes: PartPlan.Sizes = PartPlan.Sizes()) throws(UploadError) {
+    /// - Parameter digests: the hashes, if they were taken before.
+    /// - Throws: `unreadable` if it can't be opened, or is not as long as it was.
+    init(
+        _ archive: UploadFile, sizes: PartPlan.Sizes = PartPlan.Sizes(), digests: FileDigests? = nil
+    ) throws(UploadError) {
         self.archive = archive
+        digestsOnceTaken = Mutex(digests?.sha256 == archive.sha256Bytes ? digests : nil)
         plan = PartPlan(bytes: archive.bytes, sizes: sizes)
         do {
             descriptor = try FileDescriptor.open(archive.path, .readOnly, options: [.closeOnExec, .noFollow])
@@ -45,10 +49,13 @@ final class SourceFile: Sendable {
         return count
     }
 
+    /// The hashes, if they were taken.
+    var knownDigests: FileDigests? { digestsOnceTaken.withLock { $0 } }
+
     /// The hashes of the file and its parts. Reads it whole at the first call; later ones cost nothing.
     /// - Throws: `unreadable` where it is not the file any more that it was; `cancelled`.
     func digests(_ throttle: UploadThrottle) throws(UploadError) -> FileDigests {
-        if let known = knownDigests.withLock({ $0 }) { return known }
+        if let knownDigests { return knownDigests }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
         var whole = (SHA256(), Insecure.MD5())
@@ -75,7 +82,7 @@ final class SourceFile: Sendable {
         guard digests.sha256 == archive.sha256Bytes else {
             throw Self.changed(archive, "its SHA-256 is \(digests.sha256.hexDigits)")
         }
-        knownDigests.withLock { $0 = digests }
+        digestsOnceTaken.withLock { $0 = digests }
         return digests
     }
 

@@ -1,48 +1,48 @@
-import Archives
+package import Archives
 import Files
-import Messages
-import Recording
+package import Messages
+package import Recording
 
 /// What was made of a session: `archives/<session>.archive.json`, from when its archives are whole until there is a
 /// receipt. Nothing is uploaded before it is on disk, and no archive is made anew while it is there with its archives.
-struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
+package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
     /// The literal in `schema`.
-    static let schema = "archive-record.v1"
+    package static let schema = "archive-record.v1"
 
-    private(set) var schema = ArchiveRecord.schema
-    var session: SessionIdentifier
+    package private(set) var schema = ArchiveRecord.schema
+    package var session: SessionIdentifier
     /// When they were made.
-    var date: WallTime
+    package var date: WallTime
     /// The session's own, then those of its sections.
-    var archives: [Archive]
+    package var archives: [Archive]
     /// The finished log files that are in them.
-    var files: [File]
+    package var files: [File]
 
     /// An archive.
-    struct Archive: Codable, Hashable, Sendable {
+    package struct Archive: Codable, Hashable, Sendable {
         /// The name of its file.
-        var name: String
-        var bytes: Int
+        package var name: String
+        package var bytes: Int
         /// In lower-case hexadecimal digits.
-        var sha256: String
+        package var sha256: String
         /// Whether only its recipients can open it.
-        var isEncrypted: Bool
+        package var isEncrypted: Bool
     }
 
     /// A log file in an archive.
-    struct File: Codable, Hashable, Sendable {
+    package struct File: Codable, Hashable, Sendable {
         /// Its name in the session's directory.
-        var name: String
-        var bytes: Int
+        package var name: String
+        package var bytes: Int
         /// In lower-case hexadecimal digits.
-        var sha256: String
+        package var sha256: String
         /// The archive that has it.
-        var archive: String
+        package var archive: String
     }
 
     /// What was made just now.
     /// - Parameter logs: the session's.
-    init(_ session: SessionIdentifier, made: [MadeArchive], logs: [LogName], date: WallTime) {
+    package init(_ session: SessionIdentifier, made: [MadeArchive], logs: [LogName], date: WallTime) {
         self.session = session
         self.date = date
         archives = made.map {
@@ -58,7 +58,7 @@ struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
     }
 
     /// Whether it says what can be uploaded.
-    var isSound: Bool {
+    package var isSound: Bool {
         schema == Self.schema && !archives.isEmpty
             && archives.allSatisfy { archive in
                 ArchiveDirectory.session(ofArchive: archive.name) == session.text && archive.bytes >= 0

@@ -1,18 +1,29 @@
-import Messages
+package import ArchiveStorage
+package import Messages
 
-/// What the user wants done with sessions that are over, and what is to be done next for it.
-struct ArchivePolicy: Hashable, Sendable {
+/// What the user wants done with sessions that are over, and what is next for a session.
+package struct ArchivePolicy: Hashable, Sendable {
     /// Whether archives are brought to a receiver.
-    var uploads = false
+    package var uploads = false
     /// Whether archives are encrypted.
-    var encrypts = false
+    package var encrypts = false
     /// How long archives stay here once the receiver has them.
-    var keepArchives = KeepTime.always
+    package var keepArchives = KeepTime.always
     /// How long log files stay here once the receiver has them.
-    var keepRecordings = KeepTime.always
+    package var keepRecordings = KeepTime.always
+
+    package init(
+        uploads: Bool = false, encrypts: Bool = false, keepArchives: KeepTime = .always,
+        keepRecordings: KeepTime = .always
+    ) {
+        self.uploads = uploads
+        self.encrypts = encrypts
+        self.keepArchives = keepArchives
+        self.keepRecordings = keepRecordings
+    }
 
     /// What is to be done next, from what is on disk alone, so that it is the same after a kill.
-    func step(for view: SessionView, at now: WallTime) -> ArchiveStep {
+    package func step(for view: SessionView, at now: WallTime) -> ArchiveStep {
         if let receipt = view.receipt { return cleanUp(receipt, view, at: now) }
         if let record = view.record, view.archiveExists {
             guard uploads else { return .done }

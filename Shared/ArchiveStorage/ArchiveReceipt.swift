@@ -1,37 +1,42 @@
-import Upload
-import Messages
-import Recording
+package import Messages
+package import Recording
+package import Upload
 
 /// What the receiver confirmed of a session: `archives/<session>.receipt.json`. Written once, when it has confirmed all
 /// archives; replaced when log-manager has marked the files, and when they were removed.
-struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
+package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
     /// The literal in `schema`.
-    static let schema = "receipt.v1"
+    package static let schema = "receipt.v1"
 
-    private(set) var schema = ArchiveReceipt.schema
-    var session: SessionIdentifier
+    package private(set) var schema = ArchiveReceipt.schema
+    package var session: SessionIdentifier
     /// When the last archive was confirmed.
-    var date: WallTime
+    package var date: WallTime
     /// The archives that the receiver has.
-    var archives: [Confirmed]
+    package var archives: [Confirmed]
     /// The finished log files that are in them.
-    var files: [ArchiveRecord.File]
+    package var files: [ArchiveRecord.File]
     /// When log-manager marked the files; `nil` before.
-    var marked: WallTime?
+    package var marked: WallTime?
     /// Files that log-manager did not mark, and why: they are kept.
-    var unmarked: [LogFileOutcome.Refusal]?
+    package var unmarked: [LogFileOutcome.Refusal]?
     /// When the files were removed that were marked; `nil` before.
-    var removed: WallTime?
+    package var removed: WallTime?
 
     /// An archive that the receiver has.
-    struct Confirmed: Codable, Hashable, Sendable {
-        var archive: ArchiveRecord.Archive
+    package struct Confirmed: Codable, Hashable, Sendable {
+        package var archive: ArchiveRecord.Archive
         /// What the receiver said.
-        var confirmation: UploadConfirmation
+        package var confirmation: UploadConfirmation
+
+        package init(archive: ArchiveRecord.Archive, confirmation: UploadConfirmation) {
+            self.archive = archive
+            self.confirmation = confirmation
+        }
     }
 
     /// All archives of a session are confirmed.
-    init(_ record: ArchiveRecord, _ archives: [Confirmed]) {
+    package init(_ record: ArchiveRecord, _ archives: [Confirmed]) {
         session = record.session
         date = archives.map(\.confirmation.date).max() ?? record.date
         self.archives = archives
@@ -39,7 +44,7 @@ struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
     }
 
     /// Whether it is one that we understand, and fits to itself.
-    var isSound: Bool {
+    package var isSound: Bool {
         schema == Self.schema
             && archives.allSatisfy { confirmed in
                 ArchiveDirectory.session(ofArchive: confirmed.archive.name) == session.text
@@ -49,7 +54,7 @@ struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
     }
 
     /// What is told of it: all but the list of files.
-    var summary: JSONValue {
+    package var summary: JSONValue {
         var copy = self
         copy.files = []
         guard let bytes = try? WireCoding.encode(copy),
@@ -59,8 +64,18 @@ struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
         return .object(fields)
     }
 
+    /// The receipt with which log-manager is asked once more for what it did not mark; `nil` if it marked everything, or the
+    /// files are gone.
+    package var askingAgain: ArchiveReceipt? {
+        if unmarked == nil || removed != nil { return nil }
+        var copy = self
+        copy.marked = nil
+        copy.unmarked = nil
+        return copy
+    }
+
     /// What a log file is marked with: the archive that has it, as the receiver confirmed it.
-    func mark(for archive: Confirmed) -> JSONValue {
+    package func mark(for archive: Confirmed) -> JSONValue {
         .object([
             "archive": .string(archive.archive.name), "location": .string(archive.confirmation.location),
             "bytes": .integer(archive.archive.bytes), "sha256": .string(archive.archive.sha256),

@@ -1,7 +1,7 @@
-import Recording
+package import Recording
 
 /// What an archiver notes of a session's archives beside them.
-protocol ArchiveNote: Decodable {
+package protocol ArchiveNote: Decodable {
     var session: SessionIdentifier { get }
     /// Whether it is one that we understand, and fits to itself.
     var isSound: Bool { get }

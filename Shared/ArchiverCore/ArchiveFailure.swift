@@ -1,13 +1,12 @@
-import Upload
-import Encryption
-import Files
-import Messages
-import Recording
+import ArchiveStorage
+package import Encryption
+package import Files
+package import Upload
 
 /// Why something could not be done for a session, and when it is tried again.
-struct ArchiveFailure: Error, Hashable, Sendable {
+package struct ArchiveFailure: Error, Hashable, Sendable {
     /// When it is tried again by itself.
-    enum Retry: Hashable, Sendable {
+    package enum Retry: Hashable, Sendable {
         /// Not before somebody asks for it, or the program starts anew.
         case never
         /// Each time later.
@@ -17,14 +16,14 @@ struct ArchiveFailure: Error, Hashable, Sendable {
     }
 
     /// A word for the kind of failure.
-    var code: String
+    package var code: String
     /// What went wrong and what to do, in sentences.
-    var reason: String
-    var retry: Retry
+    package var reason: String
+    package var retry: Retry
     /// Whether the receiver or log-manager is what failed, and not the making of the archive.
-    var isRefusal = false
+    package var isRefusal = false
 
-    init(code: String, reason: String, retry: Retry, isRefusal: Bool = false) {
+    package init(code: String, reason: String, retry: Retry, isRefusal: Bool = false) {
         self.code = code
         self.reason = reason
         self.retry = retry
@@ -32,7 +31,7 @@ struct ArchiveFailure: Error, Hashable, Sendable {
     }
 
     /// An archive could not be made.
-    init(_ error: ArchiveError) {
+    package init(_ error: ArchiveError) {
         let retry: Retry =
             switch error.code {
             // What the disk or a certificate lacks may be there later; a session's files don't change by themselves.
@@ -43,7 +42,7 @@ struct ArchiveFailure: Error, Hashable, Sendable {
     }
 
     /// An archive was not uploaded.
-    init(_ error: UploadError) {
+    package init(_ error: UploadError) {
         let retry: Retry =
             switch error.retry {
             case .never: .never
@@ -54,9 +53,30 @@ struct ArchiveFailure: Error, Hashable, Sendable {
     }
 
     /// Something beside the archives could not be read or written.
-    init(_ error: RecordingError) {
+    package init(_ error: RecordingError) {
         self.init(
             code: error.code.rawValue, reason: error.description,
             retry: error.code == .unreadable ? .never : .backingOff)
+    }
+
+    /// Log-manager does not answer. What waits for it is tried again when it was left alone for a while.
+    package static func away(_ endpoint: String, after pause: Duration) -> ArchiveFailure {
+        ArchiveFailure(
+            code: "logManagerAway",
+            reason: "log-manager at \(endpoint) does not answer: what the receiver has is marked when it is back",
+            retry: .after(pause), isRefusal: true)
+    }
+
+    /// Whether it is that log-manager does not answer.
+    var isAway: Bool { code == "logManagerAway" }
+
+    /// An archive must not leave this machine as it is.
+    static func unencrypted(_ name: String) -> ArchiveFailure {
+        ArchiveFailure(
+            code: "notEncrypted",
+            reason:
+                "\(ArchiveDirectory.path(of: name)) is from before a certificate was configured, and is not uploaded for "
+                + "it is not encrypted. Remove it, and an encrypted one is made; or start the archiver without certificates.",
+            retry: .never, isRefusal: true)
     }
 }

@@ -1,7 +1,7 @@
-import Messages
+package import Messages
 
 /// What is to be done next for a session.
-enum ArchiveStep: Hashable, Sendable {
+package enum ArchiveStep: Hashable, Sendable {
     /// Make its archive.
     case make
     /// Bring its archive to the receiver, and write the receipt.
@@ -19,8 +19,15 @@ enum ArchiveStep: Hashable, Sendable {
     /// Nothing, unless something changes.
     case done
 
-    /// Who does it; `nil` where there is nothing to do now.
-    var lane: ArchiveLane? {
+    /// Where a step is done, and when.
+    struct Place {
+        var lane: ArchiveLane
+        /// Not before this moment; nil for now.
+        var date: WallTime?
+    }
+
+    /// The lane of what is to be done now; nil if there is nothing.
+    package var lane: ArchiveLane? {
         switch self {
         case .make: .making
         case .upload, .refuse: .uploading
@@ -28,9 +35,15 @@ enum ArchiveStep: Hashable, Sendable {
         case .later, .done: nil
         }
     }
+
+    /// Nil if there is nothing to be done, now or later.
+    var place: Place? {
+        if case .later(let date) = self { return Place(lane: .settling, date: date) }
+        return lane.map { Place(lane: $0) }
+    }
 }
 
 /// Work that does not wait for work of another kind: archives are made while a receiver is away.
-enum ArchiveLane: Hashable, Sendable, CaseIterable {
+package enum ArchiveLane: Hashable, Sendable, CaseIterable {
     case making, uploading, settling
 }

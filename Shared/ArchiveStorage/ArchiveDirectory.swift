@@ -1,12 +1,12 @@
-import Files
+package import Files
 import Glibc
-import Messages
-import Recording
-import SystemPackage
+package import Messages
+package import Recording
+package import SystemPackage
 
 /// The archives of a data directory and what is noted beside them: `<session>.zip[.p7m]`, `<session>~<number>.zip[.p7m]`
 /// for sections, `<session>.archive.json` until `<session>.receipt.json` is there. Waits for the disk.
-struct ArchiveDirectory: Sendable {
+package struct ArchiveDirectory: Sendable {
     /// Its name in the data directory.
     static let directoryName = "archives"
 
@@ -19,16 +19,16 @@ struct ArchiveDirectory: Sendable {
     /// When a session that failed without an end counts as over.
     private static let quietTime = 600.0
 
-    let data: FilePath
-    let directory: Directory
+    package let data: FilePath
+    package let directory: Directory
 
-    init(_ data: FilePath) {
+    package init(_ data: FilePath) {
         self.data = data
         directory = Directory(data.appending(Self.directoryName))
     }
 
     /// Where a file is under the data directory, as people and programs write it.
-    static func path(of file: String) -> String { "\(directoryName)/\(file)" }
+    package static func path(of file: String) -> String { "\(directoryName)/\(file)" }
 
     /// The session of an archive's file; `nil` if no archive has such a name. No session has a `~` in its name.
     static func session(ofArchive file: String) -> String? {
@@ -43,7 +43,7 @@ struct ArchiveDirectory: Sendable {
     /// - Parameters:
     ///   - first: the name that they come after.
     ///   - limit: how many at most. No more directories of sessions are looked into than that takes.
-    func sessions(after first: String = "", limit: Int = .max) throws(RecordingError) -> [SessionIdentifier] {
+    package func sessions(after first: String = "", limit: Int = .max) throws(RecordingError) -> [SessionIdentifier] {
         var noted: Set<String> = []
         for file in try directory.names() {
             for suffix in [Self.recordSuffix, Self.receiptSuffix] where file.hasSuffix(suffix) {
@@ -62,7 +62,7 @@ struct ArchiveDirectory: Sendable {
     }
 
     /// How many archives there are, and their bytes.
-    func usage() throws(RecordingError) -> (archives: Int, bytes: Int) {
+    package func usage() throws(RecordingError) -> (archives: Int, bytes: Int) {
         var usage = (archives: 0, bytes: 0)
         for file in try directory.names() where Self.session(ofArchive: file) != nil {
             guard let status = try? directory.path.appending(file).stat(followTargetSymlink: false) else { continue }
@@ -73,7 +73,7 @@ struct ArchiveDirectory: Sendable {
     }
 
     /// What is on disk of a session.
-    func view(of session: SessionIdentifier) throws(RecordingError) -> SessionView {
+    package func view(of session: SessionIdentifier, at now: WallTime) throws(RecordingError) -> SessionView {
         var view = SessionView()
         view.receipt = try note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)
         if let receipt = view.receipt {
@@ -88,22 +88,22 @@ struct ArchiveDirectory: Sendable {
             let status = try recorded.record().status
             // The last thing that a recorder writes; missing where a session failed before its end. The recorder may still
             // be at that one's files.
-            view.isOver = status.isOver && (recorded.hasChecksums || status == .failed && isQuiet(recorded))
+            view.isOver = status.isOver && (recorded.hasChecksums || status == .failed && isQuiet(recorded, at: now))
         }
         view.record = try note(ArchiveRecord.self, of: session, in: Self.recordSuffix)
         // Another archiver may have put the receipt in its place meanwhile.
         let isDelivered = view.record == nil && directory.contains(session.text + Self.receiptSuffix)
-        if isDelivered { return try self.view(of: session) }
+        if isDelivered { return try self.view(of: session, at: now) }
         view.archiveExists = view.record?.archives.allSatisfy { directory.contains($0.name) } ?? false
         return view
     }
 
     /// Whether nothing has changed in a session's directory for a while.
-    private func isQuiet(_ session: SessionDirectory) -> Bool {
+    private func isQuiet(_ session: SessionDirectory, at now: WallTime) -> Bool {
         let path = session.directory.path
         return [path, path.appending(SessionDirectory.recordName)].allSatisfy { path in
             guard let status = try? path.stat() else { return false }
-            return WallTime.now.seconds - Double(status.st_mtim.tv_sec) > Self.quietTime
+            return now.seconds - Double(status.st_mtim.tv_sec) > Self.quietTime
         }
     }
 
@@ -143,32 +143,29 @@ struct ArchiveDirectory: Sendable {
 
     /// Takes a session, so that no other archiver works on it.
     /// - Returns: `nil` while another one does.
-    func claim(_ session: SessionIdentifier) throws(RecordingError) -> DirectoryLock? {
+    package func claim(_ session: SessionIdentifier) throws(RecordingError) -> DirectoryLock? {
         try directory.create()
         return try DirectoryLock.take(session.text, in: directory)
     }
 
     /// Notes what was made; on disk when it returns.
-    func write(_ record: ArchiveRecord) throws(RecordingError) {
+    package func write(_ record: ArchiveRecord) throws(RecordingError) {
         try directory.replace(
             record.session.text + Self.recordSuffix, with: StoredDocument(record, list: "files", \.files))
     }
 
-    /// Notes what the receiver confirmed; on disk when it returns.
-    func write(_ receipt: ArchiveReceipt) throws(RecordingError) {
+    /// Notes what the receiver confirmed, in place of what was made; on disk when it returns.
+    package func write(_ receipt: ArchiveReceipt) throws(RecordingError) {
         try directory.replace(
             receipt.session.text + Self.receiptSuffix, with: StoredDocument(receipt, list: "files", \.files))
-    }
-
-    /// Removes what was noted before there was a receipt.
-    func removeRecord(of session: SessionIdentifier) throws(RecordingError) {
-        let name = session.text + Self.recordSuffix
-        if directory.contains(name) { try Directory.removeFile(directory.path.appending(name)) }
+        // Beside a receipt it means nothing. If it stays, it goes when the receipt is written again.
+        let record = receipt.session.text + Self.recordSuffix
+        if directory.contains(record) { try? Directory.removeFile(directory.path.appending(record)) }
     }
 
     /// Removes archives that the receiver has.
     /// - Returns: those that were there.
-    func removeArchives(of receipt: ArchiveReceipt) throws(RecordingError) -> [ArchiveRecord.Archive] {
+    package func removeArchives(of receipt: ArchiveReceipt) throws(RecordingError) -> [ArchiveRecord.Archive] {
         let archives = receipt.archives.map(\.archive).filter(exists)
         for archive in archives { try Directory.removeFile(directory.path.appending(archive.name)) }
         try directory.sync()
@@ -176,7 +173,7 @@ struct ArchiveDirectory: Sendable {
     }
 
     /// Removes what programs left that were killed: claims, and files that got no name.
-    func removeLeftovers(at now: WallTime) throws(RecordingError) {
+    package func removeLeftovers(at now: WallTime) throws(RecordingError) {
         for file in try directory.names() where file.hasPrefix(".") {
             if let name = DirectoryLock.name(ofFile: file) {
                 _ = try DirectoryLock.take(name, in: directory)

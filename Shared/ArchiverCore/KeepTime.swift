@@ -1,14 +1,14 @@
 import ArgumentParser
-import Messages
-import ServiceKit
+package import Messages
+package import ServiceKit
 
 /// How long a local copy is kept after the receiver confirmed the upload: `always`, or a duration.
-enum KeepTime: Hashable, Sendable {
+package enum KeepTime: Hashable, Sendable {
     case always
     case time(TimeSpan)
 
     /// When it may go; `nil` for never.
-    func deadline(after confirmation: WallTime) -> WallTime? {
+    package func deadline(after confirmation: WallTime) -> WallTime? {
         guard case .time(let time) = self else { return nil }
         let (sum, isTooLate) = confirmation.nanosecondsSince1970.addingReportingOverflow(time.nanoseconds)
         return isTooLate ? nil : WallTime(nanosecondsSince1970: sum)
@@ -16,7 +16,7 @@ enum KeepTime: Hashable, Sendable {
 }
 
 extension KeepTime: ConfigurationValue, ExpressibleByArgument {
-    init(typed text: String) throws(InvalidValue) {
+    package init(typed text: String) throws(InvalidValue) {
         if text == "always" {
             self = .always
             return
@@ -28,7 +28,7 @@ extension KeepTime: ConfigurationValue, ExpressibleByArgument {
         }
     }
 
-    var description: String {
+    package var description: String {
         switch self {
         case .always: "always"
         case .time(let time): time.description

@@ -1,0 +1,45 @@
+import ArchiverCore
+import MessageBus
+import Messages
+import ServiceKit
+import ZeroMQ
+
+/// Asks log-manager to mark and remove log files.
+struct LogManagerClient {
+    /// How long an answer may take: marks of a batch wait for the disk a few times.
+    private static let markLimit = Duration.seconds(10)
+    /// The same where files are removed.
+    private static let removalLimit = Duration.seconds(30)
+
+    private let endpoint: String
+    private let client: RequestClient
+
+    init(on host: ServiceHost, endpoint: Endpoint) throws {
+        self.endpoint = endpoint.description
+        client = try host.peers.client(of: .logManager, at: endpoint)
+    }
+
+    /// - Returns: the files that were refused.
+    func ask(_ request: Deliveries.LogManagerRequest) async -> Result<[LogFileOutcome.Refusal], ArchiveFailure> {
+        do {
+            switch request {
+            case .mark(let paths, let receipt):
+                let request = LogsMarkUploaded(paths: paths, receipt: receipt)
+                return .success(try await client.send(request, timeout: Self.markLimit).refused)
+            case .remove(let paths):
+                let request = LogsRemoveUploaded(paths: paths)
+                return .success(try await client.send(request, timeout: Self.removalLimit).refused)
+            }
+        } catch let error as ZeroMQError where error.code == .timedOut {
+            return .failure(.away(endpoint, after: Deliveries.awayPause))
+        } catch let error as RequestError {
+            return .failure(
+                ArchiveFailure(
+                    code: error.data?.reason ?? "refused", reason: "log-manager at \(endpoint) refused: \(error)",
+                    retry: .backingOff, isRefusal: true))
+        } catch {
+            return .failure(
+                ArchiveFailure(code: "inputOutput", reason: "\(error)", retry: .backingOff, isRefusal: true))
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// What is on disk of a session and of its archive, as far as it decides what is next.
+package struct SessionView: Hashable, Sendable {
+    /// Whether the session's directory is there.
+    package var exists = false
+    /// Whether nothing more will be written to it: its files can be archived.
+    package var isOver = false
+    /// What was made of it; `nil` before, and once there is a receipt.
+    package var record: ArchiveRecord?
+    /// What the receiver confirmed.
+    package var receipt: ArchiveReceipt?
+    /// Whether its archives are there: all that are in `record`, or any of those in `receipt`.
+    package var archiveExists = false
+
+    package init(
+        exists: Bool = false, isOver: Bool = false, record: ArchiveRecord? = nil, receipt: ArchiveReceipt? = nil,
+        archiveExists: Bool = false
+    ) {
+        self.exists = exists
+        self.isOver = isOver
+        self.record = record
+        self.receipt = receipt
+        self.archiveExists = archiveExists
+    }
+
+    package var archives: [ArchiveRecord.Archive] {
+        receipt.map { $0.archives.map(\.archive) } ?? record?.archives ?? []
+    }
+}

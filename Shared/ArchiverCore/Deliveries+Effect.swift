@@ -1,0 +1,60 @@
+package import ArchiveStorage
+package import Logging
+package import Messages
+package import Recording
+
+extension Deliveries {
+    /// Work that the caller carries out. Where a method is named after the colon, call it with the result.
+    package enum Effect: Sendable {
+        // The data directory, one after the other
+
+        /// List all sessions, and remove what killed programs left: `scanned`.
+        case scan
+        /// Look at what is on disk of a session: `looked`.
+        case look(SessionIdentifier)
+        /// Take a session's claim, and look at it under the claim: `claimed`.
+        case claim(SessionIdentifier)
+        /// Give a session's claim back.
+        case release(SessionIdentifier)
+        /// Store what was made: `stored`.
+        case storeRecord(ArchiveRecord)
+        /// Store a receipt in place of what was made, or of an older receipt: `stored`.
+        case storeReceipt(ArchiveReceipt)
+        /// Look which files are there, by their paths in the data directory: `found`.
+        case find(SessionIdentifier, [String])
+        /// Remove archives that the receiver has: `removedArchives`.
+        case removeArchives(ArchiveReceipt)
+
+        // Others, as many as there are at a time
+
+        /// Make a session's archives: `made`.
+        case make(SessionIdentifier)
+        /// Try once to bring an archive to the receiver: `uploaded`.
+        case upload(SessionIdentifier, ArchiveRecord.Archive)
+        /// No archive of this record is uploaded any more.
+        case forget(ArchiveRecord)
+        /// Ask log-manager: `answered`.
+        case ask(SessionIdentifier, LogManagerRequest)
+
+        // Time and people
+
+        /// Call `advance` at a time on the monotonic clock.
+        case wake(Int64)
+        case publish(ArchiveEvent)
+        case log(Logger.Level, Logger.Message, Logger.Metadata)
+        /// Report a problem to health under a key.
+        case degraded(String, for: String)
+        /// Report to health that the program can't do its work.
+        case failing(String, for: String)
+        /// Clear the problem that health has under a key.
+        case well(String)
+    }
+
+    /// What log-manager is asked. Paths are in the data directory.
+    package enum LogManagerRequest: Sendable {
+        /// Mark files as uploaded.
+        case mark([String], receipt: JSONValue)
+        /// Remove files that are marked.
+        case remove([String])
+    }
+}

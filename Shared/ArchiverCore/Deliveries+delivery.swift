@@ -1,0 +1,110 @@
+import ArchiveStorage
+import Logging
+package import Messages
+package import Recording
+import ServiceKit
+package import Upload
+
+/// How an archive gets to its receiver: tried several times, with growing pauses, until the receiver has confirmed it.
+extension Deliveries {
+    /// An upload that began.
+    struct Upload {
+        let record: ArchiveRecord
+        /// The first archives of the record: those that the receiver has confirmed.
+        var confirmed: [ArchiveReceipt.Confirmed] = []
+        /// How many tries of the next one have failed, and why the last one did.
+        var failures = 0
+        var reason: String?
+    }
+
+    /// How many sessions for each upload at a time may be in tries or pauses between them. Others wait, so that a receiver that
+    /// is away is not asked by all at once; and only as long as tries go on, so that a few that fail don't keep the others.
+    private static let triesForEachUpload = 4
+
+    func mayUpload(_ session: SessionIdentifier) -> Bool {
+        uploads[session] != nil || uploads.count < settings.uploads * Self.triesForEachUpload
+    }
+
+    func beginUpload(_ record: ArchiveRecord, at now: Moment) {
+        if uploads[record.session]?.record != record {
+            endUpload(of: record.session)
+            uploads[record.session] = Upload(record: record)
+        }
+        continueUpload(of: record.session, at: now)
+    }
+
+    private func continueUpload(of session: SessionIdentifier, at now: Moment) {
+        guard let upload = uploads[session] else { return }
+        if upload.confirmed.count < upload.record.archives.count {
+            works[session]?.stage = .uploading
+            return emit(.upload(session, upload.record.archives[upload.confirmed.count]))
+        }
+        let receipt = ArchiveReceipt(upload.record, upload.confirmed)
+        guard receipt.isSound else {
+            endUpload(of: session)
+            return fail(
+                session,
+                ArchiveFailure(
+                    code: "unconfirmed",
+                    reason: "what the receiver confirmed of session \(session) is not what was sent",
+                    retry: .backingOff, isRefusal: true), at: now)
+        }
+        works[session]?.stage = .storingReceipt(receipt)
+        emit(.storeReceipt(receipt))
+    }
+
+    /// Takes the result of one try.
+    package func uploaded(
+        _ session: SessionIdentifier, _ outcome: Result<UploadConfirmation, UploadError>, at now: Moment
+    ) {
+        guard case .uploading = works[session]?.stage, var upload = uploads[session] else { return }
+        switch outcome {
+        case .success(let confirmation):
+            let archive = upload.record.archives[upload.confirmed.count]
+            upload.confirmed.append(ArchiveReceipt.Confirmed(archive: archive, confirmation: confirmation))
+            upload.failures = 0
+            upload.reason = nil
+            uploads[session] = upload
+            continueUpload(of: session, at: now)
+        case .failure(let error):
+            upload.failures += 1
+            upload.reason = error.description
+            uploads[session] = upload
+            retry(session, upload, error, at: now)
+        }
+        advance(at: now)
+    }
+
+    /// Has an upload tried again after a pause, or gives it up. Others have its place meanwhile.
+    private func retry(_ session: SessionIdentifier, _ upload: Upload, _ error: UploadError, at now: Moment) {
+        guard let delay = settings.retries.delay(afterAttempt: upload.failures, error: error, using: &random) else {
+            endUpload(of: session)
+            return fail(session, ArchiveFailure(error), at: now)
+        }
+        works[session] = nil
+        emit(.release(session))
+        queue.postpone(session, by: delay, isLast: true, at: now)
+        totals.uploadRetries += 1
+        log(
+            .warning, "an upload is tried again", session,
+            ["attempt": "\(upload.failures)", LogKey.error: "\(error)"])
+    }
+
+    func endUpload(of session: SessionIdentifier) {
+        if let upload = uploads.removeValue(forKey: session) { emit(.forget(upload.record)) }
+    }
+
+    func noteDelivered(_ receipt: ArchiveReceipt, at now: Moment) {
+        endUpload(of: receipt.session)
+        totals.receipts += 1
+        for archive in receipt.archives {
+            totals.uploaded.archives += 1
+            totals.uploaded.bytes += archive.archive.bytes
+            let location = archive.confirmation.location
+            log(
+                .notice, "archive uploaded", receipt.session,
+                ["archive": "\(archive.archive.name)", "location": "\(location)"])
+            publish(.uploaded, of: receipt.session, archive.archive, location: location, at: now)
+        }
+    }
+}

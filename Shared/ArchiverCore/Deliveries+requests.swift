@@ -1,0 +1,53 @@
+package import ArchiveStorage
+package import Messages
+package import Recording
+
+/// What is asked.
+extension Deliveries {
+    /// Has a session archived and uploaded before others.
+    package func create(
+        _ session: SessionIdentifier, _ view: SessionView, at now: Moment
+    ) throws(RequestError) -> ArchiveStatus {
+        guard view.isOver || view.record != nil || view.receipt != nil else {
+            throw RequestError(
+                .notOver, "session \(session) goes on, or is being finished: stop it first, then ask again")
+        }
+        return hurry(session, view, at: now)
+    }
+
+    /// Has what is next for a session done before others, now, whatever failed before.
+    package func hurry(_ session: SessionIdentifier, _ view: SessionView, at now: Moment) -> ArchiveStatus {
+        if let lane = settings.policy.step(for: view, at: now.date).lane {
+            settled.remove(session)
+            queue.hurry(session, lane)
+            advance(at: now)
+        }
+        return status(of: session, view)
+    }
+
+    /// Where a session stands.
+    package func status(of session: SessionIdentifier, _ view: SessionView) -> ArchiveStatus {
+        let failure = queue.failure(of: session)
+        let lane = queue.lane(of: session)
+        let state: ArchiveStatus.State
+        if let receipt = view.receipt {
+            state = receipt.marked == nil ? .uploaded : .marked
+        } else if lane == .uploading || uploads[session] != nil {
+            state = .uploading
+        } else if lane == .making {
+            state = .archiving
+        } else if failure != nil {
+            state = .failed
+        } else if view.record != nil, view.archiveExists {
+            state = .archived
+        } else {
+            state = view.isOver ? .waiting : .recording
+        }
+        let first = view.archives.first
+        return ArchiveStatus(
+            session: session.text, state: state,
+            path: view.archiveExists ? first.map { ArchiveDirectory.path(of: $0.name) } : nil,
+            bytes: first == nil ? nil : view.archives.reduce(0) { $0 + $1.bytes }, sha256: first?.sha256,
+            receipt: view.receipt?.summary, reason: failure?.reason ?? uploads[session]?.reason)
+    }
+}

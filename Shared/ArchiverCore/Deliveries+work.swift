@@ -1,0 +1,166 @@
+package import ArchiveStorage
+package import Files
+import Logging
+package import Messages
+package import Recording
+import ServiceKit
+
+/// Which sessions are worked on, and when. Each kind of work has a lane, so that archives are made while a receiver is away.
+extension Deliveries {
+    /// How long a session is left to another archiver before it is looked at again.
+    private static let claimPause = Duration.seconds(2)
+
+    /// A session that is being worked on.
+    struct Work {
+        let lane: ArchiveLane
+        var stage = Stage.claiming
+        /// What is on disk of it, since it was claimed.
+        var view = SessionView()
+    }
+
+    /// How far the work on a session is.
+    enum Stage {
+        case claiming
+        case making
+        case storingRecord(ArchiveRecord)
+        case uploading
+        case storingReceipt(ArchiveReceipt)
+        /// Log-manager is asked to mark or remove files.
+        case asking(Settling)
+        /// The files of the receipt, or those that log-manager refused, are looked for.
+        case finding(Settling)
+        case storingMarks(ArchiveReceipt)
+        case storingRemoval(ArchiveReceipt, bytes: Int)
+        case removingArchives
+    }
+
+    func advanceWork(at now: Moment) {
+        for lane in ArchiveLane.allCases {
+            let room = lane == .uploading ? settings.uploads : 1
+            while works.values.count(where: { $0.lane == lane }) < room,
+                let session = queue.take(lane, at: now, where: { lane != .uploading || mayUpload($0) })
+            {
+                works[session] = Work(lane: lane)
+                emit(.claim(session))
+            }
+        }
+    }
+
+    /// Takes what is on disk of a session that was claimed; nil if another archiver has it.
+    package func claimed(
+        _ session: SessionIdentifier, _ outcome: Result<SessionView?, RecordingError>, at now: Moment
+    ) {
+        guard case .claiming = works[session]?.stage else { return }
+        switch outcome {
+        case .success(let view?):
+            works[session]?.view = view
+            begin(session, view, at: now)
+        case .success(nil):
+            works[session] = nil
+            queue.postpone(session, by: Self.claimPause, at: now)
+        case .failure(let error): fail(session, ArchiveFailure(error), at: now)
+        }
+        advance(at: now)
+    }
+
+    /// Begins what is next for a session. Another archiver may have done what it was taken for.
+    private func begin(_ session: SessionIdentifier, _ view: SessionView, at now: Moment) {
+        let step = settings.policy.step(for: view, at: now.date)
+        if step != .upload { endUpload(of: session) }
+        guard step.lane == works[session]?.lane else { return finish(session, view, at: now) }
+        switch (step, view.record, view.receipt) {
+        case (.make, _, _):
+            works[session]?.stage = .making
+            emit(.make(session))
+        case (.upload, let record?, _): beginUpload(record, at: now)
+        case (.refuse(let name), _, _): fail(session, .unencrypted(name), at: now)
+        case (.mark, _, let receipt?): beginMarks(receipt, at: now)
+        case (.removeRecordings, _, let receipt?): beginRemoval(receipt)
+        case (.removeArchives, _, let receipt?):
+            works[session]?.stage = .removingArchives
+            emit(.removeArchives(receipt))
+        default: finish(session, view, at: now)
+        }
+    }
+
+    /// Takes the archives that were made.
+    package func made(
+        _ session: SessionIdentifier, _ outcome: Result<ArchiveRecord, ArchiveFailure>, at now: Moment
+    ) {
+        guard case .making = works[session]?.stage else { return }
+        switch outcome {
+        case .success(let record):
+            // Nobody has seen these archives before this is on disk.
+            works[session]?.stage = .storingRecord(record)
+            emit(.storeRecord(record))
+        case .failure(let failure): fail(session, failure, at: now)
+        }
+        advance(at: now)
+    }
+
+    /// Takes the result of storing a record or a receipt.
+    package func stored(_ session: SessionIdentifier, _ failure: RecordingError?, at now: Moment) {
+        guard let work = works[session] else { return }
+        if let failure {
+            fail(session, ArchiveFailure(failure), at: now)
+            return advance(at: now)
+        }
+        var view = work.view
+        switch work.stage {
+        case .storingRecord(let record):
+            view.record = record
+            view.archiveExists = true
+            noteMade(record, at: now)
+        case .storingReceipt(let receipt):
+            view.record = nil
+            view.receipt = receipt
+            noteDelivered(receipt, at: now)
+        case .storingMarks(let receipt):
+            view.receipt = receipt
+            noteMarked(receipt, at: now)
+        case .storingRemoval(let receipt, let bytes):
+            view.receipt = receipt
+            publish(.removed, of: session, bytes: bytes, at: now)
+        default: return
+        }
+        finish(session, view, at: now)
+        advance(at: now)
+    }
+
+    private func noteMade(_ record: ArchiveRecord, at now: Moment) {
+        for archive in record.archives {
+            totals.made.archives += 1
+            totals.made.bytes += archive.bytes
+            log(
+                .notice, "archive made", record.session,
+                ["archive": "\(archive.name)", "bytes": "\(archive.bytes)", "encrypted": "\(archive.isEncrypted)"])
+            publish(archive.isEncrypted ? .encrypted : .made, of: record.session, archive, at: now)
+        }
+    }
+
+    /// Ends the work on a session, and notes what is next for it.
+    func finish(_ session: SessionIdentifier, _ view: SessionView, at now: Moment) {
+        works[session] = nil
+        let place = settings.policy.step(for: view, at: now.date).place
+        queue.finish(session, next: place)
+        if place == nil, view.receipt != nil { settled.insert(session) }
+        emit(.release(session))
+        reportFailures()
+    }
+
+    /// Ends the work on a session that failed; it is tried again as the failure says.
+    func fail(_ session: SessionIdentifier, _ failure: ArchiveFailure, at now: Moment) {
+        works[session] = nil
+        emit(.release(session))
+        if failure.isRefusal { totals.refusals += 1 } else { totals.failures += 1 }
+        let isNews = queue.failure(of: session) != failure
+        queue.fail(session, failure, isCounted: !failure.isAway, at: now)
+        reportFailures()
+        // Not again and again for each session as long as log-manager is away.
+        guard isNews || !failure.isAway else { return }
+        log(
+            .error, failure.isRefusal ? "an archive was not delivered" : "no archive was made", session,
+            ["code": "\(failure.code)", LogKey.error: "\(failure.reason)"])
+        publish(failure.isRefusal ? .refused : .failed, of: session, failure: failure, at: now)
+    }
+}

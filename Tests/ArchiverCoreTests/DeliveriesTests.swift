@@ -1,0 +1,93 @@
+import ArchiveStorage
+import FoundationEssentials
+import Messages
+import Recording
+import TestSupport
+import Testing
+
+@testable import ArchiverCore
+@testable import Upload
+
+/// How sessions get from their end to their receipt, in virtual time.
+@Suite(.timeLimit(.minutes(1))) struct DeliveriesTests {
+    /// Runs a world in which faults happen for two hours and then no more.
+    private func run(seed: UInt64) throws -> ArchiverWorld {
+        var random = SplitMix(seed: seed)
+        let world = try ArchiverWorld(ArchiverWorld.Plan(using: &random), seed: random.next())
+        world.begin()
+        world.run(seconds: 7200)
+        world.isFaulty = false
+        world.run(seconds: 60)
+        world.askForTheRest()
+        // The longest pause is an hour, and a clock may have been set back by almost three.
+        world.run(seconds: 30_000)
+        return world
+    }
+
+    /// Repeat one with `HOLDFAST_TEST_SEED=7`.
+    @Test func everySessionIsDeliveredOnceWhateverFails() throws {
+        let given = ProcessInfo.processInfo.environment["HOLDFAST_TEST_SEED"].flatMap { UInt64($0) }
+        for seed in given.map({ $0...$0 }) ?? 1...100 {
+            let world = try run(seed: seed)
+            #expect(world.violations.isEmpty, "HOLDFAST_TEST_SEED=\(seed) \(world.plan)")
+            if world.violations.isEmpty {
+                #expect(world.remaining().isEmpty, "HOLDFAST_TEST_SEED=\(seed) \(world.plan)")
+            }
+        }
+    }
+
+    @Test func aSeedRepeatsEverything() throws {
+        for seed in 1...5 as ClosedRange<UInt64> {
+            #expect(try run(seed: seed).trace == run(seed: seed).trace, "HOLDFAST_TEST_SEED=\(seed)")
+        }
+    }
+
+    /// A world without faults but those of a test.
+    private func world(sessions: Int) throws -> ArchiverWorld {
+        var plan = ArchiverWorld.Plan()
+        plan.sessions = sessions
+        return try ArchiverWorld(plan, seed: 1)
+    }
+
+    @Test func oneThatFailsDoesNotKeepTheOthers() throws {
+        let world = try world(sessions: 12)
+        let bad = world.sessions[0]
+        world.receive = { $0 == bad ? ArchiverWorld.error(.later) : nil }
+        world.begin()
+        world.run(seconds: 5400)
+        #expect(world.violations.isEmpty)
+        #expect(world.receipts.count == 11)
+        #expect(world.receipts[bad] == nil)
+        #expect(world.remaining() == ["s0 was not delivered"])
+    }
+
+    @Test func anUploadIsTriedEightTimesInARowAndThenAfterLongerPauses() throws {
+        let world = try world(sessions: 1)
+        world.receive = { _ in ArchiverWorld.error(.later) }
+        world.begin()
+        world.run(seconds: 86_400)
+        #expect(world.violations.isEmpty)
+        let times = world.tries.map(\.time)
+        // In a day: rows of eight tries in two minutes and their own time, with pauses up to an hour between them.
+        #expect((80...240).contains(times.count), "\(times.count) tries")
+        let pauses = zip(times.dropFirst(), times).map { ($0 - $1) / 1_000_000_000 }
+        #expect(pauses.contains { $0 >= 3600 })
+        #expect(pauses.allSatisfy { $0 <= 3600 + 600 })
+    }
+
+    @Test func aReceiverThatIsAwayIsNotAskedByAllAtOnce() throws {
+        let world = try world(sessions: 200)
+        world.receive = { _ in ArchiverWorld.error(.later) }
+        world.begin()
+        world.run(seconds: 1900)
+        let before = world.tries.count
+        world.run(seconds: 60)
+        // At most four sessions are between their tries.
+        let latest = Set(world.tries[before...].map(\.session))
+        #expect(latest.count <= 8, "\(latest.count) sessions")
+        world.receive = { _ in nil }
+        world.run(seconds: 20_000)
+        #expect(world.violations.isEmpty)
+        #expect(world.remaining().isEmpty)
+    }
+}
