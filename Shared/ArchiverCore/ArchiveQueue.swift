@@ -98,14 +98,14 @@ struct ArchiveQueue {
     }
 
     /// Takes the first session for which something is to be done now.
-    /// - Parameter isAllowed: whether a session may be taken.
+    /// - Parameter isAllowed: whether a session may be taken that nobody asked for.
     mutating func take(
         _ lane: ArchiveLane, at now: Moment, where isAllowed: (SessionIdentifier) -> Bool = { _ in true }
     ) -> SessionIdentifier? {
         var first: (session: SessionIdentifier, order: Int)?
         for (session, entry) in entries where !entry.isTaken && entry.lane == lane {
             guard let due = entry.due.instant(at: now), due <= now.monotonic, entry.order < first?.order ?? .max,
-                isAllowed(session)
+                entry.order < 0 || isAllowed(session)
             else { continue }
             first = (session, entry.order)
         }

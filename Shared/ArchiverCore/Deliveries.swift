@@ -107,7 +107,9 @@ package final class Deliveries {
         wakes.removeAll { $0 <= now.monotonic }
         advanceLooks(at: now)
         advanceWork(at: now)
-        let next = min(scanAt ?? .max, queue.nextDue(after: now) ?? .max)
+        // Dates are looked at again in between: a clock may be set, and is never quite as fast as the other.
+        let latest = now.monotonic.adding(settings.rescanInterval)
+        let next = min(scanAt ?? latest, queue.nextDue(after: now) ?? latest, latest)
         // A later call is asked for when an earlier one comes.
         if next > now.monotonic, next < wakes.min() ?? .max {
             wakes.append(next)
