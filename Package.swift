@@ -81,7 +81,9 @@ let package = Package(
             name: "Files", dependencies: ["Messages", system], path: "Shared/Files", swiftSettings: strict),
         .target(name: "Hashing", dependencies: ["COpenSSL"], path: "Shared/Hashing", swiftSettings: strict),
         .target(
-            name: "Recording", dependencies: ["CISAL", "Files", "Hashing", "Messages", deque, system],
+            name: "Compression", dependencies: ["CISAL"], path: "Shared/Compression", swiftSettings: strict),
+        .target(
+            name: "Recording", dependencies: ["Compression", "Files", "Hashing", "Messages", deque, system],
             path: "Shared/Recording",
             swiftSettings: strict),
         .target(
@@ -121,7 +123,7 @@ let package = Package(
         .target(
             name: "Archives",
             dependencies: [
-                "CArchive", "CISAL", "Encryption", "Files", "Messages", "Recording", "ServiceKit", sha2, system,
+                "CArchive", "Compression", "Encryption", "Files", "Messages", "Recording", "ServiceKit", sha2, system,
             ],
             path: "Shared/Archives", swiftSettings: strict),
         .target(

@@ -1,15 +1,15 @@
-import SystemPackage
-import ZeroMQ
-import MessageBus
-import Encryption
 import ArchiveStorage
 import ArchiverCore
+import Encryption
 import Files
 import Logging
+import MessageBus
 import Messages
 import Recording
 import ServiceKit
+import SystemPackage
 import Upload
+import ZeroMQ
 
 /// Carries out the effects of `Deliveries`. Work that takes time goes into a queue for its kind, and each queue has one task.
 /// What the end of the program interrupts is not reported: it is done at the next start.

@@ -1,10 +1,10 @@
 import ArchiveStorage
-import SystemPackage
 import ArchiverCore
 import Files
 import Metrics
 import Recording
 import ServiceKit
+import SystemPackage
 
 extension Metric {
     fileprivate static let queued = Metric(

@@ -1,9 +1,9 @@
-import ArchiverCore
-import ServiceKit
 import ArchiveStorage
+import ArchiverCore
 import Files
 import Messages
 import Recording
+import ServiceKit
 
 /// What is asked.
 extension ArchiveEngine {

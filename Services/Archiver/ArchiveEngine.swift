@@ -1,4 +1,3 @@
-import Upload
 import ArchiveStorage
 import ArchiverCore
 import Archives
@@ -8,6 +7,7 @@ import MessageBus
 import Messages
 import Recording
 import ServiceKit
+import Upload
 import ZeroMQ
 
 /// Runs an archiver: tells `Deliveries` what happens and when, carries out what it asks for, and answers requests.

@@ -1,12 +1,12 @@
-import Messages
-import Upload
 import ArchiveStorage
 import ArchiverCore
 package import ArgumentParser
 import Files
 import MessageBus
+import Messages
 import Recording
 package import ServiceKit
+import Upload
 import ZeroMQ
 
 /// The archiver's command line.

@@ -1,6 +1,6 @@
 import Archives
-import Encryption
 import ArgumentParser
+import Encryption
 import Files
 import Recording
 import ServiceKit

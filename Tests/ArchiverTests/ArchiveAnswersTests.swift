@@ -1,8 +1,8 @@
-@testable import Archives
 import Messages
 import Testing
 
 @testable import Archiver
+@testable import Archives
 
 @Suite struct ArchiveAnswersTests {
     private func answers(_ json: String) throws -> ArchiveAnswers {

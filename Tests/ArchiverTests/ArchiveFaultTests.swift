@@ -1,5 +1,3 @@
-@testable import Archives
-@testable import Encryption
 import Files
 import FoundationEssentials
 import Glibc
@@ -12,6 +10,8 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Archives
+@testable import Encryption
 
 /// What happens where an archive can't be made: nothing of the session is touched, and nothing half is left.
 @Suite(.timeLimit(.minutes(1)))

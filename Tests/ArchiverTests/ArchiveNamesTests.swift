@@ -1,8 +1,8 @@
-@testable import Archives
-@testable import Encryption
 import Testing
 
 @testable import Archiver
+@testable import Archives
+@testable import Encryption
 
 @Suite struct ArchiveNamesTests {
     private func names(_ files: [String]) throws -> [String] {

@@ -1,12 +1,12 @@
-@testable import ArchiverCore
-@testable import ArchiveStorage
-@testable import Upload
 import Messages
 import Recording
 import ServiceKit
 import Testing
 
+@testable import ArchiveStorage
 @testable import Archiver
+@testable import ArchiverCore
+@testable import Upload
 
 /// What is next for a session, from what is on disk alone.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,5 +1,3 @@
-@testable import Archives
-@testable import Encryption
 import Files
 import FoundationEssentials
 import Messages
@@ -7,6 +5,8 @@ import Recording
 import SystemPackage
 
 @testable import Archiver
+@testable import Archives
+@testable import Encryption
 
 /// A finished session in a data directory of its own, as a recorder leaves it.
 final class ArchivedSession {

@@ -1,5 +1,3 @@
-@testable import ArchiveStorage
-@testable import Archives
 import Files
 import FoundationEssentials
 import MessageBus
@@ -12,7 +10,9 @@ import Testing
 import Upload
 import ZeroMQ
 
+@testable import ArchiveStorage
 @testable import Archiver
+@testable import Archives
 
 /// From a finished session to a receipt, with a directory as the receiver.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,5 +1,3 @@
-@testable import Archives
-@testable import Encryption
 import Files
 import FoundationEssentials
 import Messages
@@ -10,6 +8,8 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Archives
+@testable import Encryption
 
 /// Archives that only the owners of certificates can open, by the openssl program and by ours.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: Tool.exists("openssl")))

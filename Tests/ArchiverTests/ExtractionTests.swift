@@ -1,5 +1,3 @@
-@testable import Archives
-@testable import Encryption
 import Files
 import FoundationEssentials
 import Messages
@@ -9,6 +7,8 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Archives
+@testable import Encryption
 
 /// What is in an archive is believed only when it is what the manifest says, and it stays where it is put.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,4 +1,3 @@
-@testable import ArchiveStorage
 import Files
 import FoundationEssentials
 import Messages
@@ -7,6 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
+@testable import ArchiveStorage
 @testable import Archiver
 
 /// Receivers whose disk is full, really: everything stays here until there is room, and goes on by itself then.

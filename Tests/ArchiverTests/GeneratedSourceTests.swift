@@ -1,10 +1,10 @@
-@testable import Archives
 import Crypto
 import Files
 import Recording
 import Testing
 
 @testable import Archiver
+@testable import Archives
 
 @Suite struct GeneratedSourceTests {
     private static let pieces: [[UInt8]] = [[], [1, 2, 3], [], [4], Array(repeating: 5, count: 1_000), []]

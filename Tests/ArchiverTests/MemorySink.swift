@@ -1,5 +1,5 @@
-@testable import Encryption
 @testable import Archiver
+@testable import Encryption
 
 /// Keeps what is written to it.
 final class MemorySink: ByteSink {

@@ -1,4 +1,3 @@
-@testable import Archives
 import Files
 import FoundationEssentials
 import Messages
@@ -8,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Archives
 
 /// What is in which archive, and what its manifest says.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,4 +1,3 @@
-@testable import Upload
 import Crypto
 import Files
 import FoundationEssentials
@@ -8,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Upload
 
 /// What is decided without a network: when to try again, how fast to send, how to split, whom to believe.
 @Suite struct UploadDecisionTests {

@@ -1,4 +1,3 @@
-@testable import Upload
 import FoundationEssentials
 import Glibc
 import SystemPackage
@@ -6,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Upload
 
 @Suite(.timeLimit(.minutes(2))) struct UploadDirectoryTests {
     private func withReceiver(

@@ -1,10 +1,10 @@
-@testable import Upload
 import FoundationEssentials
 import SystemPackage
 import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Upload
 
 /// Connections that break, answers that don't come, hashes that are wrong.
 @Suite(

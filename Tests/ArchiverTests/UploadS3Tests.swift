@@ -1,4 +1,3 @@
-@testable import Upload
 import FoundationEssentials
 import Glibc
 import SystemPackage
@@ -6,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Upload
 
 /// Uploads to two independent servers of S3, looked at with Amazon's client.
 @Suite(

@@ -1,4 +1,3 @@
-@testable import Upload
 import ArgumentParser
 import FoundationEssentials
 import ServiceKit
@@ -7,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Upload
 
 /// What people write, and what must never be seen of it.
 @Suite struct UploadSettingsTests {

@@ -1,4 +1,3 @@
-@testable import Upload
 import Crypto
 import Files
 import FoundationEssentials
@@ -7,6 +6,7 @@ import Recording
 import Testing
 
 @testable import Archiver
+@testable import Upload
 
 /// The examples that AWS publishes ("Signature Calculations for the Authorization Header: Transferring Payload in a
 /// Single Chunk"), to the letter.

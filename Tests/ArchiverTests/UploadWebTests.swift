@@ -1,10 +1,10 @@
-@testable import Upload
 import FoundationEssentials
 import SystemPackage
 import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Upload
 
 /// Uploads to nginx, which hashes nothing, so that what it has is read back.
 @Suite(

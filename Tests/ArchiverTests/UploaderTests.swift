@@ -1,4 +1,3 @@
-@testable import Upload
 import FoundationEssentials
 import Glibc
 import Messages
@@ -8,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Upload
 
 /// How many are uploaded at a time, and what cancelling does.
 @Suite(.timeLimit(.minutes(2))) struct UploaderTests {

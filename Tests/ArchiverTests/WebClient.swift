@@ -1,8 +1,8 @@
-@testable import Upload
 import TestSupport
 import ZeroMQ
 
 @testable import Archiver
+@testable import Upload
 
 /// Asks a web server, on a thread of its own.
 actor WebClient {

@@ -1,5 +1,3 @@
-@testable import Archives
-@testable import Encryption
 import FoundationEssentials
 import Messages
 import SystemPackage
@@ -7,6 +5,8 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import Archives
+@testable import Encryption
 
 /// The zip itself, read by programs that are not ours.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,4 +1,3 @@
-@testable import Upload
 import Crypto
 import Files
 import FoundationEssentials
@@ -7,6 +6,7 @@ import SystemPackage
 import TestSupport
 
 @testable import Archiver
+@testable import Upload
 
 /// Makes an archive of so many bytes that no other test has, and removes it however the body ends.
 func withArchive<Result>(

@@ -1,5 +1,5 @@
-import Encryption
 import Crypto
+import Encryption
 
 /// Gives the files of one archive their names: each its own, also where upper and lower case are the same, fit for every
 /// file system, and none of the reserved ones.

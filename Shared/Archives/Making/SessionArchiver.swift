@@ -1,5 +1,5 @@
+import Compression
 package import Encryption
-import CISAL
 package import Files
 import Messages
 package import Recording
@@ -41,11 +41,10 @@ package struct SessionArchiver: Sendable {
         } catch {
             throw ArchiveError(error)
         }
-        // Large blocks go back to the system when they are free, as they do at first: else those of a session with very
-        // many files stay, and others are needed beside them (mallopt(3), "dynamic mmap threshold").
-        mallopt(M_MMAP_THRESHOLD, 1 << 20)
+        // Else those of a session with very many files stay, and others are needed beside them.
+        FreedMemory.returnLargeBlocks()
         let contents = try SessionContents(session)
-        malloc_trim(0)
+        FreedMemory.trim()
         var excluded: [String: String] = [:]
         while true {
             do throws(ArchiveError) {

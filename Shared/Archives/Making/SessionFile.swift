@@ -1,5 +1,5 @@
-import Encryption
 import Crypto
+import Encryption
 import Files
 import Glibc
 import Recording

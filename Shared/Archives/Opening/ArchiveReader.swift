@@ -1,5 +1,5 @@
-import Encryption
 import CArchive
+import Encryption
 import Glibc
 
 /// Reads the files of a zip one after the other, as they come, by libarchive: in memory that does not grow with them.

@@ -1,5 +1,6 @@
-package import Encryption
+import Compression
 import Crypto
+package import Encryption
 import Files
 import Messages
 import Recording
@@ -64,7 +65,7 @@ package struct OpenedArchive {
                 } else {
                     hash.update(bufferPointer: piece)
                 }
-                entry.checksum = ZipWriter.checksum(piece, after: entry.checksum)
+                entry.checksum = Checksum.crc32(piece, after: entry.checksum)
                 entry.bytes += piece.count
                 try body(piece)
             }

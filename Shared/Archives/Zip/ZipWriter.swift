@@ -1,5 +1,5 @@
+import Compression
 import Encryption
-import CISAL
 import Messages
 
 /// Writes a zip into a sink, file by file and in memory that does not grow with them: deflated, or stored where that
@@ -44,7 +44,7 @@ final class ZipWriter {
             name: name, date: date, method: isSmaller ? .deflated : .stored, offset: offset)
         switch (isWhole, isSmaller) {
         case (true, _):
-            entry.checksum = Self.checksum(trial)
+            entry.checksum = Checksum.crc32(trial)
             entry.bytes = count
             entry.compressedBytes = isSmaller ? compressed.count : count
             try put(entry.localHeader)
@@ -63,14 +63,14 @@ final class ZipWriter {
         entry.isDescribedBehind = true
         // Deflate makes nothing larger by more than five bytes in 16 KiB.
         entry.isLarge = source.count + source.count / 2048 >= ZipEntry.limit
-        entry.checksum = Self.checksum(trial)
+        entry.checksum = Checksum.crc32(trial)
         entry.bytes = trial.count
         try put(entry.localHeader)
         try put(compressed)
         let start = offset - compressed.count
         while !source.isAtEnd {
             let bytes = UnsafeRawBufferPointer(rebasing: piece[..<(try source.read(into: piece))])
-            entry.checksum = Self.checksum(bytes, after: entry.checksum)
+            entry.checksum = Checksum.crc32(bytes, after: entry.checksum)
             entry.bytes += bytes.count
             try deflater.compress(bytes, isLast: source.isAtEnd) { bytes throws(ArchiveError) in try put(bytes) }
         }
@@ -84,10 +84,10 @@ final class ZipWriter {
         _ source: some ByteSource, after trial: UnsafeRawBufferPointer, _ entry: inout ZipEntry
     ) throws(ArchiveError) {
         entry.isLarge = source.count >= ZipEntry.limit
-        entry.checksum = Self.checksum(trial)
+        entry.checksum = Checksum.crc32(trial)
         while !source.isAtEnd {
             let bytes = UnsafeRawBufferPointer(rebasing: piece[..<(try source.read(into: piece))])
-            entry.checksum = Self.checksum(bytes, after: entry.checksum)
+            entry.checksum = Checksum.crc32(bytes, after: entry.checksum)
         }
         entry.bytes = source.count
         entry.compressedBytes = source.count
@@ -96,7 +96,7 @@ final class ZipWriter {
         var checksum: UInt32 = 0
         while !source.isAtEnd {
             let bytes = UnsafeRawBufferPointer(rebasing: piece[..<(try source.read(into: piece))])
-            checksum = Self.checksum(bytes, after: checksum)
+            checksum = Checksum.crc32(bytes, after: checksum)
             try put(bytes)
         }
         guard checksum == entry.checksum else { throw source.changed }
@@ -138,8 +138,4 @@ final class ZipWriter {
         try bytes.withUnsafeBufferPointer { bytes throws(ArchiveError) in try put(UnsafeRawBufferPointer(bytes)) }
     }
 
-    /// CRC-32 of bytes that come after others.
-    static func checksum(_ bytes: UnsafeRawBufferPointer, after checksum: UInt32 = 0) -> UInt32 {
-        crc32_gzip_refl(checksum, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(bytes.count))
-    }
 }

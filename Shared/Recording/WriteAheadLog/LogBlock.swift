@@ -1,4 +1,4 @@
-import CISAL
+import Compression
 import Files
 import Messages
 
@@ -63,9 +63,7 @@ package final class LogBlock: Sendable {
 
     /// CRC-32C, as RFC 3720 has it.
     static func checksum(_ bytes: UnsafeRawBufferPointer, after checksum: UInt32 = .max) -> UInt32 {
-        guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return checksum }
-        // It only reads.
-        return crc32_iscsi(UnsafeMutablePointer(mutating: start), Int32(bytes.count), checksum)
+        Checksum.crc32c(bytes, after: checksum)
     }
 }
 

@@ -1,17 +1,16 @@
-import Encryption
 import CISAL
 
 /// Compresses bytes into one raw deflate stream (RFC 1951), piece by piece: fifteen times as fast as zlib's usual level,
 /// and a few hundredths larger.
 ///
 /// The same pieces give the same stream, on the same kind of processor. Confined to one thread.
-final class Deflater {
+package final class Deflater {
     private static let pieceSize = 256 << 10
 
     private let stream: UnsafeMutablePointer<isal_zstream>
     private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
 
-    init() {
+    package init() {
         guard let stream = holdfast_deflate_new() else { preconditionFailure("there is no memory left") }
         self.stream = stream
         reset()
@@ -23,7 +22,7 @@ final class Deflater {
     }
 
     /// Begins a new stream.
-    func reset() {
+    package func reset() {
         holdfast_deflate_reset(stream)
     }
 
@@ -32,10 +31,10 @@ final class Deflater {
     /// - Parameters:
     ///   - isLast: whether the stream ends with them.
     ///   - body: gets what is ready, which it must not keep.
-    func compress(
+    package func compress<Failure: Error>(
         _ bytes: UnsafeRawBufferPointer, isLast: Bool,
-        _ body: (UnsafeRawBufferPointer) throws(ArchiveError) -> Void
-    ) throws(ArchiveError) {
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
         holdfast_deflate_feed(stream, bytes.baseAddress, UInt32(bytes.count), isLast ? 1 : 0)
         while true {
             let count = Int(holdfast_deflate_step(stream, output.baseAddress, UInt32(output.count)))
