@@ -4,7 +4,7 @@ import Recording
 
 /// What was uploaded.
 extension StreamFiles {
-    /// Who looks at files.
+    /// What a look at files is for.
     enum Look {
         case mark(MarkWork)
         case removal(Removal)

@@ -2,7 +2,7 @@ import Logging
 package import Messages
 import ServiceKit
 
-/// When it is said that there is much.
+/// When thresholds are crossed, and what follows.
 extension StreamFiles {
     /// Changes thresholds.
     package func setThresholds(_ request: LogsSetThresholds, at now: Moment) -> Answer<LogThresholds> {

@@ -61,7 +61,7 @@ package final class StreamFiles {
     package internal(set) var freeBytes: Int?
 
     // Marks and removals
-    /// Who looks at files, by its number.
+    /// What looks at files are for, by their number.
     var looks: [Int: Look] = [:]
     /// Removals, one after the other: the first is under way.
     var removals: Deque<Removal> = []

@@ -10,11 +10,11 @@ package struct CatalogFile: Hashable, Sendable {
     package var identity: FileIdentity
     /// When it was finished; later than the files of its log and session before it.
     package var finished: WallTime
-    /// SHA-256 of its bytes in hexadecimal, where it is known.
+    /// SHA-256 of its bytes in hexadecimal, if it is known.
     package var sha256: String?
     /// When it was marked as uploaded.
     package var uploaded: WallTime?
-    /// What the receiver said.
+    /// The receipt of the upload.
     package var receipt: JSONValue?
 
     package init(

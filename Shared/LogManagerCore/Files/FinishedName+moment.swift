@@ -12,7 +12,7 @@ extension FinishedName {
         return WallTime(nanosecondsSince1970: min(max(modified, second), second + 999_999_999))
     }
 
-    /// The beginning of the stamp's second, in nanoseconds since 1970; `nil` where that is not in the years that
+    /// The beginning of the stamp's second, in nanoseconds since 1970; nil if that is not in the years that
     /// `WallTime` holds.
     package var stampSecond: Int64? {
         let number = stampNumber

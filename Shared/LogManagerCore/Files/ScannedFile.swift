@@ -8,7 +8,7 @@ package struct ScannedFile: Hashable, Sendable {
     package var identity: FileIdentity
     /// When it was finished, by its own name and time alone.
     package var finished: WallTime
-    /// SHA-256 of its bytes in hexadecimal, where the recorder said it of a file of this size.
+    /// SHA-256 of its bytes in hexadecimal, if the recorder gave it for a file of this size.
     package var sha256: String?
     /// Whether it is known to be finished. Otherwise the recorder may still be at it: it is not catalogued yet.
     package var isFinished: Bool

@@ -1,12 +1,12 @@
 /// Which files go so that a number of bytes is freed: those offered, in their order, until it is enough.
 package struct RemovalPlan: Hashable, Sendable {
-    /// Bytes that are still to be freed; negative where more was freed.
+    /// Bytes that are still to be freed; negative if more was freed.
     package private(set) var bytesLeft: Int
     /// A file frees a multiple of so many bytes.
     private let unit: Int
 
     /// Nothing was freed yet.
-    /// - Parameter unit: the size of the disk's blocks, where it is about room on the disk; 1 where sizes count.
+    /// - Parameter unit: the size of the disk's blocks, if space on the disk counts; 1 if sizes count.
     package init(freeing bytes: Int, unit: Int = 1) {
         bytesLeft = bytes
         self.unit = unit

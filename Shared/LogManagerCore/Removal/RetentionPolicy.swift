@@ -1,6 +1,6 @@
 /// What is removed by itself when a threshold of all files, or of free space, is crossed.
 package enum RetentionPolicy: String, CaseIterable, Sendable {
-    /// Nothing: somebody else decides.
+    /// Nothing.
     case nothing
     /// Uploaded files, oldest first.
     case uploadedOnly = "uploaded-only"

@@ -1,6 +1,6 @@
 package import Messages
 
-/// One threshold: fires once where a value goes beyond it, and again only after the value was back.
+/// One threshold: fires once when a value goes beyond it, and again only after the value was back.
 ///
 /// Strictly beyond, as ResearchKit's ORKDataLoggerManager has it: a value equal to the limit is back. A limit of 0 is off.
 package struct Threshold: Codable, Hashable, Sendable {

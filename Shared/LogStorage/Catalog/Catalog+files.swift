@@ -6,7 +6,7 @@ package import Recording
 
 /// What is there.
 extension Catalog {
-    /// The file at a path; `nil` where there is none, and where it is being removed.
+    /// The file at a path; `nil` if there is none, or if it is being removed.
     package func file(at path: String) throws(RecordingError) -> CatalogFile? {
         guard let place = try? LogFilePath(path), let session = names.sessions[place.session]?.id,
             let log = names.id(of: place.name.log)
@@ -27,14 +27,14 @@ extension Catalog {
         }
     }
 
-    /// Files in the order in which they were finished, by path where that was at the same time.
+    /// Files in the order in which they were finished, by path if that was at the same time.
     /// - Parameters:
     ///   - log: of this log, or of all.
     ///   - isPending: those that are not marked as uploaded, or those that are, or both.
     ///   - after: those after the file at this path. Where that is gone, those of its name's second and later: none is
     ///     left out, and a few may come again.
     ///   - limit: at most so many.
-    /// - Throws: `invalidParameter` where `after` is not the path of a log file.
+    /// - Throws: `invalidParameter` if `after` is not the path of a log file.
     package func files(
         of log: LogName? = nil, isPending: Bool? = nil, after: String? = nil, limit: Int
     ) throws(RecordingError) -> [CatalogFile] {

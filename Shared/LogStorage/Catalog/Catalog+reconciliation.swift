@@ -95,7 +95,7 @@ extension Catalog {
     }
 
     /// Makes the catalog have what the disk has, in one transaction.
-    /// - Parameter isOver: whether the session is over, where that is known.
+    /// - Parameter isOver: whether the session is over, if that is known.
     func apply(
         _ differences: [CatalogDiff], to session: SessionIdentifier, isOver: Bool?
     ) throws(RecordingError) -> CatalogChanges {
@@ -196,7 +196,7 @@ extension ScannedFile {
             sha256: file.sha256, isFinished: true)
     }
 
-    /// The hash, as the catalog keeps it; `nil` where there is none.
+    /// The hash, as the catalog keeps it; `nil` if there is none.
     fileprivate var hashBytes: Data? {
         sha256?.hexBytes.flatMap { $0.count == 32 ? Data($0) : nil }
     }

@@ -24,15 +24,15 @@ package final class Catalog: CatalogReader {
     package private(set) var usage: CatalogUsage
     /// How logs are to be written, of those that were added.
     private(set) var configurations: [LogName: LogConfiguration]
-    /// At which sizes somebody is told.
+    /// The limits, 0 for none.
     package private(set) var thresholds: LogThresholds
     /// The thresholds as they stood when they were compared last.
     package private(set) var crossings: [Threshold]
     /// Files that are being removed: they may still be there, and are not found anew.
     private(set) var removing: Set<LogFilePath>
 
-    /// Opens the catalog of a data directory, which is made where it is not there.
-    /// - Throws: `unreadable` where there is a database that can't be understood. It stays as it is.
+    /// Opens the catalog of a data directory, which is made if it is not there.
+    /// - Throws: `unreadable` if there is a database that can't be understood. It stays as it is.
     package init(in data: FilePath) throws(RecordingError) {
         database = try DatabaseFile(
             Self.path(in: data), migrator: CatalogSchema.migrator, of: "log-manager", whenDamaged: Self.cure)
@@ -58,7 +58,7 @@ package final class Catalog: CatalogReader {
 
     /// Looks through the catalog of a data directory without changing it, if there is one. Takes time in proportion to its
     /// size.
-    /// - Throws: `unreadable` where something is wrong with it.
+    /// - Throws: `unreadable` if something is wrong with it.
     package static func check(in data: FilePath) throws(RecordingError) {
         try DatabaseFile.check(path(in: data), whenDamaged: cure)
     }
@@ -103,7 +103,7 @@ package final class Catalog: CatalogReader {
     package func configuration(of log: LogName) -> LogConfiguration? { configurations[log] }
 
     /// Adds a log.
-    /// - Returns: false, with nothing changed, where there is one of that name.
+    /// - Returns: false, with nothing changed, if there is one of that name.
     func add(_ configuration: LogConfiguration) throws(RecordingError) -> Bool {
         guard let log = LogName(existing: configuration.name) else {
             throw RecordingError(
@@ -122,7 +122,7 @@ package final class Catalog: CatalogReader {
     }
 
     /// Forgets how a log is to be written. Its files stay.
-    /// - Returns: false where it was not added.
+    /// - Returns: false if it was not added.
     @discardableResult
     func remove(_ log: LogName) throws(RecordingError) -> Bool {
         guard configurations[log] != nil, let id = names.id(of: log) else { return false }

@@ -50,7 +50,7 @@ struct CatalogNames {
     /// The number of a log. Told apart byte by byte, as files are.
     func id(of log: LogName) -> Int64? { logs[Array(log.text.utf8)] }
 
-    /// The number of a session, which is added where it is new.
+    /// The number of a session, which is added if it is new.
     mutating func id(of session: SessionIdentifier, addingTo database: Database) throws -> Int64 {
         if let known = sessions[session] { return known.id }
         try database.cachedStatement(sql: "INSERT INTO session (name) VALUES (?)").execute(arguments: [session.text])
@@ -60,7 +60,7 @@ struct CatalogNames {
         return id
     }
 
-    /// The number of a log, which is added where it is new.
+    /// The number of a log, which is added if it is new.
     mutating func id(of log: LogName, addingTo database: Database) throws -> Int64 {
         if let known = id(of: log) { return known }
         try database.cachedStatement(sql: "INSERT INTO log (name) VALUES (?)").execute(arguments: [log.text])

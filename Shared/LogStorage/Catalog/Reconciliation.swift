@@ -40,7 +40,7 @@ package struct Reconciliation {
     }
 
     /// Looks at the next files.
-    /// - Returns: what changed; `nil` where all was looked at before.
+    /// - Returns: what changed; `nil` if all was looked at before.
     package mutating func step() throws(RecordingError) -> CatalogChanges? {
         if isDone { return nil }
         let directory = try folder.openIfThere(content.session)

@@ -16,7 +16,7 @@ package final class DataDirectory: Sendable {
     /// The names of files being written, of sessions whose directories have not changed since.
     private let current = Mutex<[SessionIdentifier: OpenFileNames]>([:])
 
-    /// - Throws: `RecordingError` where the directory can't be opened.
+    /// - Throws: `RecordingError` if the directory can't be opened.
     package init(_ data: FilePath) throws(RecordingError) {
         path = data
         do {
@@ -31,18 +31,18 @@ package final class DataDirectory: Sendable {
         package let session: SessionIdentifier
         /// Whether the directory is there.
         var exists = true
-        /// Whether nothing more will be recorded. Not so where that can't be told.
+        /// Whether nothing more will be recorded. Not so if that can't be told.
         var isOver = false
         /// Files with the names of finished ones, by log and in the order in which they were finished.
         var files: [ScannedFile] = []
-        /// Why files are left alone that are not in the catalog, where `session.json` can't be read.
+        /// Why files are left alone that are not in the catalog, if `session.json` can't be read.
         package var warning: String?
     }
 
     // MARK: Sessions
 
-    /// The directories that sessions can have, by name. None where nothing was recorded yet.
-    /// - Throws: `RecordingError` where `recordings` can't be listed, or is a symbolic link.
+    /// The directories that sessions can have, by name. None if nothing was recorded yet.
+    /// - Throws: `RecordingError` if `recordings` can't be listed, or is a symbolic link.
     package func sessions() throws(RecordingError) -> [SessionIdentifier] {
         do throws(Errno) {
             guard let recordings = try recordings() else { return [] }
@@ -59,7 +59,7 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// Whether there is anything where recordings are: a recorder leaves its lock there, also where no session is left.
+    /// Whether there is anything where recordings are: a recorder leaves its lock there, even if no session is left.
     package var hasRecordings: Bool {
         var count = 0
         try? recordings()?.forEachName { _ throws(Errno) in count += 1 }
@@ -67,8 +67,8 @@ package final class DataDirectory: Sendable {
     }
 
     /// Opens a session's directory.
-    /// - Returns: `nil` where there is none.
-    /// - Throws: `Refusal` where it is not to be touched.
+    /// - Returns: `nil` if there is none.
+    /// - Throws: `Refusal` if it is not to be touched.
     func open(_ session: SessionIdentifier) throws(Refusal) -> SessionListing? {
         do throws(Errno) {
             guard let recordings = try recordings() else { return nil }
@@ -83,8 +83,8 @@ package final class DataDirectory: Sendable {
     }
 
     /// Opens a session's directory to find out what is gone.
-    /// - Returns: `nil` where there is certainly none: there is nothing of its name in `recordings`, or something else.
-    /// - Throws: `RecordingError` where that can't be told, and where `recordings` is not there: a disk may be missing.
+    /// - Returns: `nil` if there is certainly none: there is nothing of its name in `recordings`, or something else.
+    /// - Throws: `RecordingError` if that can't be told, and if `recordings` is not there: a disk may be missing.
     func openIfThere(_ session: SessionIdentifier) throws(RecordingError) -> SessionListing? {
         let recordings: DirectoryDescriptor
         do {
@@ -101,10 +101,10 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// What a session has. A file counts as finished where `session.json` lists it, and in a session that is over where
+    /// What a session has. A file counts as finished if `session.json` lists it, and in a session that is over if
     /// it has the name of a finished file of one of the session's logs. Where `session.json` can't be read, none counts
     /// that is not in the catalog: the recorder may still be at it.
-    /// - Throws: `RecordingError` where the directory can't be listed, or a file in it can't be looked at.
+    /// - Throws: `RecordingError` if the directory can't be listed, or a file in it can't be looked at.
     package func content(of session: SessionIdentifier) throws(RecordingError) -> Content {
         var content = Content(session: session)
         guard let folder = try openIfThere(session) else {
@@ -168,7 +168,7 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// The file at a path, that a recorder announced as finished; `nil` where there is none.
+    /// The file at a path, that a recorder announced as finished; `nil` if there is none.
     package func find(_ path: String) -> ScannedFile? {
         guard let place = try? LogFilePath(path), let folder = try? open(place.session) else { return nil }
         return (try? folder.find(place.name)) ?? nil
@@ -194,7 +194,7 @@ package final class DataDirectory: Sendable {
         return bytes
     }
 
-    /// Bytes free on the disk for who is not root; `nil` where that can't be told.
+    /// Bytes on the disk that are available to unprivileged processes; nil if that can't be told.
     package func freeBytes() -> Int? {
         var status = statvfs()
         guard fstatvfs(root.number, &status) == 0 else { return nil }
@@ -204,7 +204,7 @@ package final class DataDirectory: Sendable {
 
     // MARK: -
 
-    /// The directory of all sessions; `nil` where there is none.
+    /// The directory of all sessions; `nil` if there is none.
     private func recordings() throws(Errno) -> DirectoryDescriptor? {
         do throws(Errno) {
             return try DirectoryDescriptor(SessionDirectory.recordingsName, in: root)

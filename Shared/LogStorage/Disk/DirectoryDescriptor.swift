@@ -20,7 +20,7 @@ final class DirectoryDescriptor: Sendable {
         _ = close(number)
     }
 
-    /// What an entry is; `nil` where it is not there. A symbolic link is not followed.
+    /// What an entry is; `nil` if it is not there. A symbolic link is not followed.
     func status(of name: UnsafePointer<CChar>) throws(Errno) -> stat? {
         var status = stat()
         guard fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) != 0 else { return status }

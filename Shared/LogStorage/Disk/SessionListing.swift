@@ -42,7 +42,7 @@ final class SessionListing {
         }
     }
 
-    /// The file of a finished file's name; `nil` where there is certainly no regular one.
+    /// The file of a finished file's name; `nil` if there is certainly no regular one.
     func find(_ name: FinishedName) throws(Errno) -> ScannedFile? {
         switch look(at: name.description) {
         case .gone, .other: return nil
@@ -55,8 +55,8 @@ final class SessionListing {
     }
 
     /// The identity of a file that nobody else has a name for.
-    /// - Returns: `nil` where it is not there.
-    /// - Throws: `Refusal` where it is not to be touched.
+    /// - Returns: `nil` if it is not there.
+    /// - Throws: `Refusal` if it is not to be touched.
     func identity(of name: FinishedName) throws(Refusal) -> FileIdentity? {
         switch look(at: name.description) {
         case .gone: return nil
@@ -72,7 +72,7 @@ final class SessionListing {
 
     /// Checks that a file is the one that was catalogued.
     /// - Returns: whether it is there at all.
-    /// - Throws: `Refusal` where it is not to be touched.
+    /// - Throws: `Refusal` if it is not to be touched.
     func check(_ file: CatalogFile) throws(Refusal) -> Bool {
         guard let identity = try identity(of: file.name) else { return false }
         guard identity == file.identity else {
@@ -130,7 +130,7 @@ final class SessionListing {
     }
 
     /// `session.json`.
-    /// - Throws: `Refusal` where it can't be read.
+    /// - Throws: `Refusal` if it can't be read.
     func record() throws(Refusal) -> SessionRecord {
         do {
             return try WireCoding.decode(SessionRecord.self, from: try descriptor.read(SessionDirectory.recordName))
