@@ -22,7 +22,6 @@ let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collect
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let sha2 = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let system = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
@@ -52,7 +51,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         collections,
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -123,13 +121,14 @@ let package = Package(
         .target(
             name: "Archives",
             dependencies: [
-                "CArchive", "Compression", "Encryption", "Files", "Messages", "Recording", "ServiceKit", sha2, system,
+                "CArchive", "Compression", "Encryption", "Files", "Hashing", "Messages", "Recording", "ServiceKit",
+                system,
             ],
             path: "Shared/Archives", swiftSettings: strict),
         .target(
             name: "Upload",
             dependencies: [
-                "CCurl", "Files", "Messages", "Recording", "ServiceKit", "ZeroMQ", argumentParser, sha2, system,
+                "CCurl", "Files", "Hashing", "Messages", "Recording", "ServiceKit", "ZeroMQ", argumentParser, system,
             ],
             path: "Shared/Upload", swiftSettings: strict),
         .target(
@@ -189,7 +188,8 @@ let package = Package(
         .executableTarget(
             name: "Archiver",
             dependencies: [
-                "Archives", "ArchiveStorage", "ArchiverCore", "Encryption", "Files", "Messages", "MessageBus", "Metrics",
+                "Archives", "ArchiveStorage", "ArchiverCore", "Encryption", "Files", "Messages", "MessageBus",
+                "Metrics",
                 "Recording", "ServiceKit", "Upload", "ZeroMQ", argumentParser, lifecycle, logging, system,
             ],
             path: "Services/Archiver", swiftSettings: strict),
@@ -274,14 +274,17 @@ let package = Package(
         .testTarget(
             name: "ArchiverCoreTests",
             dependencies: [
-                "ArchiveStorage", "ArchiverCore", "Files", "Messages", "Recording", "ServiceKit", "TestSupport", "Upload",
+                "ArchiveStorage", "ArchiverCore", "Files", "Messages", "Recording", "ServiceKit", "TestSupport",
+                "Upload",
                 heap,
             ], swiftSettings: strict),
         .testTarget(
             name: "ArchiverTests",
             dependencies: [
-                "Archiver", "Archives", "ArchiveStorage", "ArchiverCore", "Encryption", "Files", "MessageBus", "Messages", "Recording", "ServiceKit",
-                "TestSupport", "Upload", "ZeroMQ", argumentParser, lifecycle, logging, sha2, system,
+                "Archiver", "Archives", "ArchiveStorage", "ArchiverCore", "Encryption", "Files", "Hashing",
+                "MessageBus",
+                "Messages", "Recording", "ServiceKit", "TestSupport", "Upload", "ZeroMQ", argumentParser, lifecycle,
+                logging, system,
             ], exclude: ["Receivers"], swiftSettings: strict),
         // Takes malloc's place in the program of the tests.
         .target(name: "AllocationCount", path: "Tests/AllocationCount"),

@@ -31,7 +31,7 @@ package struct ArchiverCommand: ServiceCommand {
     package init() {}
 
     package func validate() throws {
-        if try settings.reader(for: .archiver).value(\UploadSettings.$target)?.hasSecret == true {
+        if try UploadSettings.hasSecret(in: settings.reader(for: .archiver)) {
             throw ValidationError(
                 "--upload-to has a query, which every user of this machine could read: put it into the configuration file "
                     + "or HOLDFAST_ARCHIVER_UPLOAD_TO")

@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 import Files
 import FoundationEssentials
 import Recording
@@ -99,8 +99,8 @@ import Testing
     private let file = UploadFile(
         path: "/none", name: "a.zip", bytes: 3, sha256: SHA256.hash(data: Data("abc".utf8)).hexDigits)
     private var digests: FileDigests {
-        let sha256 = Array(SHA256.hash(data: Data("abc".utf8)))
-        let md5 = Array(Insecure.MD5.hash(data: Data("abc".utf8)))
+        let sha256 = SHA256.hash(data: Data("abc".utf8))
+        let md5 = MD5.hash(data: Data("abc".utf8))
         return FileDigests(sha256: sha256, md5: md5, parts: [FileDigests.Part(range: 0..<3, sha256: sha256, md5: md5)])
     }
 
@@ -129,14 +129,14 @@ import Testing
         let other = Data(SHA256.hash(data: Data("abd".utf8))).base64EncodedString()
         for fields in [
             ["x-amz-checksum-sha256": other], ["Repr-Digest": "sha-256=:\(other):"], ["Content-Length": "4"],
-            ["Content-MD5": Data(Insecure.MD5.hash(data: Data("abd".utf8))).base64EncodedString()],
+            ["Content-MD5": Data(MD5.hash(data: Data("abd".utf8))).base64EncodedString()],
         ] {
             guard case .different = try verdict(fields) else { throw TestFailure("\(fields)") }
         }
     }
 
     @Test func whatIsNoHashProvesNothing() throws {
-        let other = Insecure.MD5.hash(data: Data("abd".utf8)).hexDigits
+        let other = MD5.hash(data: Data("abd".utf8)).hexDigits
         for fields in [
             ["ETag": "\"65f0c1a2-3\""], ["ETag": "W/\"\(digests.md5.hexDigits)\""], ["ETag": "\"\(other)\""],
             ["Content-Length": "3"], ["Repr-Digest": "sha-256=:nonsense:"], [:],

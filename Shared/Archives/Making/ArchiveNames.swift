@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 import Encryption
 
 /// Gives the files of one archive their names: each its own, also where upper and lower case are the same, fit for every

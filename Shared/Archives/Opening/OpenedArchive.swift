@@ -1,5 +1,5 @@
 import Compression
-import Crypto
+import Hashing
 package import Encryption
 import Files
 import Messages

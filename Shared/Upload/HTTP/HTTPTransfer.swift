@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 
 /// One request under way: feeds its body, and takes the answer. Used by one thread.
 final class HTTPTransfer {
@@ -88,7 +88,7 @@ final class HTTPTransfer {
         HTTPResponse(
             status: status, headers: headers, body: body,
             hashed: request.hashedBytes == nil || !(200..<300).contains(status)
-                ? nil : (hashedCount, Array(hash.finalize())),
+                ? nil : (hashedCount, hash.finalize()),
             retryAfter: retryAfterSeconds > 0 ? .seconds(retryAfterSeconds) : nil)
     }
 

@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 import Glibc
 import Messages
 import SystemPackage
@@ -104,7 +104,7 @@ struct DirectoryReceiver: Receiver {
             hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += count
         }
-        guard offset == file.bytes, Array(hash.finalize()) == file.sha256Bytes else {
+        guard offset == file.bytes, hash.finalize() == file.sha256Bytes else {
             throw UploadError.mismatch(code, at: location(of: file.name), "what is there is not what was sent")
         }
     }

@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 import Files
 import FoundationEssentials
 import Glibc
@@ -36,7 +36,9 @@ struct SignatureV4: Sendable {
         let scope = "\(time.prefix(8))/\(region)/\(Self.service)/aws4_request"
         let text = [Self.algorithm, time, scope, SHA256.hash(data: Data(canonical.utf8)).hexDigits]
             .joined(separator: "\n")
-        let signature = Self.code(text, key: signingKey(day: String(time.prefix(8)))).hexDigits
+        let signature = SHA256.authenticationCode(
+            for: Array(text.utf8), key: signingKey(day: String(time.prefix(8)))
+        ).hexDigits
         headers.append(
             HTTPHeader(
                 "authorization",
@@ -57,14 +59,10 @@ struct SignatureV4: Sendable {
             .sorted { $0 < $1 }.map { "\($0)=\($1)" }.joined(separator: "&")
     }
 
-    private func signingKey(day: String) -> Data {
-        var key = Data("AWS4\(credentials.key.reveal())".utf8)
-        for part in [day, region, Self.service, "aws4_request"] { key = Data(Self.code(part, key: key)) }
-        return key
-    }
-
-    private static func code(_ text: String, key: Data) -> HMAC<SHA256>.MAC {
-        HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: SymmetricKey(data: key))
+    private func signingKey(day: String) -> [UInt8] {
+        [day, region, Self.service, "aws4_request"].reduce(Array("AWS4\(credentials.key.reveal())".utf8)) { key, part in
+            SHA256.authenticationCode(for: Array(part.utf8), key: key)
+        }
     }
 
     /// `20130524T000000Z`

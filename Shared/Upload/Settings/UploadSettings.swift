@@ -111,6 +111,11 @@ package struct UploadSettings: SettingGroup {
                 ?? .environment(environment.filter { $0.key.hasPrefix("AWS_") }))
     }
 
+    /// Whether a reader's `upload-to` may have a secret in it.
+    package static func hasSecret(in reader: ConfigurationReader) throws -> Bool {
+        try reader.value(\Self.$target)?.hasSecret ?? false
+    }
+
     /// Checks what a look at the files tells that the settings name.
     /// - Throws: `ServiceError` (bad configuration).
     package func check() throws(ServiceError) {

@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 
 /// The hashes of a file and of its parts, as receivers tell them.
 struct FileDigests: Hashable, Sendable {
@@ -15,7 +15,7 @@ struct FileDigests: Hashable, Sendable {
     let parts: [Part]
 
     /// The SHA-256 of the parts' SHA-256: S3's composite checksum.
-    var partsSHA256: [UInt8] { Array(SHA256.hash(data: parts.flatMap(\.sha256))) }
+    var partsSHA256: [UInt8] { SHA256.hash(data: parts.flatMap(\.sha256)) }
     /// The MD5 of the parts' MD5: what S3 makes entity tags of.
-    var partsMD5: [UInt8] { Array(Insecure.MD5.hash(data: parts.flatMap(\.md5))) }
+    var partsMD5: [UInt8] { MD5.hash(data: parts.flatMap(\.md5)) }
 }

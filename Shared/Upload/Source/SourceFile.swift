@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 import Files
 import Glibc
 import Recording
@@ -58,10 +58,10 @@ final class SourceFile: Sendable {
         if let knownDigests { return knownDigests }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
-        var whole = (SHA256(), Insecure.MD5())
+        var whole = (SHA256(), MD5())
         var parts: [FileDigests.Part] = []
         for range in plan.ranges {
-            var part = (SHA256(), Insecure.MD5())
+            var part = (SHA256(), MD5())
             var offset = range.lowerBound
             while offset < range.upperBound {
                 if throttle.isCancelled { throw .cancelled(at: archive.name) }
@@ -75,10 +75,10 @@ final class SourceFile: Sendable {
                 offset += count
             }
             parts.append(
-                FileDigests.Part(range: range, sha256: Array(part.0.finalize()), md5: Array(part.1.finalize())))
+                FileDigests.Part(range: range, sha256: part.0.finalize(), md5: part.1.finalize()))
         }
         let digests = FileDigests(
-            sha256: Array(whole.0.finalize()), md5: Array(whole.1.finalize()), parts: parts)
+            sha256: whole.0.finalize(), md5: whole.1.finalize(), parts: parts)
         guard digests.sha256 == archive.sha256Bytes else {
             throw Self.changed(archive, "its SHA-256 is \(digests.sha256.hexDigits)")
         }
