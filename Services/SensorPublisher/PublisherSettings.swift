@@ -4,7 +4,7 @@ package import ServiceKit
 
 /// What a sensor publisher reads besides `ServiceSettings`: options, and "streams" in the configuration file.
 package struct PublisherSettings: SettingGroup {
-    /// The one stream, where there is only one.
+    /// The stream of a publisher that has only one.
     let stream = StreamSettings()
 
     @Setting("Keep samples for replay this long.")
@@ -35,7 +35,7 @@ package struct PublisherSettings: SettingGroup {
     package var highWaterMark: Int { givenHighWaterMark ?? max(1_000, 10 * streams.count) }
 
     /// No source's file is opened.
-    /// - Throws: `ServiceError`: usage where there is no source at all, else bad configuration.
+    /// - Throws: `ServiceError`: usage if no source is given at all, else bad configuration.
     package mutating func complete(reading reader: ConfigurationReader) throws(ServiceError) {
         streams = try streams(reading: reader).sorted { ($0.device, $0.stream) < ($1.device, $1.stream) }
     }

@@ -13,7 +13,7 @@ package struct ArchiveDirectory: Sendable {
     private static let recordSuffix = ".archive.json"
     private static let receiptSuffix = ".receipt.json"
     private static let archiveSuffixes = [".zip.p7m", ".zip"]
-    /// When what was being written by a program that was killed may go: nobody writes so long without a pause.
+    /// When what was being written by a program that was killed may go: no program writes so long without a pause.
     private static let leftoverAge = 3600.0
 
     /// When a session that failed without an end counts as over.

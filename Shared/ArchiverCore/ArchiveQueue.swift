@@ -98,7 +98,7 @@ struct ArchiveQueue {
     }
 
     /// Takes the first session for which something is to be done now.
-    /// - Parameter isAllowed: whether a session may be taken that nobody asked for.
+    /// - Parameter isAllowed: whether a session may be taken that no request named.
     mutating func take(
         _ lane: ArchiveLane, at now: Moment, where isAllowed: (SessionIdentifier) -> Bool = { _ in true }
     ) -> SessionIdentifier? {
@@ -127,7 +127,7 @@ struct ArchiveQueue {
         entries[session] = Entry(lane: place.lane, order: entry.order, due: Self.due(place))
     }
 
-    /// Puts off a session that was taken and nobody failed with.
+    /// Puts off a session that was taken, without counting a failure.
     /// - Parameter isLast: whether the others are served before it from now on.
     mutating func postpone(_ session: SessionIdentifier, by delay: Duration, isLast: Bool = false, at now: Moment) {
         entries[session]?.isTaken = false

@@ -90,7 +90,7 @@ extension Deliveries {
         guard case .making = works[session]?.stage else { return }
         switch outcome {
         case .success(let record):
-            // Nobody has seen these archives before this is on disk.
+            // These archives are announced only after this is on disk.
             works[session]?.stage = .storingRecord(record)
             emit(.storeRecord(record))
         case .failure(let failure): fail(session, failure, at: now)

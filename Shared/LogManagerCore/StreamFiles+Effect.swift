@@ -26,7 +26,7 @@ extension StreamFiles {
         case remove(RemovalStep, [CatalogFile])
         /// List the sessions: `listed`.
         case listSessions
-        /// Make the catalog have what a session's directory has: `compared`. If nobody else uses the catalog yet, at once.
+        /// Make the catalog have what a session's directory has: `compared`. If nothing else uses the catalog yet, at once.
         case compare(SessionIdentifier, atOnce: Bool)
 
         // People

@@ -98,7 +98,7 @@ package struct ConnectionTable: Sendable {
         let silent = incoming.filter { $0.value.received <= Self.greeting }
             .sorted { $0.value.number < $1.value.number }
         for (descriptor, _) in silent {
-            // If nobody counts (ipc), all are taken to have spoken.
+            // If the kernel counts nothing (ipc), all are taken to have spoken.
             let received = received(descriptor) ?? Self.greeting + 1
             if received <= Self.greeting {
                 connections[descriptor]?.isCut = true

@@ -166,7 +166,7 @@ extension StepCounting {
 
     // MARK: Removal
 
-    /// Ends subscriptions that nobody uses any more, and has what is too old removed, once a minute.
+    /// Ends unused subscriptions, and has steps removed that are too old, once a minute.
     func expire(at now: Moment) {
         guard !isStopping, now.monotonic >= removalAt else { return }
         removalAt = now.monotonic + Self.expiryInterval

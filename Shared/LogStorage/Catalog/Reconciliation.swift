@@ -4,7 +4,7 @@ import Messages
 import Recording
 import SystemPackage
 
-/// Makes the catalog have what a session's directory has: files that came, went or changed while nobody said so.
+/// Makes the catalog have what a session's directory has: files that came, went or changed without an event.
 ///
 /// Done in steps of a bounded number of files, between which others may use the catalog: wherever a listing that was made
 /// earlier differs from the catalog, the disk is looked at again, so that what was added or removed since is seen.

@@ -31,7 +31,7 @@ package final class DataDirectory: Sendable {
         package let session: SessionIdentifier
         /// Whether the directory is there.
         var exists = true
-        /// Whether nothing more will be recorded. Not so if that can't be told.
+        /// Whether nothing more will be recorded; false if that is unknown.
         var isOver = false
         /// Files with the names of finished ones, by log and in the order in which they were finished.
         var files: [ScannedFile] = []
@@ -84,7 +84,7 @@ package final class DataDirectory: Sendable {
 
     /// Opens a session's directory to find out what is gone.
     /// - Returns: `nil` if there is certainly none: there is nothing of its name in `recordings`, or something else.
-    /// - Throws: `RecordingError` if that can't be told, and if `recordings` is not there: a disk may be missing.
+    /// - Throws: `RecordingError` if that cannot be found out, and if `recordings` does not exist: a disk may be missing.
     func openIfThere(_ session: SessionIdentifier) throws(RecordingError) -> SessionListing? {
         let recordings: DirectoryDescriptor
         do {
@@ -194,7 +194,7 @@ package final class DataDirectory: Sendable {
         return bytes
     }
 
-    /// Bytes on the disk that are available to unprivileged processes; nil if that can't be told.
+    /// Bytes on the disk that are available to unprivileged processes; nil if unknown.
     package func freeBytes() -> Int? {
         var status = statvfs()
         guard fstatvfs(root.number, &status) == 0 else { return nil }
