@@ -15,9 +15,8 @@ extension Recordings {
         return session
     }
 
-    /// Opens the logs of the streams that exist, each at its next sample. Every sample that arrives from now on is recorded.
-    /// - Returns: whether the session is running. Publish that only once it is durable.
-    package func begin(_ session: Session, with streams: [StreamDescription], at now: Moment) -> Bool {
+    /// Opens the logs of streams that exist when a session begins, each at its next sample.
+    package func open(_ streams: some Sequence<StreamDescription>, of session: Session, at now: Moment) {
         let wanted = streams.filter { description in
             session.wants(description.name)
                 && (try? StreamRecording.check(description, startDate: session.record.startDate)) != nil
@@ -25,8 +24,12 @@ extension Recordings {
         for description in wanted.sorted(by: { $0.topic < $1.topic }) where session.status == .starting {
             _ = stream(for: description, from: description.nextSequence, in: session, at: now)
         }
-        return session.advance(to: .running)
+        advance(at: now)
     }
+
+    /// Begins a session whose logs are open. Every sample that arrives from now on is recorded.
+    /// - Returns: whether the session is running. Publish that only once it is durable.
+    package func begin(_ session: Session) -> Bool { session.advance(to: .running) }
 
     /// Continues an interrupted session.
     package func resume(_ recovered: RecoveredSession, in directory: SessionDirectory, at now: Moment) throws {

@@ -35,7 +35,8 @@ import Testing
                 status: .starting, startDate: WallTime(nanosecondsSince1970: start), limits: SessionRecord.Limits())
             session = try core.add(
                 record, in: SessionDirectory.create(record, in: data), at: Moment(monotonic: 0, date: record.startDate))
-            #expect(core.begin(session, with: [description], at: now))
+            core.open([description], of: session, at: now)
+            #expect(core.begin(session))
         }
 
         var now: Moment {

@@ -173,7 +173,8 @@ final class SimulatedRecorder {
                 maximumFileSize: simulation.happens(0.5) ? simulation.number(2_000...200_000) : nil))
         record.logPosition = core.logPosition
         let session = try core.add(record, in: SessionDirectory.create(record, in: data), at: now)
-        _ = core.begin(session, with: descriptions, at: now)
+        core.open(descriptions, of: session, at: now)
+        _ = core.begin(session)
         answers.append((core.commitNow(at: now), done))
         perform()
     }

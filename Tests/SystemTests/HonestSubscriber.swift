@@ -9,8 +9,8 @@ import ZeroMQ
 final class HonestSubscriber: Sendable {
     private let subscriber: Subscriber
     private let endpoint: String
-    /// How long it may have to wait for the next sample.
-    private static let longestSilence = Duration.seconds(5)
+    /// How long it may have to wait for the next sample, while attacks take the processors of a slow machine.
+    private static let longestSilence = Duration.seconds(30)
     /// The sample of the only stream that is expected next, how many did not come in their turn, and how long none came.
     private let heard = Mutex<(next: Int?, outOfTurn: Int, silence: Duration)>((nil, 0, .zero))
 
@@ -18,8 +18,8 @@ final class HonestSubscriber: Sendable {
     init(to victim: Victim) async throws {
         endpoint = victim.ready.publish
         var options = SocketOptions()
-        // A program that does not answer for as long as this is not there.
-        options.heartbeat = .seconds(8)
+        // A program that does not answer for as long as this is gone.
+        options.heartbeat = Self.longestSilence
         subscriber = try Subscriber(context: victim.context, thread: victim.thread, options: options)
         try await subscriber.subscribe(to: TopicArea.samples)
         try await subscriber.connect(to: endpoint)
