@@ -60,6 +60,9 @@ actor ArchiveEngine {
         perform()
     }
 
+    /// Gives back the claims of sessions whose work was interrupted: an archiver that ends leaves none.
+    func releaseClaims() { claims = [:] }
+
     /// Takes events of recorders.
     func take(_ batch: MessageBatch) {
         batch.withUnsafeMessages { messages in

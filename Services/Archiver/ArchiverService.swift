@@ -14,12 +14,13 @@ struct ArchiverService: Service {
         try await host.listener(to: [TopicArea.recording], of: .recorder, at: settings.subscribe)
     }
 
-    /// What is under way when it is told to stop is cut off: it goes on, or begins anew, at the next start.
+    /// What is under way at its end is interrupted: it continues, or begins anew, at the next start.
     func run() async throws {
         try await runTogether(
             { try await listener.forEachBatch { await engine.take($0) } },
             { try await listener.onReconnect { await engine.scan() } }, { try await engine.carryOutDisk() },
             { try await engine.carryOutMaking() }, { try await engine.carryOutUploads() },
             { try await engine.carryOutAsking() }, { try await engine.wakeInTime() })
+        await engine.releaseClaims()
     }
 }

@@ -118,6 +118,14 @@ final class ArchiveDriver {
         }
     }
 
+    /// Ends it as a supervisor does.
+    func terminate() async throws {
+        guard let program else { return }
+        try program.send(.terminate)
+        let end = try await program.end()
+        guard end == .exited(0) else { throw Violation("the archiver \(end) at its end:\n\(program.standardError)") }
+    }
+
     // MARK: What is on disk
 
     /// Looks at the disk while no archiver runs: no file may be gone without a receipt that has it, and no object may
