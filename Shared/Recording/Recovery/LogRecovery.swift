@@ -300,10 +300,10 @@ struct LogRecovery {
         if positions.isEmpty, let epoch = log.epochs.first {
             positions = [Marker.Position(epoch: epoch.epoch, next: epoch.next)]
         }
-        let found = Set(gaps.map(\.start))
-        log.gaps = log.gaps.filter { found.contains($0.start) || isListed($0) }
-        let known = Set(log.gaps.map(\.start))
-        log.gaps += gaps.filter { !known.contains($0.start) }
+        let found = Set(gaps.map(\.extent))
+        log.gaps = log.gaps.filter { found.contains($0.extent) || isListed($0) }
+        let known = Set(log.gaps.map(\.extent))
+        log.gaps += gaps.filter { !known.contains($0.extent) }
         if !record.pauses.isEmpty { countPaused() }
     }
 
@@ -331,11 +331,12 @@ struct LogRecovery {
 }
 
 extension Gap {
-    /// Its first sample: no two gaps of a log begin with the same.
-    fileprivate struct Start: Hashable {
+    /// Which samples it names: one of unknown length, whose count is 0, may begin with the same sample as another.
+    fileprivate struct Extent: Hashable {
         let epoch: String
         let from: Int
+        let count: Int
     }
 
-    fileprivate var start: Start { Start(epoch: epoch, from: from) }
+    fileprivate var extent: Extent { Extent(epoch: epoch, from: from, count: count) }
 }

@@ -109,8 +109,11 @@ package final class SessionRedo {
             }
         case .gap:
             guard isNew, let gap = frame.decode(Gap.self) else { return }
-            // It may be in the document already: that is written a little later than its place in the log says.
-            let isKnown = stream.log.gaps.contains { $0.epoch == gap.epoch && $0.from == gap.from }
+            // It may be in the document already: that is written a little later than its place in the log says. One of unknown
+            // length may begin with the same sample.
+            let isKnown = stream.log.gaps.contains {
+                $0.epoch == gap.epoch && $0.from == gap.from && $0.count == gap.count
+            }
             if !isKnown { stream.log.gaps.append(gap) }
             if let epoch = stream.log.epochs.lastIndex(where: { $0.epoch == gap.epoch }) {
                 let end = gap.from.addingClamped(gap.count)
