@@ -68,7 +68,8 @@ extension Recordings {
             unlooked.append(contentsOf: sessions.keys)
         }
         while document == nil, let identifier = unlooked.popFirst() {
-            guard let session = sessions[identifier], session.isRecording else { continue }
+            // What is on disk says that a session is starting until all of its logs are open.
+            guard let session = sessions[identifier], session.isRecording, session.status > .starting else { continue }
             // What `session.json` says of the log must not be stored before the log has the places of files.
             document = DocumentWork(session: session, step: .marking)
             if session.isFromFiles || isCheckpointDue(for: session, at: now) {

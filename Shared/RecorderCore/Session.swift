@@ -11,6 +11,8 @@ package final class Session {
     /// How many times as long as storing a session takes it waits until it is stored again: what is stored is in the
     /// write-ahead log too, and a session of a thousand streams is large.
     private static let storeFactor: Int64 = 20
+    /// Nanoseconds for which it waits at most: a disk that was slow once must not leave a copy of the session's files old.
+    private static let longestStorePause: Int64 = 30_000_000_000
 
     package let identifier: SessionIdentifier
     package let directory: SessionDirectory
@@ -225,7 +227,7 @@ package final class Session {
     ///   - record: what `session.json` has now; nil if it could not be stored.
     ///   - began: when it began, and `now` when it ended, on the monotonic clock.
     package func finishStoring(_ record: SessionRecord?, began: Int64, at now: Int64) {
-        storePause = Self.storeFactor * (now - began)
+        storePause = min(Self.longestStorePause, Self.storeFactor * (now - began))
         storableAt = now + storePause
         stored = record?.logPosition?.written ?? stored
     }
