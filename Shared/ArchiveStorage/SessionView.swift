@@ -1,4 +1,4 @@
-/// What is on disk of a session and of its archive, as far as it decides what is next.
+/// What is on disk of a session and of its archive, that decides what is next.
 package struct SessionView: Hashable, Sendable {
     /// Whether the session's directory is there.
     package var exists = false

@@ -31,8 +31,8 @@ extension Recordings {
         case closing(block: Int)
         /// Its files are written anew.
         case rebuilding(isSecond: Bool)
-        /// Its end is being stored.
-        case concluding(isSecond: Bool)
+        /// Its end is being stored, with this report.
+        case concluding(SessionReport, isSecond: Bool)
     }
 
     struct Settling {
@@ -191,8 +191,11 @@ extension Recordings {
             endings[session.identifier] = .rebuilding(isSecond: isSecond)
             emit(.rebuild(session.directory, failures: session.record.failures))
         } else {
-            endings[session.identifier] = .concluding(isSecond: isSecond)
-            emit(.conclude(session.finish(), session.report, session.directory))
+            let record = session.finish()
+            // To make that of a thousand streams takes a while, and it is published too.
+            let report = session.report
+            endings[session.identifier] = .concluding(report, isSecond: isSecond)
+            emit(.conclude(record, report, session.directory))
         }
     }
 
@@ -216,13 +219,13 @@ extension Recordings {
     /// Takes the result of storing a session's end.
     package func concluded(_ record: SessionRecord, _ failure: RecordingError?, at now: Moment) {
         guard let session = sessions[record.session] ?? unstored[record.session],
-            case .concluding(let isSecond) = endings[record.session]
+            case .concluding(let report, let isSecond) = endings[record.session]
         else { return }
         if let failure {
             noteUnstored(session, failure, isSecond: isSecond, at: now)
         } else {
             announceFiles(in: record, of: session)
-            end(session, isStored: true, at: now)
+            end(session, stored: report, at: now)
         }
         advance(at: now)
     }
@@ -235,13 +238,14 @@ extension Recordings {
         log(.error, "the end of a recording could not be stored", session, [LogKey.error: "\(error)"])
         if session.status < .failed { fail(session, error, at: now) }
         // What failed may work now: room was made for it.
-        if isSecond { end(session, isStored: false, at: now) } else { conclude(session, isSecond: true) }
+        if isSecond { end(session, stored: nil, at: now) } else { conclude(session, isSecond: true) }
     }
 
-    private func end(_ session: Session, isStored: Bool, at now: Moment) {
+    /// - Parameter stored: the report that is on disk; nil if the session's end could not be stored.
+    private func end(_ session: Session, stored: SessionReport?, at now: Moment) {
         let identifier = session.identifier
         endings[identifier] = nil
-        if isStored {
+        if stored != nil {
             brokenFiles.remove(identifier)
             emit(.forget(identifier))
         }
@@ -250,9 +254,9 @@ extension Recordings {
             return emit(
                 .log(.notice, "the end of a recording was stored", ["session": "\(identifier)"]))
         }
-        if !isStored, unstored.count < Self.maximumUnstored { unstored[identifier] = session }
+        if stored == nil, unstored.count < Self.maximumUnstored { unstored[identifier] = session }
         if session.status == .finished { publish(.status, of: session, at: now) }
-        let report = session.report
+        let report = stored ?? session.report
         publish(.report, of: session, at: now, report: report)
         emit(.ended(report, session.status))
         session.forget()

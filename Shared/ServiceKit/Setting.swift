@@ -61,7 +61,7 @@ package final class Setting<Value: Sendable>: Sendable {
 
     package var projectedValue: Setting { self }
 
-    /// The value that somebody gave; nil if nobody did.
+    /// The value that was given; nil if none was.
     package var givenValue: Value? { given.withLock { $0 } }
 }
 

@@ -128,7 +128,7 @@ extension ConfigurationReader {
         try read(setting).wrappedValue
     }
 
-    /// One setting of a group, whatever the values of the others; nil if nobody gives it.
+    /// One setting of a group, whatever the values of the others; nil if it is not given.
     /// - Throws: `ServiceError` (bad configuration).
     package func given<Group: SettingGroup, Value>(
         _ setting: KeyPath<Group, Setting<Value>>

@@ -49,7 +49,7 @@ struct LogCheck {
     private mutating func take(_ record: LogRecord, at index: Int) {
         guard let (epoch, sequence) = locate(record.uptime) else {
             if skipsIntoHole(record.uptime) {
-                // Which one it is nobody knows, nor what follows it.
+                // Neither it nor what follows it is known.
                 next = nil
             } else {
                 findings.violate("\(log): record \(index) is no sample that was published: \(record)")

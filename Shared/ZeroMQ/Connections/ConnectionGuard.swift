@@ -2,7 +2,7 @@
 ///
 /// Confined to the thread that reads the socket's events, where all its functions are called.
 package protocol ConnectionGuard {
-    /// Is told of each event.
+    /// Receives each event.
     func take(_ event: ConnectionEvent, at now: Int64)
     /// When to call `look` next, on `MonotonicClock`; nil if there is nothing to look at.
     var nextLook: Int64? { get }
