@@ -329,6 +329,12 @@ if Context.environment["HOLDFAST_PROGRAMS_ONLY"] != nil {
     }
 }
 
+// HOLDFAST_TESTS=RecorderTests,MessagesTests builds and runs these tests alone.
+if let names = Context.environment["HOLDFAST_TESTS"] {
+    let chosen = Set(names.split(separator: ",").map(String.init))
+    package.targets.removeAll { $0.type == .test && !chosen.contains($0.name) }
+}
+
 // `make docs` alone needs the documentation plugin.
 if Context.environment["HOLDFAST_DOCS"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
