@@ -4,7 +4,7 @@ import ServiceKit
 import SystemPackage
 import ZeroMQ
 
-/// The `list` subcommand: who may connect, and do what. Exits 78 where a key can't be on the list.
+/// The `list` subcommand: who may connect, and do what. Exits 78 if a key can't be on the list.
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List who may connect, with roles and public keys.")

@@ -52,7 +52,7 @@ actor SamplingEngine {
     /// Opens all sources.
     /// - Parameters:
     ///   - standardInput: where a live stream reads.
-    ///   - elapsedClock: a clock that goes on while the machine sleeps, in nanoseconds.
+    ///   - elapsedClock: a clock that continues while the machine sleeps, in nanoseconds.
     /// - Throws: `ServiceError` for a source that can't be opened, `ZeroMQError` if the thread can't be made.
     init(
         settings: PublisherSettings, host: ServiceHost, standardInput: FileDescriptor = .standardInput,

@@ -60,7 +60,7 @@ struct StreamSettings: SettingGroup {
 }
 
 extension StreamConfiguration {
-    /// - Throws: `PublisherError` where the settings make no stream.
+    /// - Throws: `PublisherError` if the settings make no stream.
     init(_ settings: StreamSettings) throws(PublisherError) {
         let sources = settings.sources
         guard sources.count == 1, let source = sources.first else {

@@ -37,7 +37,7 @@ package struct StepCounterCommand: ServiceCommand {
 
     package static func publishingOptions(_ settings: StepCounterSettings) -> SocketOptions {
         var options = SocketOptions.publishing
-        // A client that was stopped is let go, so that it does not get old totals when it goes on.
+        // A client that was stopped is let go, so that it does not get old totals when it continues.
         options.heartbeat = .seconds(2)
         return options
     }

@@ -107,7 +107,7 @@ package struct ArchiveDirectory: Sendable {
         }
     }
 
-    /// What was noted of a session; `nil` where nothing was.
+    /// What was noted of a session; `nil` if nothing was.
     private func note<Note: ArchiveNote>(
         _ type: Note.Type, of session: SessionIdentifier, in suffix: String
     ) throws(RecordingError) -> Note? {

@@ -18,7 +18,7 @@ extension Deliveries {
     }
 
     /// How many sessions for each upload at a time may be in tries or pauses between them. Others wait, so that a receiver that
-    /// is away is not asked by all at once; and only as long as tries go on, so that a few that fail don't keep the others.
+    /// is away is not asked by all at once; and only as long as tries continue, so that a few that fail don't keep the others.
     private static let triesForEachUpload = 4
 
     func mayUpload(_ session: SessionIdentifier) -> Bool {

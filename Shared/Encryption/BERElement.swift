@@ -3,7 +3,7 @@ package struct BERElement {
     let tag: UInt8
     /// How many bytes tag and length have.
     let headerLength: Int
-    /// How many bytes the value has; `nil` where an end-of-contents marker ends it.
+    /// How many bytes the value has; `nil` if an end-of-contents marker ends it.
     let length: Int?
 
     package static let sequence: UInt8 = 0x30
@@ -21,7 +21,7 @@ package struct BERElement {
     /// The longest beginning: a tag, and a length of eight bytes.
     static let maximumHeaderLength = 10
 
-    /// Reads the beginning of a value; `nil` where there is none, or one that no message of ours has.
+    /// Reads the beginning of a value; `nil` if there is none, or one that no message of ours has.
     init?(_ bytes: some Collection<UInt8>) {
         var rest = bytes[...]
         guard let tag = rest.popFirst(), tag & 0x1F != 0x1F, let first = rest.popFirst() else { return nil }

@@ -17,7 +17,7 @@ struct EncryptedMessage {
 
     /// Reads everything but the contents.
     ///
-    /// - Throws: `damaged` where it is no such message.
+    /// - Throws: `damaged` if it is no such message.
     init(_ file: ArchiveInput) throws(ArchiveError) {
         var reader = Reader(file: file)
         try reader.enter(BERElement.sequence)
@@ -113,7 +113,7 @@ struct EncryptedMessage {
             return length
         }
 
-        /// Goes on behind the marker that ends a value, where there is one.
+        /// Goes on behind the marker that ends a value, if there is one.
         mutating func leaveEnd() throws(ArchiveError) {
             if try element().isEnd { place += 2 }
         }

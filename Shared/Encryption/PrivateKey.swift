@@ -9,7 +9,7 @@ package final class PrivateKey {
 
     /// Reads a key in PEM; one with a pass phrase asks for it on the terminal.
     ///
-    /// - Throws: `wrongKey` where there is none.
+    /// - Throws: `wrongKey` if there is none.
     package init(_ path: FilePath) throws(ArchiveError) {
         let bytes: [UInt8]
         do {

@@ -29,7 +29,7 @@ package struct DiskReserve: Sendable {
         }
     }
 
-    /// Takes up the room, unless that would leave less than as much again. The directory is made where it is missing.
+    /// Takes up the room, unless that would leave less than as much again. The directory is made if it is missing.
     @discardableResult
     package func restore() throws(RecordingError) -> Bool {
         if exists { return true }

@@ -36,7 +36,7 @@ package struct RecordingError: Error, Hashable, CustomStringConvertible {
 
     package let errno: Errno?
 
-    /// Why it failed, where the system's answer does not say so.
+    /// Why it failed, if the system's answer does not say so.
     package let reason: String?
 
     package let advice: String

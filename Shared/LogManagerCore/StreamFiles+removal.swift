@@ -188,7 +188,7 @@ extension StreamFiles {
 
     // MARK: The removal under way
 
-    /// Goes on with the removal under way as far as possible, and with those after it.
+    /// Continues with the removal under way as far as possible, and with those after it.
     func advanceRemovals(at now: Moment) {
         while let removal = removals.first, !removal.isBusy { advance(removal, at: now) }
         // What has waited too long is not begun.

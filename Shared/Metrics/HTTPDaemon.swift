@@ -66,7 +66,7 @@ final class HTTPDaemon {
     /// Can be read when there is something to do.
     var descriptor: Int32 { daemon.map(holdfast_http_descriptor) ?? -1 }
 
-    /// When there is something to do at the latest, on `MonotonicClock`; nil where nobody is connected.
+    /// When there is something to do at the latest, on `MonotonicClock`; nil if nobody is connected.
     func deadline(at now: Int64) -> Int64? {
         let own = connections.lazy.filter { !self.waiting.contains($0.key) }.map(\.value).min()
         guard let daemon else { return own }
@@ -118,8 +118,8 @@ final class HTTPDaemon {
         connections[connection] = isOpen ? MonotonicClock.now + connectionLife : nil
     }
 
-    /// Called with a request's header, and again when the connection goes on.
-    /// - Returns: false where the connection is to end.
+    /// Called with a request's header, and again when the connection continues.
+    /// - Returns: false if the connection is to end.
     private func answer(_ connection: OpaquePointer, path: String, method: String, seen: Bool) -> Bool {
         guard path == Self.path else {
             return refuse(connection, 404, "there is nothing here but \(Self.path)\n")

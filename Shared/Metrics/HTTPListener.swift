@@ -14,7 +14,7 @@ struct HTTPListener: ~Copyable {
     /// - Parameters:
     ///   - host: a name or an address of this machine, or `*` for all its IPv4 addresses.
     ///   - port: 0 for any that is free.
-    /// - Throws: what bind(2) says; `addressNotAvailable` where the host has no address.
+    /// - Throws: what bind(2) says; `addressNotAvailable` if the host has no address.
     init(host: String, port: UInt16) throws(Errno) {
         (descriptor, self.port) = try Self.listen(host: host, port: port)
     }

@@ -23,7 +23,7 @@ package actor MetricsServer {
     ///   - host: a name or an address of this machine, or `*` for all its IPv4 addresses.
     ///   - port: 0 for any that is free.
     ///   - connectionLife: how long a connection may be there; by default what Prometheus allows for a scrape.
-    /// - Throws: `Errno` where it can't be listened on, `ZeroMQError` where there is no thread for it.
+    /// - Throws: `Errno` if it can't be listened on, `ZeroMQError` if there is no thread for it.
     package init(host: String, port: UInt16, connectionLife: Duration = .seconds(10)) throws {
         let listener = try HTTPListener(host: host, port: port)
         self.port = listener.port

@@ -157,7 +157,7 @@ package final class Publication {
     ///
     /// If the machine slept, the batches under way are ended and all streams described: batches that were
     /// published before the description have uptimes up to that of its clock, and those after it have later ones.
-    /// - Parameter elapsed: nanoseconds of a clock that goes on while the machine sleeps.
+    /// - Parameter elapsed: nanoseconds of a clock that continues while the machine sleeps.
     package func notice(elapsed: Int64, at now: Moment) {
         guard let slept = sleepWatch.notice(elapsed: elapsed, uptime: now.monotonic), hasBegun else { return }
         emit(.log(.notice, "the machine slept", ["slept.seconds": "\(Nanoseconds.seconds(slept))"]))

@@ -49,7 +49,7 @@ package struct PublisherEpoch {
 
     package var name: String { record.epoch }
 
-    /// Takes what a publisher's clock says, for the first time where that was not known.
+    /// Takes what a publisher's clock says, for the first time if that was not known.
     package mutating func take(_ clock: ClockReading, startDate: WallTime) throws(MessageError) {
         guard isGuessed else { return }
         start = try Self.origin(clock, startDate: startDate)

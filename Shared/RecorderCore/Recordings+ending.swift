@@ -57,7 +57,7 @@ extension Recordings {
         advance(at: now)
     }
 
-    /// Ends a session in good order, or with what is there if it failed. One that is being ended already goes on as it is.
+    /// Ends a session in good order, or with what is there if it failed. One that is being ended already continues as it is.
     package func stop(_ identifier: SessionIdentifier, at now: Moment) {
         unstopped.append(identifier)
         advance(at: now)

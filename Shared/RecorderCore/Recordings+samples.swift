@@ -91,7 +91,7 @@ extension Recordings {
         }
     }
 
-    /// The recording of a stream that a publisher describes; nil where it can't be opened.
+    /// The recording of a stream that a publisher describes; nil if it can't be opened.
     ///
     /// A stream that was not there when the session started gets its log now. All of its epoch belongs to the session,
     /// except what was sampled before the start.
@@ -151,7 +151,7 @@ extension Recordings {
 }
 
 extension StreamDescription {
-    /// The same, where it is looked at later than it was received: both clocks went on.
+    /// The same, where it is looked at later than it was received: both clocks continued.
     fileprivate func later(by nanoseconds: Int64) -> StreamDescription {
         var later = self
         let seconds = Double(nanoseconds) / 1e9

@@ -69,7 +69,7 @@ package final class Recordings {
     let held: HeldBytes
     var pace: CommitPace
     var commit: Commit?
-    /// When what waits is to be committed, on the monotonic clock; nil where nothing waits, or a commit is under way.
+    /// When what waits is to be committed, on the monotonic clock; nil if nothing waits, or a commit is under way.
     var commitAt: Int64?
     /// How many blocks were handed over to be committed, how many commits ended, and how many blocks are in files.
     var takenBlocks = 0

@@ -3,7 +3,7 @@ package import Messages
 package import Recording
 package import ServiceKit
 
-/// One recording while it goes on: what was asked, its streams, its files.
+/// One recording while it continues: what was asked, its streams, its files.
 ///
 /// Confined to the thread of its recorder. What it decides itself is how markers, files and the report belong together; what
 /// arrives and when is said by `Recordings`.
@@ -45,7 +45,7 @@ package final class Session {
     private var isChanged = false
     /// When everything was last made durable in the stream files, on the monotonic clock.
     package var checkpointedAt: Int64
-    /// Whether it was continued with what its files alone say, so that the write-ahead log does not know their places.
+    /// Whether it was resumed from what its files alone say, so that the write-ahead log does not know their places.
     package var isFromFiles = false
     /// Logs whose last file has its final name and waits to be finished, or could not be opened again.
     private var closed: [SessionRecord.Log] = []
@@ -180,7 +180,7 @@ package final class Session {
         markAll(.step, at: date)
     }
 
-    /// - Returns: false where it is paused already.
+    /// - Returns: false if it is paused already.
     package func pause(at date: WallTime) -> Bool {
         guard timeline.pause(at: time(of: date)) else { return false }
         record.pauses.append(SessionRecord.Pause(from: seconds(of: date)))
@@ -188,7 +188,7 @@ package final class Session {
         return true
     }
 
-    /// - Returns: false where it is not paused.
+    /// - Returns: false if it is not paused.
     package func resume(at date: WallTime) -> Bool {
         guard timeline.resume(at: time(of: date)) else { return false }
         record.pauses[record.pauses.count - 1].to = seconds(of: date)

@@ -302,7 +302,7 @@ package final class StreamLog {
     }
 
     /// Notes that the oldest of the sealed files is finished.
-    /// - Returns: false where it is another one.
+    /// - Returns: false if it is another one.
     package func add(_ finished: FinishedFile) -> Bool {
         guard sealed.first?.name == finished.name else { return false }
         sealed.removeFirst()

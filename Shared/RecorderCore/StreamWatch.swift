@@ -93,7 +93,7 @@ package struct StreamWatch: Sendable {
 
     package mutating func take(_ description: StreamDescription, at now: Int64, time: Double) {
         var stream = heard(description.name, time: time)
-        // One whose network failed continues with its epoch, and has what was sampled meanwhile.
+        // One whose network failed continues its epoch, and has what was sampled meanwhile.
         if let unheard = stream.unheard, let epoch = unheard.epoch, epoch != description.epoch {
             add(.unheard, unheard.sentence, isNew: false, to: &stream)
         }

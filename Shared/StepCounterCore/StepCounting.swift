@@ -65,7 +65,7 @@ package final class StepCounting {
     /// Of which stream samples were last lost, and when, on the monotonic clock.
     var lastLoss: (stream: StreamName, instant: Int64)?
 
-    /// A step-counter that continues with what the history has.
+    /// A step-counter that continues what the history has.
     package init(
         _ settings: Settings, positions: [StreamName: StreamPosition], subscriptions: [StepSubscription], at now: Moment
     ) {

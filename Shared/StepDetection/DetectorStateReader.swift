@@ -1,4 +1,4 @@
-/// Reads what a `DetectorStateWriter` wrote; zeros where there is nothing left, which `isComplete` tells.
+/// Reads what a `DetectorStateWriter` wrote; zeros if there is nothing left, which `isComplete` tells.
 struct DetectorStateReader {
     private let bytes: [UInt8]
     private var position = 0

@@ -19,13 +19,13 @@ package struct StepCount: Codable, Hashable, Sendable {
     package private(set) var leftOut = 0
     /// How often the next sample came so late, more than a second, that counting began anew.
     package private(set) var gaps = 0
-    /// The times of the first and the last sample, in seconds; nil where there is none.
+    /// The times of the first and the last sample, in seconds; nil if there is none.
     package private(set) var start: Double?
     package private(set) var end: Double?
     package private(set) var steps: [Step] = []
     package private(set) var bouts: [Bout] = []
 
-    /// Steps a second while walking; nil where there was no walking.
+    /// Steps a second while walking; nil if there was no walking.
     package var cadence: Double? {
         let seconds = bouts.reduce(0) { $0 + $1.end - $1.start }
         return seconds > 0 ? Double(steps.count - bouts.count) / seconds : nil
@@ -88,7 +88,7 @@ package struct StepCount: Codable, Hashable, Sendable {
     }
 
     /// Counts the first samples.
-    /// - Returns: the detector that goes on.
+    /// - Returns: the detector that continues.
     private mutating func begin(_ first: [SIMD4<Double>], _ settings: StepDetectorSettings) -> StepDetector {
         var detector = StepDetector(settings)
         for sample in first { add(sample, to: &detector) }

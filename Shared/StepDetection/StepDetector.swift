@@ -18,7 +18,7 @@
 /// phones (Brajdic and Harle, "Walk detection and step counting on unconstrained smartphones", UbiComp 2013); a gate on
 /// periodicity is what free living asks for (Straczkiewicz et al., 2023; Small et al., 2024).
 ///
-/// A value: a copy goes on by itself. No memory is allocated while samples are added. How samples are batched changes nothing.
+/// A value: a copy continues by itself. No memory is allocated while samples are added. How samples are batched changes nothing.
 package struct StepDetector: Sendable {
     /// Seconds between two samples from which they are not connected: a bout ends.
     static let longestGap = 1.0
@@ -124,7 +124,7 @@ extension StepDetector {
     /// Tells states of this layout from later ones.
     private static let stateVersion = 3.0
 
-    /// All that the detector knows, at most 7.5 kB: a detector made from it goes on as if nothing had happened.
+    /// All that the detector knows, at most 7.5 kB: a detector made from it continues as if nothing had happened.
     ///
     /// Numbers, little-endian, in an order that belongs to this version of the detector; not for other programs.
     package var state: [UInt8] {
@@ -144,7 +144,7 @@ extension StepDetector {
         return state.bytes
     }
 
-    /// A detector that goes on from a state; nil if the state is of another version or damaged.
+    /// A detector that continues from a state; nil if the state is of another version or damaged.
     ///
     /// - Parameter settings: must be those of the detector whose state it was.
     package init?(state bytes: [UInt8], _ settings: StepDetectorSettings = StepDetectorSettings()) {

@@ -15,7 +15,7 @@ package final class DatabaseFile {
     /// What to do where the database is damaged: sentences.
     private let cure: String
 
-    /// Opens a database for its owner, which makes it and its directory where they are not there.
+    /// Opens a database for its owner, which makes it and its directory if they are not there.
     ///
     /// - Parameters:
     ///   - migrator: brings it to what this program knows.

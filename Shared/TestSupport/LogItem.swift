@@ -43,7 +43,7 @@ package struct LogItem: Decodable, Equatable, Sendable {
     package var isSample: Bool { sensorType != nil }
 
     /// The records of a file, which must be whole and valid.
-    /// - Throws: `TestFailure` where a table's rows do not fit its header, and what reading and decoding throw.
+    /// - Throws: `TestFailure` if a table's rows do not fit its header, and what reading and decoding throw.
     package static func read(_ file: FilePath) throws -> [LogItem] {
         let bytes = try Data(contentsOf: URL(filePath: file.string))
         switch file.extension {

@@ -8,6 +8,6 @@ package enum ProgramSignal: Hashable, Sendable {
     case kill
     /// SIGSTOP: the program hangs, with its sockets open.
     case stop
-    /// SIGCONT: it goes on after SIGSTOP.
+    /// SIGCONT: it continues after SIGSTOP.
     case resume
 }

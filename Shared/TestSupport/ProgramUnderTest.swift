@@ -36,7 +36,7 @@ package final class ProgramUnderTest: Sendable {
     ///   - environment: variables on top of this process's own; its `HOLDFAST_…` are not handed on.
     ///   - input: what it reads from standard input, before the end of input.
     ///   - disk: a disk that it has to itself.
-    /// - Throws: `TestFailure` where it is not built or can't be started, and what the body throws.
+    /// - Throws: `TestFailure` if it is not built or can't be started, and what the body throws.
     package static func run<Result: Sendable>(
         _ program: String, arguments: [String] = [], environment: [String: String] = [:],
         in directory: FilePath? = nil, input: [UInt8] = [], on disk: SmallDisk? = nil,
@@ -48,7 +48,7 @@ package final class ProgramUnderTest: Sendable {
     }
 
     /// Runs any program.
-    /// - Throws: `TestFailure` where it can't be started, and what the body throws.
+    /// - Throws: `TestFailure` if it can't be started, and what the body throws.
     package static func run<Result: Sendable>(
         executable: FilePath, arguments: [String] = [], environment: [String: String] = [:],
         in directory: FilePath? = nil, input: [UInt8] = [], on disk: SmallDisk? = nil,
@@ -100,7 +100,7 @@ package final class ProgramUnderTest: Sendable {
     }
 
     /// Sends a signal.
-    /// - Throws: `TestFailure` where the program has ended already.
+    /// - Throws: `TestFailure` if the program has ended already.
     package func send(_ signal: ProgramSignal) throws {
         try run.withLock { run in
             guard let run else { throw TestFailure("the program has ended and can't be sent \(signal)") }

@@ -24,7 +24,7 @@ package struct SmallDisk: Sendable {
     }
 
     /// Where this process finds it while the program runs, once that has said something (proc_pid_root(5)).
-    /// - Throws: `TestFailure` where the program has ended.
+    /// - Throws: `TestFailure` if the program has ended.
     package func path(in program: ProgramUnderTest) throws -> FilePath {
         guard let process = program.processIdentifier else { throw TestFailure("the program has ended") }
         return FilePath("/proc/\(process)/root").appending(path.removingRoot().components)

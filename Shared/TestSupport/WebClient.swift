@@ -43,7 +43,7 @@ public actor WebClient {
         }
     }
 
-    /// What the server sends until it ends the connection; nil where it does not do that in time.
+    /// What the server sends until it ends the connection; nil if it does not do that in time.
     public func answer() async throws -> String? {
         let deadline = MonotonicClock.now + Self.limit
         var bytes: [UInt8] = []

@@ -3,7 +3,7 @@ import Glibc
 package import SystemPackage
 
 /// Makes a directory that nobody else has, and removes it with all that is in it, however the body ends.
-/// - Throws: `Errno` where it can't be made, and what the body throws.
+/// - Throws: `Errno` if it can't be made, and what the body throws.
 package func withTemporaryDirectory<Result>(_ body: (FilePath) throws -> Result) throws -> Result {
     let directory = try makeTemporaryDirectory()
     defer { remove(directory) }
@@ -11,7 +11,7 @@ package func withTemporaryDirectory<Result>(_ body: (FilePath) throws -> Result)
 }
 
 /// Makes a directory that nobody else has, and removes it with all that is in it, however the body ends.
-/// - Throws: `Errno` where it can't be made, and what the body throws.
+/// - Throws: `Errno` if it can't be made, and what the body throws.
 package func withTemporaryDirectory<Result>(_ body: (FilePath) async throws -> Result) async throws -> Result {
     let directory = try makeTemporaryDirectory()
     defer { remove(directory) }

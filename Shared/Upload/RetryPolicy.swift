@@ -12,7 +12,7 @@ package struct RetryPolicy: Hashable, Sendable {
 
     /// How long to wait before the next try.
     /// - Parameter attempt: how many tries have failed, this one included.
-    /// - Returns: `nil` where it is to be given up.
+    /// - Returns: `nil` if it is to be given up.
     package func delay(
         afterAttempt attempt: Int, error: UploadError, using random: inout some RandomNumberGenerator
     ) -> Duration? {

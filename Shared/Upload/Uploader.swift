@@ -7,7 +7,7 @@ import ZeroMQ
 /// ```
 ///
 /// A file may be given again at any time, also after a crash: what the receiver has already is confirmed and not sent,
-/// and a file that goes in parts continues with those that are missing. If an error says that it may succeed later,
+/// and a file that goes in parts continues those that are missing. If an error says that it may succeed later,
 /// give the file again later (`RetryPolicy`); if it says `never`, when a person asks for it.
 package actor Uploader {
     private let receiver: any Receiver

@@ -13,7 +13,7 @@ import Testing
 @testable import Archives
 @testable import Encryption
 
-/// What happens where an archive can't be made: nothing of the session is touched, and nothing half is left.
+/// What happens if an archive can't be made: nothing of the session is touched, and nothing half is left.
 @Suite(.timeLimit(.minutes(1)))
 struct ArchiveFaultTests {
     /// Expects that no archive is made, and that everything is as it was.

@@ -65,7 +65,7 @@ final class ArchivedSession {
             FinishedFile(name: file, bytes: bytes, samples: samples, sha256: sha256))
     }
 
-    /// Notes samples of the first log that could not be had.
+    /// Notes samples of the first log that were lost.
     func addGap(from sequence: Int) {
         record.logs[0].gaps.append(Gap(epoch: "E1", from: sequence, count: 1, reason: .notRetained))
     }

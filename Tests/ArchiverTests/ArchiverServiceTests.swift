@@ -170,7 +170,7 @@ struct ArchiverServiceTests {
                 try await eventually("health to tell") {
                     archiver.health.reply.reasons.contains { $0.contains("could not be archived") }
                 }
-                // Once it is what was recorded again, it goes on when somebody asks.
+                // Once it is what was recorded again, it continues when somebody asks.
                 try original.write(to: URL(filePath: path.string))
                 _ = try await archiver.send(ArchiveRetry(session: "s1"))
                 try await archiver.wait(for: "s1", .marked)

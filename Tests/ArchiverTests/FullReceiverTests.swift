@@ -9,7 +9,7 @@ import Testing
 @testable import ArchiveStorage
 @testable import Archiver
 
-/// Receivers whose disk is full, really: everything stays here until there is room, and goes on by itself then.
+/// Receivers whose disk is full, really: everything stays here until there is room, and continues by itself then.
 @Suite(
     .enabled(if: ReceiverPrograms.areThere, ReceiverPrograms.areMissing),
     .enabled(if: SmallDisk.isPossible, "full receivers are NOT tested here: that needs a mount namespace"),
@@ -20,7 +20,7 @@ struct FullReceiverTests {
         try directory.names().reduce(into: [:]) { $0[$1] = try directory.read($1) }
     }
 
-    /// nginx says no more than 500 where it has no room. A directory says it itself.
+    /// nginx says no more than 500 if it has no room. A directory says it itself.
     @Test(arguments: [(true, "500"), (false, "No space left")])
     func anArchiveWaitsUntilThereIsRoom(overWeb: Bool, reason: String) async throws {
         try await SmallServer.run(megabytes: 8) { server in

@@ -1,4 +1,4 @@
-/// Results of the ancestors' test: five steps, and where it is asked for a section with the same five.
+/// Results of the ancestors' test: five steps, and if it is asked for a section with the same five.
 enum TaskResultsFixture {
     /// An answer in a collection, two of them in one with another's name, two that stand alone.
     static func steps(_ numbers: [Int]) -> String {

@@ -80,7 +80,7 @@ final class ArchiveDriver {
     }
 
     /// Waits until there is nothing more for it to do.
-    /// - Throws: `Rig.Died` where it was killed before.
+    /// - Throws: `Rig.Died` if it was killed before.
     func settled() async throws {
         guard let program else { throw Violation("no archiver was started") }
         do {

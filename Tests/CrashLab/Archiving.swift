@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 
 /// kill -9 of the archiver at any of its file calls while sessions are archived, encrypted, uploaded, noted in a receipt,
-/// marked and removed, and while it goes on with what an earlier kill left. log-manager and the receiver, a directory,
+/// marked and removed, and while it continues what an earlier kill left. log-manager and the receiver, a directory,
 /// stay.
 struct Archiving: Experiment {
     let name = "archive"

@@ -80,7 +80,7 @@ final class CatalogDriver {
     }
 
     /// Waits until it answers.
-    /// - Throws: `Rig.Died` where it was killed before.
+    /// - Throws: `Rig.Died` if it was killed before.
     func ready() async throws {
         guard let program else { throw Violation("no log-manager was started") }
         do {
@@ -106,7 +106,7 @@ final class CatalogDriver {
     // MARK: Requests
 
     /// Asks, and notes in the inventory what was answered, or that nothing was.
-    /// - Throws: `Rig.Died` where it was killed before it answered.
+    /// - Throws: `Rig.Died` if it was killed before it answered.
     func ask(_ request: CatalogRequest) async throws {
         do {
             let answer = try await answer(to: request)

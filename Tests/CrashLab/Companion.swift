@@ -20,7 +20,7 @@ final class Companion {
     /// What it said of samples that it lost.
     private(set) var complaints: [Substring] = []
 
-    /// A program that is not started yet. `run` must go on as long as it is used.
+    /// A program that is not started yet. `run` must continue as long as it is used.
     init(_ name: String, in lab: Laboratory, _ arguments: [String]) throws {
         self.name = name
         let endpoints = try lab.freeEndpoints(2)

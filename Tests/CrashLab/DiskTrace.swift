@@ -41,7 +41,7 @@ struct DiskTrace {
     private static let headerSize = 40
 
     /// Reads a trace. Its last record may be torn: the program was killed.
-    /// - Throws: where the file can't be read.
+    /// - Throws: `Errno` if the file can't be read.
     init(_ path: FilePath) throws {
         let bytes = try Data(contentsOf: URL(filePath: path.string))
         bytes.withUnsafeBytes { bytes in

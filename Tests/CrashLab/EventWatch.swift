@@ -21,7 +21,7 @@ struct EventWatch {
         try await Task.sleep(for: .milliseconds(150))
     }
 
-    /// How a session failed, by what was said until now; nil where it did not.
+    /// How a session failed, by what was said until now; nil if it did not.
     func failure(of session: String) async throws -> Failure? {
         var failure: Failure?
         while true {

@@ -66,7 +66,7 @@ struct Inventory: Sendable {
         }
     }
 
-    /// Takes a request, and what was answered; `nil` where the program ended before.
+    /// Takes a request, and what was answered; `nil` if the program ended before.
     mutating func take(_ request: CatalogRequest, _ answer: CatalogRequest.Answer?) {
         switch request {
         case .mark(let paths, let receipt): change(paths, to: receipt, answer)
@@ -149,7 +149,7 @@ struct Inventory: Sendable {
         }
     }
 
-    /// What goes so that so many bytes are free; `nil` where nobody knows what there is.
+    /// What goes so that so many bytes are free; `nil` if nobody knows what there is.
     private func plan(freeing bytes: Int, marked order: [Bool], log: String? = nil) -> [Int]? {
         guard entries.allSatisfy({ $0.possible.count == 1 }) else { return nil }
         var left = bytes

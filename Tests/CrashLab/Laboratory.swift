@@ -21,7 +21,7 @@ struct Laboratory: Sendable {
     let soak: Duration
     let context: Context
     let thread: SocketThread
-    /// What programs and laboratory show each other; nil where every door is open.
+    /// What programs and laboratory show each other; nil if every door is open.
     var keys: LabKeys?
 
     /// A share of the crashes, at least so many.

@@ -20,7 +20,7 @@ final class MemoryWatch: Sendable {
     struct Summary {
         /// The most that it had, in bytes.
         var peak = 0.0
-        /// The median over its lives of how fast it grew after the warm-up, in bytes a second; nil where none was long enough.
+        /// The median over its lives of how fast it grew after the warm-up, in bytes a second; nil if none was long enough.
         var growth: Double?
         /// The most that it had in the first and in the last life that was long enough.
         var first: Double?

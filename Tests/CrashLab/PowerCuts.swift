@@ -26,7 +26,7 @@ struct PowerCuts: Experiment {
     private static let cutsPerRun = 50
     /// Each of these has hundreds of files, and the last must be over before the publisher forgets what the first missed.
     private static let cutsPerLargeRun = 5
-    /// One of so many cuts is one after which a recorder goes on.
+    /// One of so many cuts is one after which a recorder continues.
     private static let cutsPerContinued = 5
 
     /// The recorder's calls on one file system, over all its runs.
@@ -75,7 +75,7 @@ struct PowerCuts: Experiment {
         }
     }
 
-    /// Sessions that go on, are stepped, paused, rotated, killed, recovered and ended, with a trace of it all.
+    /// Sessions that continue, are stepped, paused, rotated, killed, recovered and ended, with a trace of it all.
     /// - Returns: the trace, and when each session's end was answered.
     private func record(_ rig: Rig, _ random: inout SplitMix) async throws -> (History, [String: Int64]) {
         var history = History()

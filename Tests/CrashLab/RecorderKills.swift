@@ -4,7 +4,7 @@ import SystemPackage
 import TestSupport
 import ZeroMQ
 
-/// kill -9 of the recorder, and its return to sessions that go on meanwhile.
+/// kill -9 of the recorder, and its return to sessions that continue meanwhile.
 struct RecorderKills: Experiment {
     /// When it is killed.
     enum Moment: Sendable {

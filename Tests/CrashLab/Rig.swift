@@ -24,7 +24,7 @@ final class Rig {
     private(set) var recordings: RequestClient
     /// What each session is held against.
     var expectations: [String: SessionExpectation] = [:]
-    /// The sessions that go on, with what was asked of each.
+    /// The sessions that continue, with what was asked of each.
     private(set) var plans: [String: SessionPlan] = [:]
     private(set) var paused: Set<String> = []
     /// The sessions whose start was answered.
@@ -306,7 +306,7 @@ final class Rig {
         plans[session] = plan
     }
 
-    /// The recorder has said that the session goes on: from now on every sample belongs to it.
+    /// The recorder has said that the session continues: from now on every sample belongs to it.
     func started(_ session: String, at answered: Instant = .now) {
         expectations[session]?.startAnswered = answered
         acknowledged.insert(session)

@@ -7,7 +7,7 @@ struct StreamPlan: Sendable {
     let rate: Int
     var batch: Int?
     var isPacked = false
-    /// What it samples; noise where nothing is said, so that no two samples are the same.
+    /// What it samples; noise if nothing is said, so that no two samples are the same.
     var signal: String?
     /// A recording that it samples in place of a signal, in g, again and again.
     var recording: FilePath?

@@ -1,4 +1,4 @@
-/// Something that must not be, where there is no point in going on.
+/// Something that must not be, if there is no point in going on.
 struct Violation: Error, CustomStringConvertible {
     let description: String
 

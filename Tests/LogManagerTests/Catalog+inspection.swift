@@ -13,7 +13,7 @@ extension Catalog {
         return changes
     }
 
-    /// What a pragma answers, as text; empty where it answers nothing.
+    /// What a pragma answers, as text; empty if it answers nothing.
     func pragma(_ text: String) throws -> String {
         try read { database in
             try Row.fetchOne(database, sql: "PRAGMA \(text)").map { "\($0[0] as DatabaseValue)" } ?? ""

@@ -147,7 +147,7 @@ struct ReconciliationTests {
         }
     }
 
-    /// Between a listing and its last step, requests and events go on.
+    /// Between a listing and its last step, requests and events continue.
     @Test func whatHappensBetweenTheStepsIsSeen() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)

@@ -35,7 +35,7 @@ final class StoredSession {
     func wirePath(of name: String) -> String { "recordings/\(identifier)/\(name)" }
 
     /// Makes a file of so many bytes, or replaces it by another one.
-    /// - Parameter modified: nanoseconds since 1970; the present where it is left out.
+    /// - Parameter modified: nanoseconds since 1970; the present if omitted.
     @discardableResult
     func write(_ name: String, bytes: Int = 40, modified: Int64? = nil) throws -> String {
         let path = path(of: name)
@@ -91,7 +91,7 @@ final class StoredSession {
         return lstat(path(of: name).string, &status) == 0
     }
 
-    /// Which of the record's logs this is; it is added where it is not there.
+    /// Which of the record's logs this is; it is added if it is not there.
     @discardableResult
     private func index(of log: LogName) -> Int {
         if let index = record.logs.firstIndex(where: { $0.name == log }) { return index }

@@ -55,7 +55,7 @@ final class IntakeModel {
         goOn()
     }
 
-    /// What was missing is not any more: go on with what waited.
+    /// What was missing is not any more: continue what waited.
     func goOn() {
         while let (batch, rows) = intake.takeHeld() {
             take(batch.epoch, batch.sequence..<batch.sequence + batch.count, rows)

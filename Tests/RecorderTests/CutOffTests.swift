@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What a recorder leaves behind when it is cut off, or can't write: enough to go on with.
+/// What a recorder leaves behind when it is killed, or cannot write: enough to resume.
 @Suite(.timeLimit(.minutes(1)))
 struct CutOffTests {
     @Test func whatCanNotBeStoredAtTheEndIsStoredLater() async throws {

@@ -157,7 +157,7 @@ struct LogConfigurationTests {
         }
     }
 
-    /// The log goes on as it was begun, whoever answers now.
+    /// The log continues as it was begun, whoever answers now.
     @Test func aLogThatWasCutOffGoesOnAsItWas() async throws {
         let publisher = try await FakePublisher()
         try await withTemporaryDirectory { directory in

@@ -87,7 +87,7 @@ struct RemovedSegmentTests {
         }
     }
 
-    /// Goes on with a session that was cut off, and ends it.
+    /// Resumes an interrupted session, and ends it.
     private func goOn(_ publisher: FakePublisher, in data: FilePath) async throws {
         try await RecorderUnderTest.run(listeningTo: [publisher], data: data) { recorder in
             let before = try recorder.directory().record().logs[0].files

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Logs that go on in new files while they are recorded.
+/// Logs that continue in new files while they are recorded.
 @Suite(.timeLimit(.minutes(1)))
 struct RotationTests {
     @Test(arguments: ["json", "csv", "tsv"])

@@ -203,7 +203,7 @@ final class RecordedLog {
         return try file.seal(at: start, after: last)
     }
 
-    /// Goes on in a new file.
+    /// Continues in a new file.
     func rotate(isListed: Bool) throws {
         skip()
         let sealed = try seal()

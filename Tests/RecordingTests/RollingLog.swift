@@ -4,7 +4,7 @@ import Recording
 import SystemPackage
 import TestSupport
 
-/// A JSON log that goes on in a new file whenever a test says so.
+/// A JSON log that continues in a new file whenever a test says so.
 final class RollingLog {
     let name = LogName("phone_gyro")
     private let directory: Directory

@@ -313,7 +313,7 @@ final class ScriptedRecorder {
         #expect(recovery.damage == nil, comment)
         for session in sessions {
             let recovered = try #require(recovery.outcomes[session.record.session], comment).get()
-            // Of a session of which nothing was committed yet, no log knows; nor is there one where nothing was committed since all
+            // Of a session of which nothing was committed yet, no log knows; nor is there one if nothing was committed since all
             // of it was in files, and the first block after that is torn.
             #expect(recovered.isFromLog || recovered.record.logs.isEmpty || recovery.log == nil, comment)
             #expect(recovered.record.failures == [], comment)

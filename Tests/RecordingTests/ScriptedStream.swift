@@ -14,7 +14,7 @@ final class ScriptedStream {
     struct State {
         /// The finished files in order.
         var finished: [(name: String, bytes: [UInt8], samples: Int)] = []
-        /// The file being written without its terminator; nil where there is none.
+        /// The file being written without its terminator; nil if there is none.
         var open: [UInt8]?
         var hasRecords = false
         var samples = 0

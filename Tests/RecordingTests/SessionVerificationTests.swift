@@ -192,7 +192,7 @@ struct SessionVerificationTests {
         try withRecordedLog(kind) { log in
             try log.samples(3)
             try log.commit()
-            // Goes on with a place of earlier, as if samples were recorded twice.
+            // Continues with a place of earlier, as if samples were recorded twice.
             let recovered = try log.directory.recover()
             try log.resume(recovered, from: 1)
             #expect(log.directory.verify().findings.contains { $0.text.hasPrefix("goes back to sample 1 of epoch E1") })

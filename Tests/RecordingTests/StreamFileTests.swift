@@ -243,7 +243,7 @@ struct StreamFileTests {
         }
     }
 
-    /// The same where a file ends.
+    /// The same if a file ends.
     @Test func aFileThatCanNotBeSyncedGetsNoName() throws {
         var course = try Course(0)
         try course.step { $0.begin() }

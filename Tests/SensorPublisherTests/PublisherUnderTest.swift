@@ -17,7 +17,7 @@ struct PublisherUnderTest {
     /// Runs a publisher as long as a closure does.
     /// - Parameters:
     ///   - flags: as on the command line, by key.
-    ///   - elapsedClock: the clock that goes on while the machine sleeps.
+    ///   - elapsedClock: the clock that continues while the machine sleeps.
     static func run(
         _ flags: [String: String], elapsedClock: @escaping @Sendable () -> Int64 = { SleepWatch.elapsedNow },
         _ body: (PublisherUnderTest) async throws -> Void

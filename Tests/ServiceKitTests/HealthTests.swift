@@ -43,7 +43,7 @@ struct HealthTests {
             malformed.note(MessageError(.malformed, error), at: second * 1_000_000_000)
         }
         note("no JSON", at: 1)
-        // The last one counts, also where it is not said.
+        // The last one counts, also if it is not said.
         note("another", at: 59)
         uptime.withLock { $0 = .seconds(118) }
         #expect(health.reply.reasons.count == 2)

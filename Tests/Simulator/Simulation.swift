@@ -263,7 +263,7 @@ final class Simulation {
     }
 
     /// Asks a publisher for samples.
-    /// - Parameter done: is given nil where no answer comes.
+    /// - Parameter done: is given nil if no answer comes.
     func ask(
         _ endpoint: String, _ request: SamplesReplay, _ done: @escaping (SimulatedPublisher.Answer?) throws -> Void
     ) {

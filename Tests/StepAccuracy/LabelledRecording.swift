@@ -31,7 +31,7 @@ struct LabelledRecording: Sendable {
     let subject: String
     let seconds: Double
 
-    /// Seconds at which the true steps were made, from `steps/<name>.csv`; empty where nobody knows.
+    /// Seconds at which the true steps were made, from `steps/<name>.csv`; empty if nobody knows.
     var stepTimes: [Double] {
         let file = path.replacing("/\(name).csv.gz", with: "/steps/\(name).csv")
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return [] }

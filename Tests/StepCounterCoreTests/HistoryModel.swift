@@ -31,7 +31,7 @@ struct HistoryModel {
         positions = positions.filter { $0.value.committed >= removal.positions }
     }
 
-    /// A step-counter that continues with it, as after a restart.
+    /// A step-counter that continues it, as after a restart.
     func start(_ settings: StepCounting.Settings, at now: Moment) -> StepCounting {
         let continued = subscriptions.values.sorted { $0.id < $1.id }.map { subscription in
             StepSubscription(

@@ -137,7 +137,7 @@ struct CountingTests {
             try publisher.walk(seconds: 20)
             let expected = publisher.expectedSteps().count
             try await eventually("a report of health") { reasons(counter).contains("steps wait in memory") }
-            // Counting goes on.
+            // Counting continues.
             try await eventually("updates") { (counter.totals(subscription).last ?? 0) >= expected / 10 * 10 }
             #expect(try await counter.steps() == before)
             try await intruder.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }

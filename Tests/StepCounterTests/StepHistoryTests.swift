@@ -16,7 +16,7 @@ struct StepHistoryTests {
     private static let phone = StreamName(device: "phone", stream: "accelerometer")
     private static let date = WallTime(seconds: 1_795_219_200)
 
-    // MARK: What goes on
+    // MARK: What continues
 
     @Test func subscriptionsGoOn() throws {
         try withTemporaryDirectory { data in
@@ -109,7 +109,7 @@ struct StepHistoryTests {
             #expect(error?.code == .noSpace)
             #expect(try history.positions().isEmpty)
             #expect(try history.dates(of: "watch").isEmpty)
-            // And goes on when there is room.
+            // And continues when there is room.
             try history.database.write { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
             try history.commit(commit, at: .now)
             #expect(try history.dates(of: "watch").count == 20_000)

@@ -68,7 +68,7 @@ struct AcceptanceTests {
         }
     }
 
-    /// Ours: no log needs repair, whatever its format; the next recorder goes on with it.
+    /// Ours: no log needs repair, whatever its format; the next recorder continues it.
     @Test(arguments: [("json", "array"), ("json", "dictionary"), ("csv", "array"), ("tsv", "array")])
     func case59AKilledRecordersLogParsesAtOnce(format: String, root: String) async throws {
         try await Cutoff.run { cutoff in

@@ -5,7 +5,7 @@ import TestSupport
 
 /// Something that a hostile or broken peer does to a socket: what `Clients/attack.py` calls it.
 struct Attack: Hashable, Sendable, CustomStringConvertible {
-    /// How long one goes on.
+    /// How long one continues.
     static let seconds = 0.4
 
     /// What the attacker's socket says that it is.

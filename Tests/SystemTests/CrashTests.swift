@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a recorder promises when it is killed: the session goes on, and each sample is there once, in order.
+/// What a recorder promises when it is killed: the session continues, and each sample is there once, in order.
 ///
 /// The crash laboratory does the same at random instants, many times; these are the cases with a name.
 @Suite(.serialized, .timeLimit(.minutes(3)))

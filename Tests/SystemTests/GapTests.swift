@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Batches that libzmq really drops: a recorder that hangs while its publisher goes on.
+/// Batches that libzmq really drops: a recorder that hangs while its publisher continues.
 ///
 /// Serialized, because each of these keeps two cores busy for seconds.
 @Suite(.serialized, .timeLimit(.minutes(3)))

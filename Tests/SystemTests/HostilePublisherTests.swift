@@ -48,7 +48,7 @@ struct HostilePublisherTests {
                 }
                 return taken
             }
-            // Those of hostile publishers that can't be had are lost, and no others.
+            // Those of hostile publishers that are lost are lost, and no others.
             let losses = victim.program.standardError.split(separator: "\n").filter { $0.contains("samples lost") }
             #expect(losses.isEmpty == (attacks == Attack.onSubscribers))
             #expect(losses.allSatisfy { $0.contains("evil-") && !$0.contains("phone") }, "\(losses)")

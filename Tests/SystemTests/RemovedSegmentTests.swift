@@ -103,7 +103,7 @@ struct RemovedSegmentTests {
                         try await cutoff.kill(recorder)
                     }
                     try removeAll()
-                    // Without log-manager: the log goes on as it was begun.
+                    // Without log-manager: the log continues as it was begun.
                     try await cutoff.recorder(["--log-manager", "tcp://127.0.0.1:9"]) { recorder in
                         try await cutoff.more(300, in: "walk")
                         let result = try await cutoff.stop("walk")

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// `recorder record --series`: a session that goes on, whoever is killed while it is under way.
+/// `recorder record --series`: a session that continues, whoever is killed while it is under way.
 @Suite(.timeLimit(.minutes(5)))
 struct SeriesTests {
     @Test func aSessionOfASeriesIsGoneOnWithAfterKills() async throws {
@@ -21,7 +21,7 @@ struct SeriesTests {
                         try client.send(.kill)
                         return session
                     }
-                    // One of another name is nobody else's to go on with.
+                    // One of another name is nobody else's to continue.
                     try await cutoff.start(RecordingStart(session: "other", streams: ["*"]))
                     try await cutoff.kill(recorder)
                     return session

@@ -32,7 +32,7 @@ struct ServedMetrics {
         }
     }
 
-    /// The value of a sample; nil where there is none.
+    /// The value of a sample; nil if there is none.
     func value(_ name: String, _ labels: [String: String] = [:]) -> Double? {
         families.lazy.flatMap(\.samples).first { $0.name == name && $0.labels == labels }?.value
     }

@@ -55,7 +55,7 @@ struct StepRig: Sendable {
     }
 
     /// Runs a step-counter.
-    /// - Parameter disk: its data directory; the rig's where nothing is said.
+    /// - Parameter disk: its data directory; the rig's if nothing is said.
     func counter<Result: Sendable>(
         on disk: SmallDisk? = nil, _ body: (Counter) async throws -> Result
     ) async throws -> Result {

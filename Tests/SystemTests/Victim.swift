@@ -45,7 +45,7 @@ struct Victim: Sendable {
     /// Attacks it, and checks that it lives, takes little memory, and serves honest peers, meanwhile and afterwards.
     /// - Parameters:
     ///   - newcomers: whether one that connects meanwhile must be served too.
-    ///   - attack: goes on as long as it likes.
+    ///   - attack: continues as long as it likes.
     func endure(
         _ what: String, newcomers: Bool = true, _ attack: @escaping @Sendable () async throws -> Void
     ) async throws {

@@ -7,7 +7,7 @@ import ZeroMQ
 
 /// Drives one session of a running recorder from a terminal.
 ///
-/// A recorder that is killed meanwhile and started again goes on with the session, and so does this.
+/// A recorder that is killed meanwhile and started again continues the session, and so does this.
 struct RecordClient {
     /// How often the progress line moves on a terminal; elsewhere a line is printed every `plainInterval`.
     private static let interval = TimeSpan.milliseconds(250)

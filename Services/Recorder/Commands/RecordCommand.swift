@@ -5,7 +5,7 @@ import ServiceKit
 /// The `record` subcommand: asks a running recorder for a session, shows how it goes, and reports how it went.
 ///
 /// Ends at its duration, or at Ctrl-C; the session is stopped either way. Exits 3 where samples were lost. With a series it
-/// can be started again after a kill: it goes on with the session that is under way.
+/// can be started again after a kill: it continues the session that is under way.
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record", abstract: "Record a session with the running recorder, and show how it goes.",

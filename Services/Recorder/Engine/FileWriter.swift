@@ -41,7 +41,7 @@ actor FileWriter {
         files.finish(directory, log: log, failures: failures)
     }
 
-    /// Repairs interrupted sessions, and continues with their files.
+    /// Repairs interrupted sessions, and continues their files.
     func recover(_ directories: [SessionDirectory], log: Directory) throws(RecordingError) -> RecoveryOutcome {
         try WriteAheadLog.sync(log)
         let recovery = try SessionRecovery(of: directories, log: log)
@@ -58,7 +58,7 @@ actor FileWriter {
 
 /// What recovering sessions brought.
 struct RecoveryOutcome: Sendable {
-    /// The write-ahead log's identifier; nil where there is none.
+    /// The write-ahead log's identifier; nil if there is none.
     let log: String?
     /// The position behind everything that it has.
     let logEnd: Int

@@ -165,7 +165,7 @@ extension RecordingEngine {
     }
 
     /// Asks log-manager how logs are to be written.
-    /// - Returns: nil where nothing was asked.
+    /// - Returns: nil if nothing was asked.
     func configurations(of names: [LogName]) async -> LogConfigurations.Answers? {
         guard !names.isEmpty else { return nil }
         let wasAway = core.configurations.awaySince != nil

@@ -10,7 +10,7 @@ import ZeroMQ
 /// What is asked: the methods of a recorder.
 extension RecordingEngine {
     /// Publishers describe their streams each second, so a recorder that ran this long knows all that are there, also
-    /// where the machine is busy.
+    /// if the machine is busy.
     private static let descriptionsKnown = TimeSpan.seconds(3)
     /// How long a publisher may take to say where its streams are: what it does not say of a stream's end is not asked for.
     static let listTimeout = Duration.seconds(3)
@@ -260,7 +260,7 @@ extension RecordingEngine {
         return try await storedResult(request.session, with: request.results)
     }
 
-    /// The end goes on if whoever asked for it waits no longer.
+    /// The end continues if whoever asked for it waits no longer.
     private func waitForEnd(of session: Session) async throws {
         try await wait { [core] in core.sessions[session.identifier] !== session }
     }

@@ -4,7 +4,7 @@ import ServiceKit
 /// What is to come in a session that is driven from a terminal. Times are since the session's start.
 package struct SessionCourse {
     package let session: String
-    /// When it ends; nil where somebody ends it.
+    /// When it ends; nil if somebody ends it.
     package let duration: Duration?
     /// Steps that were not gone on to, the next one first.
     private var remaining: ArraySlice<StepChange>

@@ -62,7 +62,7 @@ struct CountCommand: ParsableCommand {
         if status != .done { throw ExitCode(status.rawValue) }
     }
 
-    /// What is to be counted, in the order given: all files at first, where there are any.
+    /// What is to be counted, in the order given: all files at first, if there are any.
     private func inputs(_ status: inout ExitStatus) -> [CountInput] {
         let isDirectory = { (path: String) in Directory(FilePath(path)).exists }
         var inputs = CountInput.recordings(inFiles: paths.filter { !isDirectory($0) })

@@ -14,7 +14,7 @@ struct ArchiveNames {
     /// The name in the archive for a file: its own, unless that has characters that mean something else elsewhere, or is
     /// taken. Then it gets "-" and four hexadecimal digits of its SHA-256.
     ///
-    /// - Throws: `invalidParameter` where the name is reserved.
+    /// - Throws: `invalidParameter` if the name is reserved.
     mutating func name(for file: String) throws(ArchiveError) -> String {
         if reserved.contains(file.lowercased()) {
             throw ArchiveError(

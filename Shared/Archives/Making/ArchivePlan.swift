@@ -99,7 +99,7 @@ struct ArchivePlan {
 }
 
 extension SessionContents {
-    /// What was answered; `nil` where nothing was given.
+    /// What was answered; `nil` if nothing was given.
     fileprivate func results() throws(ArchiveError) -> TaskResults? {
         guard let json = record.results else { return nil }
         do throws(MessageError) {

@@ -50,7 +50,7 @@ struct SessionContents {
 extension SessionContents {
     /// Looks at a session's directory.
     ///
-    /// - Throws: `notFound`; `notOver` while it is recorded or finished; `changed` where its record can't be read.
+    /// - Throws: `notFound`; `notOver` while it is recorded or finished; `changed` if its record can't be read.
     init(_ directory: SessionDirectory) throws(ArchiveError) {
         do throws(RecordingError) {
             record = try directory.record()

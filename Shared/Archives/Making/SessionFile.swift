@@ -109,7 +109,7 @@ final class SessionFile: ByteSource {
 
     /// SHA-256 of the whole file, in lower-case hexadecimal digits.
     ///
-    /// - Throws: `changed` where it is not any more what it was when it was opened.
+    /// - Throws: `changed` if it is not any more what it was when it was opened.
     func conclude() throws(ArchiveError) -> String {
         precondition(hashed == version.size, "the file was read to its end")
         var status = stat()

@@ -32,7 +32,7 @@ package struct ArchiveMetadata: Codable, Hashable, Sendable {
     package var status: String
     /// Every file of the archive but this one, in the archive's order.
     package var files: [File]
-    /// Files of the session that are not in the archive; `nil` where all are.
+    /// Files of the session that are not in the archive; `nil` if all are.
     package var leftOut: [LeftOut]?
 
     /// A file of an archive.

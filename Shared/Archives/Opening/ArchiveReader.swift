@@ -60,7 +60,7 @@ final class ArchiveReader {
 
     /// Goes on to the next file.
     /// - Returns: its name; `nil` at the archive's end.
-    /// - Throws: `damaged` where the archive is not one of files alone.
+    /// - Throws: `damaged` if the archive is not one of files alone.
     func next() throws(ArchiveError) -> String? {
         var entry: OpaquePointer?
         switch archive_read_next_header(archive, &entry) {

@@ -19,7 +19,7 @@ package struct OpenedArchive {
 
     /// What is wrong with the archive; nothing where it is what was made.
     package private(set) var findings: [Finding] = []
-    /// What the archive says is in it; `nil` where it says nothing.
+    /// What the archive says is in it; `nil` if it says nothing.
     package private(set) var metadata: ArchiveMetadata?
     /// The files in it, the manifest too.
     package private(set) var files = 0
@@ -35,7 +35,7 @@ package struct OpenedArchive {
     ///   - key: opens it, where it is encrypted.
     ///   - begin: gets the name of each file, before its bytes.
     ///   - body: gets the bytes, piece by piece.
-    /// - Throws: `damaged` where it can't be read to its end, `wrongKey`, `notFound`, `inputOutput`.
+    /// - Throws: `damaged` if it can't be read to its end, `wrongKey`, `notFound`, `inputOutput`.
     init(
         _ path: FilePath, key: PrivateKey?,
         begin: (String) throws(ArchiveError) -> Void = { _ throws(ArchiveError) in },
@@ -88,7 +88,7 @@ package struct OpenedArchive {
     /// Looks through an archive.
     ///
     /// - Parameter key: opens it, where it is encrypted.
-    /// - Throws: `damaged` where it can't be read to its end, `wrongKey`, `notFound`, `inputOutput`.
+    /// - Throws: `damaged` if it can't be read to its end, `wrongKey`, `notFound`, `inputOutput`.
     package static func verify(_ path: FilePath, key: PrivateKey? = nil) throws(ArchiveError) -> OpenedArchive {
         try OpenedArchive(path, key: key)
     }

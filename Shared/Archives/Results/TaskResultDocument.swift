@@ -10,7 +10,7 @@ struct TaskResultDocument {
     let taskRunUUID: String
     /// All of it, or, where log files are added, what they are added to.
     private let shell: JSONValue
-    /// The asynchronous results, log files behind those that were given; `nil` where there are no log files.
+    /// The asynchronous results, log files behind those that were given; `nil` if there are no log files.
     private let results: AnySequence<JSONValue>?
 
     init(_ plan: ArchivePlan, _ contents: SessionContents) {

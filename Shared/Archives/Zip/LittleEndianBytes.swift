@@ -2,7 +2,7 @@
 struct LittleEndianBytes {
     private let bytes: [UInt8]
 
-    /// `nil` where there are none.
+    /// `nil` if there are none.
     init?(_ bytes: [UInt8]) {
         if bytes.isEmpty { return nil }
         self.bytes = bytes

@@ -22,7 +22,7 @@ struct ZipDirectory {
 
     /// Reads the directory of a zip that ends with it, as ours do.
     ///
-    /// - Throws: `damaged` where there is none.
+    /// - Throws: `damaged` if there is none.
     init(_ file: ArchiveInput) throws(ArchiveError) {
         let length = try file.length()
         let fault = ArchiveError(
@@ -46,7 +46,7 @@ struct ZipDirectory {
         self.entries = entries
     }
 
-    /// The end of a directory whose numbers are large; `nil` where there is none.
+    /// The end of a directory whose numbers are large; `nil` if there is none.
     private static func largeEnd(
         _ file: ArchiveInput, before place: Int
     ) throws(ArchiveError) -> (count: Int, size: Int, start: Int, end: Int)? {

@@ -54,7 +54,7 @@ struct ZipEntry {
         return header + name.utf8 + extra
     }
 
-    /// What stands behind the bytes, where they were not known before.
+    /// What stands behind the bytes, if they were not known before.
     var dataDescriptor: [UInt8] {
         var descriptor: [UInt8] = [0x50, 0x4B, 0x07, 0x08]
         descriptor.appendLittle(checksum)

@@ -14,7 +14,7 @@ package struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible 
 
         /// There is no such session, file or archive.
         package static let notFound = Code(rawValue: "notFound")
-        /// The session goes on, or is being finished.
+        /// The session continues, or is being finished.
         package static let notOver = Code(rawValue: "notOver")
         /// The disk, or the user's share of it, is full.
         package static let noSpace = Code(rawValue: "noSpace")

@@ -13,7 +13,7 @@ package struct CatalogDiff: Sendable {
     package private(set) var changed: [CatalogFile] = []
     /// Files that are only in the catalog.
     package private(set) var gone: [CatalogFile] = []
-    /// When the last file was finished; where there is none, when the one before the span was.
+    /// When the last file was finished; if there is none, when the one before the span was.
     package private(set) var last: WallTime?
 
     /// - Parameters:

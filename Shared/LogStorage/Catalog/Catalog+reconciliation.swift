@@ -7,7 +7,7 @@ import Recording
 
 /// What the disk has.
 extension Catalog {
-    /// Adds a file that is known to be finished, or notes how it is now, and its hash where that was not known; a file that
+    /// Adds a file that is known to be finished, or notes how it is now, and its hash if that was not known; a file that
     /// is being removed is left alone.
     @discardableResult
     func add(_ file: ScannedFile) throws(RecordingError) -> CatalogChanges {

@@ -51,7 +51,7 @@ final class EndpointResolver: Sendable {
     func noteSilence() { asked.withLock { $0?.isSilent = true } }
 
     /// The addresses of the host: what was found lately, or else what a look-up finds. One that takes long, or finds
-    /// nothing, is waited for only where nothing was ever found.
+    /// nothing, is waited for only if nothing was ever found.
     private func addresses(of name: String, notBefore oldest: Int64, deadline: Int64) async throws -> [String] {
         let start = MonotonicClock.now
         var again = start

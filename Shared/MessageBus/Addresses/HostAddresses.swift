@@ -10,7 +10,7 @@ package enum HostAddresses: Hashable, Sendable {
     /// Asks the system's resolver: getaddrinfo(3), which may block for as long as it likes.
     ///
     /// A host with addresses of both kinds is one host: connecting to both would bring everything twice. So IPv6 counts
-    /// only where there is no IPv4.
+    /// only if there is no IPv4.
     package static func lookUp(_ name: String) -> HostAddresses {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

@@ -13,7 +13,7 @@ public struct EventFrames {
     public let packed: UnsafeRawBufferPointer?
 
     /// Finds the frames of one message of a batch.
-    /// - Throws: `MessageError` where there are fewer than three.
+    /// - Throws: `MessageError` if there are fewer than three.
     public init(_ message: Int, of messages: UnsafeMessages) throws(MessageError) {
         let count = messages.frameCount(of: message)
         guard count >= 3 else {

@@ -40,7 +40,7 @@ final class TopicIndex {
     private var entries: [Entry] = []
     /// The bytes of all topics.
     private var topics: [UInt8] = []
-    /// Indices into `entries`, at the places that hashes name or behind them; -1 where there is none. A power of two of them,
+    /// Indices into `entries`, at the places that hashes name or behind them; -1 if there is none. A power of two of them,
     /// at least twice as many as there are entries.
     private var slots: [Int32] = []
     /// Random, so that a hostile publisher cannot choose topics that collide.

@@ -25,10 +25,10 @@ package struct Publishers: Sendable {
             context: context, thread: thread, routes: routes, patience: patience, options: options)
     }
 
-    /// Notes where a publisher is heard from, to ask it there where it does not answer at the endpoint that it announces.
+    /// Notes where a publisher is heard from, to ask it there if it does not answer at the endpoint that it announces.
     package func note(_ announced: String, heardFrom address: String) { routes.note(announced, heardFrom: address) }
 
-    /// Asks a publisher, at the other place too where it does not answer at the first.
+    /// Asks a publisher, at the other place too if it does not answer at the first.
     /// - Parameter announced: the endpoint that a stream's description names.
     /// - Throws: what the body throws.
     package func ask<Answer>(

@@ -15,7 +15,7 @@ package struct ReplayRefusals: Sendable {
 
     /// Notes what came of a request.
     /// - Parameters:
-    ///   - refusal: the answer; nil where there was none.
+    ///   - refusal: the answer; nil if there was none.
     ///   - endpoint: where it was asked.
     ///   - announced: where the publisher announces that it answers.
     package mutating func note(_ refusal: RequestError?, at endpoint: String, of announced: String) {
@@ -26,7 +26,7 @@ package struct ReplayRefusals: Sendable {
         if self.reason != .epochEnded { self.reason = reason }
     }
 
-    /// Why the samples are gone; nil where that is not known.
+    /// Why the samples are gone; nil if that is not known.
     /// - Parameter places: all places where to ask the publisher.
     package func verdict(asking places: Set<String>) -> Gap.Reason? {
         isRefusedWhereAnnounced && places.isSubset(of: asked) ? reason : nil

@@ -20,7 +20,7 @@ public final class ReplyServer: Sendable {
     /// Listens.
     /// - Parameters:
     ///   - timeLimit: a handler that takes longer is cancelled, and its asker told so. Until it ends it counts as under way.
-    ///   - role: what a client may do, by its key in Z85; asked at each request. The key is nil where none was asked for.
+    ///   - role: what a client may do, by its key in Z85; asked at each request. The key is nil if none was asked for.
     ///   - refused: told of a client that asked for what its role does not allow.
     public init(
         listeningOn endpoint: String, router: RequestRouter, context: Context, thread: SocketThread,

@@ -56,7 +56,7 @@ public struct RequestRouter: Sendable {
     /// The reply to a request's frames.
     /// - Parameters:
     ///   - role: what the asker may do; nil for nothing.
-    ///   - refused: told where that is not enough.
+    ///   - refused: called when that is not enough.
     public func answer(
         _ frames: [[UInt8]], as role: Role? = .delete, refused: (RequestError) -> Void = { _ in }
     ) async -> [[UInt8]] {

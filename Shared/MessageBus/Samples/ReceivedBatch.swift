@@ -6,7 +6,7 @@ package import Messages
 package struct ReceivedBatch {
     package let body: SampleBody
     package let frame: UnsafeRawBufferPointer
-    /// The matrix; nil where the body has the values.
+    /// The matrix; nil if the body has the values.
     package let packed: UnsafeRawBufferPointer?
 
     /// A body with the frame behind it, if there is one.

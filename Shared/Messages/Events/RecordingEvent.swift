@@ -20,7 +20,7 @@ public struct RecordingEvent: Event, Hashable {
         public static let pause = Change(rawValue: "pause")
         /// Samples are written again.
         public static let resume = Change(rawValue: "resume")
-        /// The recorder is back after it was cut off, and goes on.
+        /// The recorder restarted and resumed the session.
         public static let restart = Change(rawValue: "restart")
         /// Samples were lost for good: `gap` says which.
         public static let gap = Change(rawValue: "gap")

@@ -42,7 +42,7 @@ package final class StreamDescriptionReader {
         }
     }
 
-    /// The bytes without the values that change; nil where reading these values alone gives something else.
+    /// The bytes without the values that change; nil if reading these values alone gives something else.
     private static func rest(of frame: UnsafeRawBufferPointer, as decoded: StreamDescription) -> [UInt8]? {
         var rest: [UInt8] = []
         var description = decoded

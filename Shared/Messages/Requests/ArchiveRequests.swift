@@ -74,7 +74,7 @@ public struct ArchiveList: Request, Hashable {
 
     /// Only sessions whose names come after this one.
     public var after: String?
-    /// At most so many; 1,000 where it is left out.
+    /// At most so many; 1,000 if omitted.
     public var limit: Int?
 
     /// Asks.

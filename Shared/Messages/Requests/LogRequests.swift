@@ -11,11 +11,11 @@ public struct LogsAdd: Request, Hashable {
 
     /// The log.
     public var name: String
-    /// `json`, `csv` or `tsv`; what the recording says where it is left out.
+    /// `json`, `csv` or `tsv`; what the recording says if omitted.
     public var format: String?
-    /// Bytes at which a file is finished: 1 MiB where it is left out, 0 for never.
+    /// Bytes at which a file is finished: 1 MiB if omitted, 0 for never.
     public var maximumFileSize: Int?
-    /// Seconds after which a file is finished: 3 days where it is left out, 0 for never.
+    /// Seconds after which a file is finished: 3 days if omitted, 0 for never.
     public var maximumFileAge: Double?
 
     /// Adds a log.
@@ -127,11 +127,11 @@ public struct LogsList: Request, Hashable {
     /// The files.
     public typealias Reply = LogFileList
 
-    /// The log; all of them where it is left out.
+    /// The log; all of them if omitted.
     public var name: String?
     /// Only files that were finished after this one.
     public var after: String?
-    /// At most so many files; 50,000 where it is left out.
+    /// At most so many files; 50,000 if omitted.
     public var limit: Int?
 
     /// Asks.
@@ -151,11 +151,11 @@ public struct LogsNeedingUpload: Request, Hashable {
     /// The files.
     public typealias Reply = LogFileList
 
-    /// The log; all of them where it is left out.
+    /// The log; all of them if omitted.
     public var name: String?
     /// Only files that were finished after this one.
     public var after: String?
-    /// At most so many files; 50,000 where it is left out.
+    /// At most so many files; 50,000 if omitted.
     public var limit: Int?
 
     /// Asks.
@@ -349,9 +349,9 @@ public struct LogsUsage: Request, Hashable {
         public var totalBytes: Int
         /// Bytes of the files that are being written.
         public var currentBytes: Int
-        /// Bytes free on the disk, for who is not root.
+        /// Bytes free on the disk, available to unprivileged processes.
         public var freeBytes: Int
-        /// Each log, where it was asked for, by name.
+        /// Each log, if it was asked for, by name.
         public var logs: [Log]?
 
         /// An answer.

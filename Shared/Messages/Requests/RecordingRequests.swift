@@ -7,7 +7,7 @@ public struct RecordingStart: Request, Hashable {
     /// A second one is refused.
     public static let isRepeatable = false
 
-    /// The session's name; one is made where it is not given.
+    /// The session's name; one is made if it is not given.
     public var session: String?
     /// The first part of the step path: what the person does.
     public var task: String?
@@ -72,7 +72,7 @@ public struct LogSummary: Codable, Hashable, Sendable {
     public var samples: Int
     /// Bytes written.
     public var bytes: Int
-    /// Runs of samples that could not be had.
+    /// Runs of samples that were lost.
     public var gaps: Int
     /// Samples that were lost in a first delivery and got back.
     public var recovered: Int
@@ -91,7 +91,7 @@ public struct LogSummary: Codable, Hashable, Sendable {
     }
 }
 
-/// A recording that goes on: what `moveTo`, `pause`, `resume`, `cancel` and `status` answer.
+/// A recording that continues: what `moveTo`, `pause`, `resume`, `cancel` and `status` answer.
 public struct RecordingState: Codable, Hashable, Sendable {
     /// The session's name.
     public var session: String
@@ -140,7 +140,7 @@ public struct RecordingResult: Codable, Hashable, Sendable {
         public var files: [String]
         /// Samples written.
         public var samples: Int
-        /// Runs of samples that could not be had.
+        /// Runs of samples that were lost.
         public var gaps: Int
 
         /// A complete log.
@@ -211,7 +211,7 @@ public struct RecordingResume: Request, Hashable {
     /// The session.
     public var session: String
 
-    /// Asks to go on.
+    /// Asks to continue.
     public init(session: String) { self.session = session }
 }
 

@@ -70,7 +70,7 @@ public struct RequestError: Error, Codable, Hashable, Sendable, CustomStringConv
         public static let notEnough = Reason(16, "notEnough")
         /// There may not be more of them.
         public static let tooMany = Reason(17, "tooMany")
-        /// The session goes on, or is being finished.
+        /// The session continues, or is being finished.
         public static let notOver = Reason(18, "notOver")
         /// The asker's key has not the role that this needs.
         public static let notAllowed = Reason(19, "notAllowed")

@@ -14,7 +14,7 @@ public struct StepsIsAvailable: Request, Hashable {
         public init(available: Bool) { self.available = available }
     }
 
-    /// The device; any of them where it is left out.
+    /// The device; any of them if omitted.
     public var device: String?
 
     /// Asks.
@@ -24,7 +24,7 @@ public struct StepsIsAvailable: Request, Hashable {
 /// Counts a device's steps from now on, and publishes the total each time it reaches or passes a multiple of `updateOn`:
 /// `steps.startUpdates`.
 ///
-/// Each start is a subscription of its own that counts from 0; earlier ones go on until they are stopped. There may be
+/// Each start is a subscription of its own that counts from 0; earlier ones continue until they are stopped. There may be
 /// `maximumNumber` at once. `updateOn` below 1 is refused as `invalidParameter`.
 public struct StepsStartUpdates: Request, Hashable {
     /// The method's name on the wire.
@@ -143,7 +143,7 @@ public struct StepsQuery: Request, Hashable {
     public var from: WallTime
     /// The first moment after the range.
     public var to: WallTime
-    /// Seconds of a bin; none where it is left out.
+    /// Seconds of a bin; none if it is left out.
     public var interval: Double?
 
     /// Asks.

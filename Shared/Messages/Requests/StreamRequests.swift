@@ -28,7 +28,7 @@ public struct StreamsList: Request, Hashable {
     public init(streams: [String]? = nil) { self.streams = streams }
 }
 
-/// Starts a stream that is not running: `streams.start`. Its source begins anew; its sequence goes on.
+/// Starts a stream that is not running: `streams.start`. Its source begins anew; its sequence continues.
 public struct StreamsStart: Request, Hashable {
     /// What the method answers.
     public typealias Reply = StreamDescription
@@ -69,7 +69,7 @@ public struct StreamsStop: Request, Hashable {
 /// Asks a publisher for samples again: `samples.replay`.
 ///
 /// The reply's further frames are the batches in order: for each its body, as it was published, followed by its
-/// matrix where the body has no `values`. A reply is bounded; ask again for what it does not hold.
+/// matrix if the body has no `values`. A reply is bounded; ask again for what it does not hold.
 ///
 /// With `ranges` one request asks for runs of several streams. A publisher that does not know them answers for the first
 /// alone: its reply has no `ranges` either.
@@ -106,11 +106,11 @@ public struct SamplesReplay: Request, Hashable {
     public struct Reply: Codable, Hashable, Sendable {
         /// What a reply holds of one of several ranges.
         public struct Part: Codable, Hashable, Sendable {
-            /// The first sample in the frames; where there are none, what was asked.
+            /// The first sample in the frames; if there are none, what was asked.
             public var from: Int
             /// How many samples the frames hold, without a hole.
             public var count: Int
-            /// The oldest sample that is still kept; one past `last` where none is.
+            /// The oldest sample that is still kept; one past `last` if none is.
             public var first: Int
             /// The newest sample that is kept.
             public var last: Int
@@ -139,11 +139,11 @@ public struct SamplesReplay: Request, Hashable {
             }
         }
 
-        /// The first sample in the frames; where there are none, what was asked.
+        /// The first sample in the frames; if there are none, what was asked.
         public var from: Int
         /// How many samples the frames hold, without a hole.
         public var count: Int
-        /// The oldest sample that is still kept; one past `last` where none is.
+        /// The oldest sample that is still kept; one past `last` if none is.
         public var first: Int
         /// The newest sample that is kept.
         public var last: Int

@@ -1,4 +1,4 @@
-/// Samples that could not be had: a run of sequence numbers of one epoch, and why.
+/// Samples that were lost: a run of sequence numbers of one epoch, and why.
 public struct Gap: Codable, Hashable, Sendable {
     /// Why samples are missing for good.
     public struct Reason: RawRepresentable, Codable, Hashable, Sendable {

@@ -10,7 +10,7 @@ public struct SampleBodyReader: Sendable {
         /// From behind the count to the sequence, and where it stood.
         let middle: [UInt8]
         let middleStart: Int
-        /// From behind the sequence to the values, or to the end where there are none, and where it stood.
+        /// From behind the sequence to the values, or to the end if there are none, and where it stood.
         let tail: [UInt8]
         let tailStart: Int
     }
@@ -35,7 +35,7 @@ public struct SampleBodyReader: Sendable {
         return body
     }
 
-    /// The parts of a body that is written like the last one; nil where it is not.
+    /// The parts of a body that is written like the last one; nil if it is not.
     @inline(__always)
     private static func read(
         _ frame: UnsafeRawBufferPointer, like layout: Layout
@@ -63,7 +63,7 @@ public struct SampleBodyReader: Sendable {
         return scanner.peek() == nil ? body : nil
     }
 
-    /// How a body is written; nil where it is not as publishers write it, with its keys in order and without blanks.
+    /// How a body is written; nil if it is not as publishers write it, with its keys in order and without blanks.
     private static func layout(of body: SampleBody, in frame: UnsafeRawBufferPointer) -> Layout? {
         guard body.clock.lowerBound == beforeClock.count, frame.hasBytes(beforeClock, at: 0),
             frame.hasBytes(beforeCount, at: body.clock.upperBound)

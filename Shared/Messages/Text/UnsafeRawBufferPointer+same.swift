@@ -11,7 +11,7 @@ extension UnsafeRawBufferPointer {
         count == bytes.count && hasBytes(bytes)
     }
 
-    /// Whether these bytes go on with others from `offset` on.
+    /// Whether these bytes continue others from `offset` on.
     @inline(__always)
     func hasBytes(_ bytes: [UInt8], at offset: Int) -> Bool {
         bytes.withUnsafeBytes { hasBytes($0, at: offset) }

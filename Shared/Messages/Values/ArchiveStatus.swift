@@ -8,7 +8,7 @@ public struct ArchiveStatus: Codable, Hashable, Sendable {
         /// Any word: later versions may add some.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The session goes on, or is being finished.
+        /// The session continues, or is being finished.
         public static let recording = State(rawValue: "recording")
         /// The session is over, and its archive is still to be made.
         public static let waiting = State(rawValue: "waiting")

@@ -36,7 +36,7 @@ public struct ClockOffset: Codable, Hashable, Sendable {
     public var last: Double
     /// How much each may be wrong, in seconds: half of the longer of the two round trips.
     public var uncertainty: Double
-    /// Seconds per second by which the publisher's clock gained on the recorder's; nil where they were compared once.
+    /// Seconds per second by which the publisher's clock gained on the recorder's; nil if they were compared once.
     public var drift: Double?
     /// How often they were compared.
     public var comparisons: Int

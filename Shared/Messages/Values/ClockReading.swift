@@ -4,7 +4,7 @@ public struct ClockReading: Codable, Hashable, Sendable {
     public var uptime: Double
     /// The same instant on its wall clock.
     public var date: WallTime
-    /// The same instant in seconds on a clock that goes on while the machine sleeps: `elapsed - uptime` grows by the time
+    /// The same instant in seconds on a clock that continues while the machine sleeps: `elapsed - uptime` grows by the time
     /// slept. Only the difference means something. Descriptions of streams have it; batches don't.
     public var elapsed: Double?
 

@@ -18,7 +18,7 @@ public struct SessionReport: Codable, Hashable, Sendable {
     public var commitLatency: Latency
     /// What failed, where something did.
     public var failures: [String]
-    /// When the recorder went on with the session after it had been cut off.
+    /// When the recorder resumed the interrupted session.
     public var restarts: [WallTime]?
     /// How far the publishers' clocks were from the recorder's.
     public var clocks: [ClockOffset]?
@@ -59,7 +59,7 @@ public struct SessionReport: Codable, Hashable, Sendable {
         public var recovered: Int
         /// Samples that arrived more than once and were written once.
         public var duplicates: Int
-        /// Samples that could not be had.
+        /// Samples that were lost.
         public var lost: Int
         /// Samples left out because the session was paused.
         public var paused: Int
@@ -76,7 +76,7 @@ public struct SessionReport: Codable, Hashable, Sendable {
         public var firstUptime: Double?
         /// The uptime of the last sample written.
         public var lastUptime: Double?
-        /// How far the time between two samples was from the nominal one, in seconds; nil where there is no nominal rate.
+        /// How far the time between two samples was from the nominal one, in seconds; nil if there is no nominal rate.
         public var jitter: Latency?
         /// The longest time between two samples, in seconds of the publisher's clock; pauses do not count.
         public var longestSilence: Double?

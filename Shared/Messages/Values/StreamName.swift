@@ -11,7 +11,7 @@ public struct StreamName: Hashable, Sendable, Codable, CustomStringConvertible {
         self.stream = stream
     }
 
-    /// Reads `<device>/<stream>`; nil where there are not two parts.
+    /// Reads `<device>/<stream>`; nil if there are not two parts.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }

@@ -1,12 +1,12 @@
 /// What a person answered and did in a session, as a program gives it with `recording.stop`: a view of JSON that is kept
 /// as it came.
 ///
-/// An object with `stepHistory`, an array of results, and where there is more to say `asyncResults` (another one),
+/// An object with `stepHistory`, an array of results, and if there is more to say `asyncResults` (another one),
 /// `taskRunUUID`, `schemaInfo` (`{"identifier", "revision"}`). A result has an `identifier` and is one of
 /// - an answer: `value`, any JSON;
 /// - a collection: `inputResults`, an array of results;
 /// - a section, a task in the task: `stepHistory`, and what a task may have besides;
-/// - a file of the session's directory: `relativePath`, and where it is known `contentType` and `startDate`;
+/// - a file of the session's directory: `relativePath`, and if it is known `contentType` and `startDate`;
 /// - anything else, a step that asked nothing, say.
 public struct TaskResults: Hashable, Sendable {
     /// A result.
@@ -30,9 +30,9 @@ public struct TaskResults: Hashable, Sendable {
     public struct File: Hashable, Sendable {
         /// Its name in the session's directory.
         public let name: String
-        /// Its media type, where it is given.
+        /// Its media type, if it is given.
         public let contentType: String?
-        /// When it was begun, where it is given.
+        /// When it was begun, if it is given.
         public let startDate: WallTime?
     }
 
@@ -40,11 +40,11 @@ public struct TaskResults: Hashable, Sendable {
     public let steps: [Node]
     /// The results of what ran beside the steps.
     public let asyncResults: [Node]
-    /// The run's UUID, where it is given.
+    /// The run's UUID, if it is given.
     public let taskRunUUID: String?
-    /// The schema's name, where it is given.
+    /// The schema's name, if it is given.
     public let schemaIdentifier: String?
-    /// The schema's revision, where it is given.
+    /// The schema's revision, if it is given.
     public let schemaRevision: Int?
     /// What it was read from.
     public let json: [String: JSONValue]

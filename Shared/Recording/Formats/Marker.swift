@@ -46,7 +46,7 @@ package struct Marker: Hashable, Sendable {
     package var stepPath: String
     /// What the samples after it are, where a file begins.
     package var description: SessionRecord.Log?
-    /// Which samples come after it, where a file begins or a recorder goes on. A gap says so itself.
+    /// Which samples come after it, where a file begins or a recorder continues. A gap says so itself.
     package var position: Position?
 
     package init(

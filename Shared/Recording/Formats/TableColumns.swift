@@ -114,7 +114,7 @@ struct TableColumns {
             if bytes[index] == delimiter {
                 index += 1
             } else {
-                // Zeros are what a power cut leaves where nothing was written yet.
+                // Zeros are what a power cut leaves if nothing was written yet.
                 guard bytes[index] == UInt8(ascii: "\n") || bytes[index] == 0 else { return nil }
                 isAtRowEnd = true
             }

@@ -39,7 +39,7 @@ struct JournalEntry: Codable, Hashable, Sendable {
     /// Whether the line is about a place at or before this length of a file.
     func isReached(at bytes: Int, of segment: Int) -> Bool { (self.segment, self.bytes) <= (segment, bytes) }
 
-    /// What a journal says, oldest first, up to the first line that is torn; nothing where there is none.
+    /// What a journal says, oldest first, up to the first line that is torn; nothing if there is none.
     static func read(in directory: Directory) throws(RecordingError) -> [JournalEntry] {
         guard directory.contains(fileName) else { return [] }
         let bytes = try directory.read(fileName)

@@ -7,7 +7,7 @@ extension SessionDirectory {
     /// Copies a session, recovers the copy, and finishes it as far as it came. The original is only read.
     ///
     /// A session that had not ended is `failed` then, unless the stop is in all of its logs.
-    /// - Throws: `notFound` or `unreadable` where there is nothing to recover; `alreadyExists`; what reading and writing
+    /// - Throws: `notFound` or `unreadable` if there is nothing to recover; `alreadyExists`; what reading and writing
     ///   bring. The copy is removed then.
     package static func recover(
         copyOf path: FilePath, to copy: FilePath

@@ -9,7 +9,7 @@ package struct SessionRecovery {
     package private(set) var files: [SessionIdentifier: [LogName: StreamFile]] = [:]
     /// What of the write-ahead log can't be read.
     package private(set) var damage: LogReader.Damage?
-    /// The log's identifier; nil where there is none.
+    /// The log's identifier; nil if there is none.
     package private(set) var log: String?
     /// The position behind everything that the log has.
     package private(set) var logEnd = 0

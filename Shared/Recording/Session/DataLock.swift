@@ -12,7 +12,7 @@ package import SystemPackage
 package struct DataLock: Sendable {
     private let files: [OpenFile]
 
-    /// Takes a recorder's lock, and makes the directory where it is missing.
+    /// Takes a recorder's lock, and makes the directory if it is missing.
     ///
     /// - Throws: `locked` while another program, or another lock of this one, has it.
     package static func acquire(in data: FilePath, shard: Shard? = nil) throws(RecordingError) -> DataLock {
@@ -25,7 +25,7 @@ package struct DataLock: Sendable {
         return DataLock(files: [common, try take(".lock\(shard.fileSuffix)", kind: " with shard \(shard)")])
     }
 
-    /// Takes the lock of a program that shares its directory with nobody, and makes the directory where it is missing.
+    /// Takes the lock of a program that shares its directory with nobody, and makes the directory if it is missing.
     ///
     /// - Parameter directory: the program's own directory in there.
     /// - Throws: `locked` while another program, or another lock of this one, has it.

@@ -5,9 +5,9 @@ package import Messages
 ///
 /// Deviations from the nominal interval are counted in buckets that are a 32nd as wide as what they hold, as those of
 /// HdrHistogram are: exact up to 63 ns, then to 3 %. In JSON `buckets` has the counts by the least deviation of their
-/// bucket, in nanoseconds, where there are any. Uptimes that are no numbers are passed over.
+/// bucket, in nanoseconds, if there are any. Uptimes that are no numbers are passed over.
 package struct IntervalStatistics: Hashable, Sendable {
-    /// Samples per second as the publisher names it; nil where there is no rate to deviate from.
+    /// Samples per second as the publisher names it; nil if there is no rate to deviate from.
     package let nominalRate: Double?
     package private(set) var count = 0
     /// The longest interval, in seconds of the publisher's clock.
@@ -17,7 +17,7 @@ package struct IntervalStatistics: Hashable, Sendable {
     private var maximum: Int64 = 0
     /// How many deviations each bucket has; empty without a nominal rate.
     private var counts: [Int]
-    /// The uptime at which the next interval begins; nil where none ends with the next sample.
+    /// The uptime at which the next interval begins; nil if none ends with the next sample.
     private var last: Double?
 
     /// - Parameter nominalRate: samples per second.
@@ -67,7 +67,7 @@ package struct IntervalStatistics: Hashable, Sendable {
         last = nil
     }
 
-    /// How far intervals were from the nominal one, in seconds; nil where there is none, or no nominal rate.
+    /// How far intervals were from the nominal one, in seconds; nil if there is none, or no nominal rate.
     package var jitter: SessionReport.Latency? {
         guard nominalRate != nil, count > 0 else { return nil }
         return SessionReport.Latency(

@@ -35,7 +35,7 @@ package struct SessionDirectory: Hashable, Sendable {
         Directory(data.appending(recordingsName))
     }
 
-    /// Makes the directory for a new session, and the ones above it where they are missing.
+    /// Makes the directory for a new session, and the ones above it if they are missing.
     package static func create(
         _ session: SessionIdentifier, in data: FilePath
     ) throws(RecordingError) -> SessionDirectory {

@@ -16,7 +16,7 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     /// The streams asked for: `phone/accelerometer`, or `left-wrist/` for all of a device.
     package var streams: [String]
     package var format: LogFormat
-    /// Whether nobody asked for that format, so that a log may have one of its own; `nil` where somebody did.
+    /// Whether nobody asked for that format, so that a log may have one of its own; `nil` if somebody did.
     package var isFormatDefault: Bool?
     /// What holds the records of JSON logs.
     package var root: JSONRoot
@@ -30,7 +30,7 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     package var pauses: [Pause] = []
     package var logs: [Log] = []
     package var limits: Limits
-    /// When the recorder went on with the session after it had been cut off, in order.
+    /// When the recorder resumed the interrupted session, in order.
     package var restarts: [WallTime] = []
     /// What went wrong, besides lost samples.
     package var failures: [String] = []
@@ -110,11 +110,11 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var name: LogName
         package var device: String
         package var stream: String
-        /// Its own format; `nil` where it has the session's.
+        /// Its own format; `nil` if it has the session's.
         package var format: LogFormat?
-        /// Bytes after which it goes on in a new file, where the session does not say that.
+        /// Bytes after which it continues in a new file, if the session does not say that.
         package var maximumFileSize: Int?
-        /// Seconds after which it goes on in a new file, where the session does not say that.
+        /// Seconds after which it continues in a new file, if the session does not say that.
         package var maximumFileAge: Double?
         /// The columns of a sample on the wire; the first is `uptime`.
         package var fields: [String]
@@ -131,7 +131,7 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         /// For a stream that was met after the session's start: samples of its first epoch from before this uptime, in
         /// seconds, are left out.
         package var earliestUptime: Double?
-        /// Samples that could not be had, in the order in which that was found.
+        /// Samples that were lost, in the order in which that was found.
         package var gaps: [Gap] = []
         /// What became of the samples, when this was stored last.
         package var counts = StreamCounts()
@@ -200,9 +200,9 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     }
 
     package struct Limits: Codable, Hashable, Sendable {
-        /// Bytes after which a log goes on in a new file.
+        /// Bytes after which a log continues in a new file.
         package var maximumFileSize: Int?
-        /// Seconds after which a log goes on in a new file.
+        /// Seconds after which a log continues in a new file.
         package var maximumFileAge: Double?
         /// Seconds after which the session stops.
         package var duration: Double?

@@ -25,7 +25,7 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         package var fields: [String]
         package var unit: String?
         package var samples: Int
-        /// Samples that could not be had, as far as their number is known.
+        /// Samples that were lost, as far as their number is known.
         package var lost: Int
         package var gaps: [Gap]
         package var nominalRate: Double?
@@ -35,7 +35,7 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         package var format: LogFormat?
         /// Its files in order, the one being written last; those that were removed are not among them.
         package var files: [String]
-        /// The files that were removed after they were finished; `nil` where none was.
+        /// The files that were removed after they were finished; `nil` if none was.
         package var removed: [RemovedFile]?
     }
 

@@ -50,7 +50,7 @@ package struct SessionTimeline: Hashable, Sendable {
         return true
     }
 
-    /// Goes on after a pause.
+    /// Continues after a pause.
     ///
     /// - Returns: `false`, and nothing changes, if it is not paused.
     @discardableResult

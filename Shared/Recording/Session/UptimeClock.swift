@@ -1,6 +1,6 @@
 package import Messages
 
-/// Turns a publisher's uptimes into times that go on while its machine sleeps.
+/// Turns a publisher's uptimes into times that continue while its machine sleeps.
 ///
 /// An uptime stands still in sleep, so two samples a second apart may have hours between them. This holds what both clocks
 /// said at the start, and again at each wake; a time counts from the last of these that is not after it, and a time before
@@ -28,7 +28,7 @@ package struct UptimeClock: Codable, Hashable, Sendable {
         start = Reading(uptime: uptime, elapsed: elapsed)
     }
 
-    /// Begins with what a publisher's description says; nil if it has no clock that goes on in sleep, or makes no sense.
+    /// Begins with what a publisher's description says; nil if it has no clock that continues in sleep, or makes no sense.
     package init?(_ clock: ClockReading) {
         guard let (uptime, elapsed) = Self.nanoseconds(clock) else { return nil }
         self.init(uptime: uptime, elapsed: elapsed)

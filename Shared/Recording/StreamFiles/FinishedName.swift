@@ -26,7 +26,7 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
     }
 
     /// The name of a file finished at `date`, greater than the name of the log's latest finished file: where the clock
-    /// did not go on, or was set back, the last stamp's files are counted on.
+    /// did not continue, or was set back, the last stamp's files are counted on.
     package init(log: LogName, finishedAt date: WallTime, after last: FinishedName?, format: LogFormat) {
         let stamp = Self.stamp(of: date)
         if let last, stamp <= last.stamp {

@@ -10,12 +10,12 @@ package struct RemovedFile: Codable, Hashable, Sendable {
 
     package var name: String
     package var bytes: Int
-    /// SHA-256 of the bytes that it had, in lower-case hexadecimal digits; `nil` where nobody had said it.
+    /// SHA-256 of the bytes that it had, in lower-case hexadecimal digits; `nil` if nobody had said it.
     package var sha256: String?
     /// Why it was removed, as `log.v1` says it.
     package var reason: String
     package var date: WallTime
-    /// When its upload was confirmed; `nil` where it was not.
+    /// When its upload was confirmed; `nil` if it was not.
     package var uploaded: WallTime?
     package var receipt: JSONValue?
 
@@ -42,7 +42,7 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         "removed \(uploaded == nil ? "by policy" : "after upload") at \(date.utcText) (\(reason))"
     }
 
-    /// How many of each kind: `3 files removed after upload, 2 by policy`; `nil` where there are none.
+    /// How many of each kind: `3 files removed after upload, 2 by policy`; `nil` if there are none.
     static func summary(_ files: [RemovedFile]) -> String? {
         let uploaded = files.count { $0.uploaded != nil }
         let kinds = [(uploaded, "after upload"), (files.count - uploaded, "by policy")].filter { $0.0 > 0 }
@@ -51,7 +51,7 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         return (texts + kinds.dropFirst().map { "\($0.0) \($0.1)" }).joined(separator: ", ")
     }
 
-    /// The files that were removed from a session's directory, in the order of their removal; none where nothing says
+    /// The files that were removed from a session's directory, in the order of their removal; none if nothing says
     /// so. A file may be there twice, or be there still: what was to be removed is written first. Lines that can't be
     /// read say nothing, and neither does a torn one at the end.
     package static func read(in directory: Directory) throws(RecordingError) -> [RemovedFile] {

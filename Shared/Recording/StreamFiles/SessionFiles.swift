@@ -29,7 +29,7 @@ package final class SessionFiles {
         let session: SessionIdentifier
         let file: StreamFile
         let directory: Directory
-        /// When the oldest record came that waits; nil where none waits.
+        /// When the oldest record came that waits; nil if none waits.
         var waitingSince: Int64?
         /// The sync that is under way, and what waits for its end and says why it failed.
         var syncing: (number: Int, outcome: () -> RecordingError?)?

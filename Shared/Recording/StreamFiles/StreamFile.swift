@@ -235,7 +235,7 @@ package final class StreamFile {
     }
 
     /// Ends the file: writes and syncs it and gives it its final name, which is durable after a sync of the directory.
-    /// - Returns: nil where it is not this log's current file.
+    /// - Returns: nil if it is not this log's current file.
     package func seal(_ end: FileEnd) throws(RecordingError) -> SealedFile? {
         guard end.index == index, let newName = FinishedName(end.name, of: name) else { return nil }
         defer { if case .none = state { index += 1 } }

@@ -181,7 +181,7 @@ package final class LogAppender {
 
     // MARK: Blocks
 
-    /// What was collected; nil where that is nothing. What comes then stands behind it.
+    /// What was collected; nil if that is nothing. What comes then stands behind it.
     package func takeBlock() -> LogBlock? {
         guard buffer.count > 0 else { return nil }
         finishRecords()

@@ -109,7 +109,7 @@ package struct LogFrame {
     /// Whether its stream's file is complete with it.
     package var endsFile: Bool { kind == .seal }
 
-    /// What it says, where that is JSON; nil where it can't be read.
+    /// What it says, where that is JSON; nil if it can't be read.
     func decode<Value: Decodable>(_ type: Value.Type) -> Value? {
         try? WireCoding.decode(type, from: contents)
     }

@@ -31,7 +31,7 @@ package struct LogReader {
         self.directory = directory
     }
 
-    /// The identifier of the log in a directory; nil where nothing of it can be read.
+    /// The identifier of the log in a directory; nil if nothing of it can be read.
     static func identifier(in directory: Directory) throws(RecordingError) -> String? {
         for start in try WriteAheadLog.segments(in: directory) {
             if let log = try BlockReader(firstOf: start, in: directory)?.log { return log }

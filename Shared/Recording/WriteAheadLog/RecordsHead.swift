@@ -50,7 +50,7 @@ package struct RecordsHead: Hashable, Sendable {
         }
     }
 
-    /// Reads what stands in front of a frame's records; nil where the frame is too short, or its numbers can't be.
+    /// Reads what stands in front of a frame's records; nil if the frame is too short, or its numbers can't be.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= Self.byteCount else { return nil }
         func number(_ index: Int) -> Int {

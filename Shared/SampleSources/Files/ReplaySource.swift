@@ -15,7 +15,7 @@ package final class ReplaySource: SampleSource {
     package struct Options: Hashable, Sendable {
         /// The rate in Hz: gives the times where the file has none, else only what listeners are told.
         package var rate: Double?
-        /// Begins again at the end; time goes on, one interval after the last row.
+        /// Begins again at the end; time continues, one interval after the last row.
         package var isLooping = false
         /// Takes the first row's time as 0. Otherwise the times are taken as they are.
         package var isRebased = false

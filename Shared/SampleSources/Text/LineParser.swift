@@ -8,7 +8,7 @@ import Messages
 /// else there is (labels) is left out, and named in `leftOut`. NDJSON has one object a line, with the names as keys; the
 /// first object's numbers are the fields, and each later one must have them.
 ///
-/// A line that cannot be read is an error and changes nothing: the caller says where it was, and may go on.
+/// A line that cannot be read is an error and changes nothing: the caller says where it was, and may continue.
 package struct LineParser {
     /// How the lines are written.
     package enum Format: String, CaseIterable, Hashable, Sendable {

@@ -6,7 +6,7 @@ package import ZeroMQ
 package final class AllowedClients: Sendable {
     private struct State {
         var list: AllowList
-        /// That of the directory when the list was read; nil where a change could have been missed.
+        /// That of the directory when the list was read; nil if a change could have been missed.
         var fingerprint: [KeyFileState]?
         /// What was reported last.
         var reported: [String] = []

@@ -15,7 +15,7 @@ extension KeyDirectory {
         case completed
     }
 
-    /// Makes the directory, for its owner alone, where it is not there.
+    /// Makes the directory, for its owner alone, if it is not there.
     /// - Throws: `ServiceError` (I/O).
     package func create() throws(ServiceError) {
         guard mkdir(path.string, 0o700) != 0 else {
@@ -25,8 +25,8 @@ extension KeyDirectory {
         throw ServiceError(.inputOutput, "\(path) can't be made: \(Errno(rawValue: errno))")
     }
 
-    /// Makes a key where it is missing.
-    /// - Throws: `ServiceError`: I/O, or bad configuration where one of both files is there and does not fit.
+    /// Makes a key if it is missing.
+    /// - Throws: `ServiceError`: I/O, or bad configuration if one of both files is there and does not fit.
     package func make(_ name: String, role: Role) throws(ServiceError) -> Outcome {
         let secretExists = Self.exists(secretFile(of: name))
         if Self.exists(publicFile(of: name)) {
@@ -57,7 +57,7 @@ extension KeyDirectory {
     }
 
     /// Puts a key on the list whose secret half somebody else has.
-    /// - Throws: `ServiceError` (I/O), also where there is a key of this name.
+    /// - Throws: `ServiceError` (I/O), also if there is a key of this name.
     package func add(_ certificate: KeyCertificate, as name: String) throws(ServiceError) {
         try write(
             certificate.publicText, to: publicFile(of: name), permissions: [.ownerReadWrite, .groupRead, .otherRead])

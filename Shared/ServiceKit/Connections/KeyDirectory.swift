@@ -24,7 +24,7 @@ package struct KeyDirectory: Hashable, Sendable {
     package func secretFile(of name: String) -> FilePath { path.appending("\(name).key_secret") }
 
     /// Both halves of a key.
-    /// - Throws: `ServiceError` (bad configuration), also where others than the owner can read the file.
+    /// - Throws: `ServiceError` (bad configuration), also if others than the owner can read the file.
     package func pair(of name: String) throws(ServiceError) -> CurveKeyPair {
         let path = secretFile(of: name)
         let file = try read(path)
@@ -51,7 +51,7 @@ package struct KeyDirectory: Hashable, Sendable {
     }
 
     /// Whose keys are in the directory. What is wrong with single ones is noted in the list.
-    /// - Throws: `ServiceError` (bad configuration), where the directory can't be read or anybody may put keys into it.
+    /// - Throws: `ServiceError` (bad configuration) if the directory can't be read or anybody may put keys into it.
     package func allowList() throws(ServiceError) -> AllowList {
         let names = try names()
         var list = AllowList()
@@ -94,7 +94,7 @@ package struct KeyDirectory: Hashable, Sendable {
         }
     }
 
-    /// What differs when something in the directory has changed; nil where that can't be known.
+    /// What differs when something in the directory has changed; nil if that can't be known.
     func fingerprint() -> [KeyFileState]? {
         guard let names = try? names(), let directory = KeyFileState(path) else { return nil }
         return [directory] + names.compactMap { KeyFileState(publicFile(of: $0)) }

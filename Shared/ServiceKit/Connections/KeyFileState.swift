@@ -8,7 +8,7 @@ struct KeyFileState: Hashable, Sendable {
     /// When it was changed last, in nanoseconds of the wall clock.
     let changed: Int64
 
-    /// The state of what a path leads to; nil where it leads nowhere.
+    /// The state of what a path leads to; nil if it leads nowhere.
     init?(_ path: FilePath) {
         guard let status = try? path.stat() else { return nil }
         inode = UInt64(status.inode.rawValue)

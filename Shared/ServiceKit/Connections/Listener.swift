@@ -43,7 +43,7 @@ package struct Listener: Sendable {
     }
 
     /// Takes what arrives, batch by batch, until the task is cancelled, and keeps connected meanwhile.
-    /// - Throws: `CancellationError`, `ZeroMQError` where the socket fails, and what `take` throws.
+    /// - Throws: `CancellationError`, `ZeroMQError` if the socket fails, and what `take` throws.
     package func forEachBatch(_ take: @Sendable (MessageBatch) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { group.cancelAll() }

@@ -20,7 +20,7 @@ package struct RefusalLog {
     /// - Parameters:
     ///   - kind: what makes it the same as an earlier one.
     ///   - now: an instant of `MonotonicClock`.
-    /// - Returns: nil where it is not to be mentioned; else how many were not since the last that was.
+    /// - Returns: nil if it is not to be mentioned; else how many were not since the last that was.
     package mutating func note(_ kind: String, at now: Int64) -> Int? {
         count += 1
         if intervalStart == .min || now - intervalStart >= Self.interval {

@@ -1,7 +1,7 @@
 package import MessageBus
 import ServiceLifecycle
 
-/// Answers requests as a part of a program, until it is told to stop.
+/// Answers requests as a part of a program, until it is asked to stop.
 ///
 /// It comes first among the parts and so stops last: health is told, and sessions can be asked for, while the others
 /// still drain.

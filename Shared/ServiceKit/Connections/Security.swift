@@ -13,14 +13,14 @@ package struct Security: Sendable {
     private let allowsPlaintext: Bool
 
     /// Reads `keys` and `insecure`, and the program's key.
-    /// - Throws: `ServiceError` (bad configuration), where there is no such key or others can read it.
+    /// - Throws: `ServiceError` (bad configuration) if there is no such key or others can read it.
     package init(of program: Program, reading reader: ConfigurationReader) throws(ServiceError) {
         try self.init(showing: program.rawValue, reading: reader)
     }
 
     /// Reads `keys`, `insecure`, and the key that a program's subcommand shows: the one that the setting `client-key` names, or the
     /// program's own.
-    /// - Throws: `ServiceError` (bad configuration), where there is no such key or others can read it.
+    /// - Throws: `ServiceError` (bad configuration) if there is no such key or others can read it.
     package init(askingWith reader: ConfigurationReader, as program: Program) throws(ServiceError) {
         try self.init(showing: try reader.value(\ServiceSettings.$clientKey) ?? program.rawValue, reading: reader)
     }
@@ -43,7 +43,7 @@ package struct Security: Sendable {
     }
 
     /// How a connection to a program is protected.
-    /// - Throws: `ServiceError` (bad configuration), where its public key is missing, or it is on another machine and there
+    /// - Throws: `ServiceError` (bad configuration) if its public key is missing, or it is on another machine and there
     ///   are no keys.
     package func connecting(to program: Program, at endpoints: [Endpoint]) throws(ServiceError) -> SocketSecurity {
         guard let keys else {
@@ -57,7 +57,7 @@ package struct Security: Sendable {
         return .client(keys.own, server: try keys.directory.publicKey(of: program.rawValue))
     }
 
-    /// How the program's own sockets are protected: by its key, with a gate before them; nil where there are no keys.
+    /// How the program's own sockets are protected: by its key, with a gate before them; nil if there are no keys.
     func listening(
         in context: Context, gate: (CurveKey, KeyDirectory) throws -> ClientGate
     ) throws -> (security: SocketSecurity, gate: ClientGate)? {

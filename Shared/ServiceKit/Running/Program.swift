@@ -1,4 +1,4 @@
-/// The programs of Holdfast: their names, and the ports on which they publish and reply unless told otherwise.
+/// The programs of Holdfast: their names, and the ports on which they publish and reply by default.
 package enum Program: String, CaseIterable, CustomStringConvertible, Sendable {
     /// Samples sources and publishes batches.
     case sensorPublisher = "sensor-publisher"
@@ -22,9 +22,9 @@ package enum Program: String, CaseIterable, CustomStringConvertible, Sendable {
         }
     }
 
-    /// Where the program publishes unless told otherwise.
+    /// Where the program publishes by default.
     package var defaultPublish: Endpoint { .loopback(port: firstPort) }
-    /// Where the program answers requests unless told otherwise.
+    /// Where the program answers requests by default.
     package var defaultReply: Endpoint { .loopback(port: firstPort + 1) }
 
     /// The name that people type.

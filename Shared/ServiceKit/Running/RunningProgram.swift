@@ -9,7 +9,7 @@ package struct RunningProgram {
     private let client: RequestClient
 
     /// Connects.
-    /// - Throws: `ServiceError` where the endpoint does not say where to ask.
+    /// - Throws: `ServiceError` if the endpoint does not say where to ask.
     package init(_ program: Program, options: ServiceOptions) throws {
         let reader = try ConfigurationReader(for: program, flags: options.flags)
         let endpoint = try Self.endpoint(of: program, reading: reader)
@@ -24,7 +24,7 @@ package struct RunningProgram {
     }
 
     /// Where a program is asked that listens at the setting `reply`.
-    /// - Throws: `ServiceError` (bad configuration), also where that does not say which port it is.
+    /// - Throws: `ServiceError` (bad configuration), also if that does not say which port it is.
     package static func endpoint(
         of program: Program, reading reader: ConfigurationReader
     ) throws(ServiceError) -> Endpoint {
@@ -37,7 +37,7 @@ package struct RunningProgram {
     }
 
     /// Asks.
-    /// - Throws: `RequestError` where it is refused, `ServiceError` (peer unavailable) where nobody answers in time.
+    /// - Throws: `RequestError` if it is refused, `ServiceError` (peer unavailable) where nobody answers in time.
     package func ask<Question: Request>(
         _ question: Question, timeout: TimeSpan = .seconds(10)
     ) async throws -> Question.Reply {

@@ -1,4 +1,4 @@
-/// Why a program can't start or go on: one sentence for a person, and the exit code that goes with it.
+/// Why a program can't start or continue: one sentence for a person, and the exit code that goes with it.
 package struct ServiceError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What the process exits with.
     package let status: ExitStatus

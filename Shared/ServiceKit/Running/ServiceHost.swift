@@ -24,7 +24,7 @@ package struct ServiceHost: Sendable {
     package let publisher: EventPublisher
     /// Where `publisher` listens, with its real port.
     package let publishEndpoint: String
-    /// Who may speak with the program's own sockets; nil where there are no keys.
+    /// Who may speak with the program's own sockets; nil if there are no keys.
     package let gate: ClientGate?
     /// How the program's own sockets are protected.
     package let listening: SocketSecurity
@@ -34,7 +34,7 @@ package struct ServiceHost: Sendable {
 
     /// Starts the thread and listens for subscribers.
     /// - Parameter publishing: what bounds the PUB socket.
-    /// - Throws: `ZeroMQError` where the endpoint can't be listened on, `ServiceError` where keys can't be on the list.
+    /// - Throws: `ZeroMQError` if the endpoint can't be listened on, `ServiceError` where keys can't be on the list.
     package init(
         configuration: ServiceConfiguration, logger: Logger, health: Health = Health(),
         publishing: SocketOptions = .publishing

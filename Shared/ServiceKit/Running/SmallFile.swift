@@ -3,7 +3,7 @@ package import SystemPackage
 
 /// A file that is small enough to be read whole: a configuration, a key.
 package struct SmallFile {
-    /// What it holds; more than the limit where it is larger.
+    /// What it holds; more than the limit if it is larger.
     package let bytes: [UInt8]
     /// Who may read and write it.
     package let permissions: FilePermissions

@@ -4,7 +4,7 @@ import SystemPackage
 /// Standard output or error, written at once and without a buffer.
 ///
 /// What is printed at once stays together, whichever threads print. Where nobody reads any more, the text is lost and the
-/// program goes on.
+/// program continues.
 package struct StandardStream {
     /// What a person or a program asked for.
     package static let output = StandardStream(descriptor: .standardOutput)

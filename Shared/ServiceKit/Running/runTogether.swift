@@ -1,10 +1,10 @@
 import ServiceLifecycle
 
-/// Runs the parts of a service, each of which goes on until it is cancelled: the first that ends, ends all.
+/// Runs the parts of a service, each of which continues until it is cancelled: the first that ends, ends all.
 ///
 /// - Parameters:
 ///   - parts: what runs at the same time.
-///   - finish: what is still to be done when the service is told to stop, while the parts go on; they end after it.
+///   - finish: what is still to be done when the service is told to stop, while the parts continue; they end after it.
 /// - Throws: what the first that ended threw, unless it was cancelled.
 package func runTogether(
     _ parts: (@Sendable () async throws -> Void)..., finish: @escaping @Sendable () async -> Void = {}

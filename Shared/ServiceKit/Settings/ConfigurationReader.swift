@@ -35,7 +35,7 @@ package final class ConfigurationReader {
     /// - Parameters:
     ///   - flags: what was given on the command line.
     ///   - environment: all variables; those that do not start with `HOLDFAST_` are not looked at.
-    /// - Throws: `ServiceError` (bad configuration), where the file can't be read.
+    /// - Throws: `ServiceError` (bad configuration) if the file can't be read.
     package convenience init(
         for program: Program, flags: FlagValues, environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(ServiceError) {
@@ -95,7 +95,7 @@ package final class ConfigurationReader {
         try value(key, as: Value.self) ?? fallback()
     }
 
-    /// A setting with any number of values; empty where nobody says anything.
+    /// A setting with any number of values; empty if nobody says anything.
     /// - Throws: `ServiceError` (bad configuration) with the setting's source and what would be right.
     package func values<Value: ConfigurationValue>(
         _ key: String, as type: Value.Type
@@ -113,7 +113,7 @@ package final class ConfigurationReader {
     /// The objects of a list in the configuration file, each with a reader of its own: several streams, say.
     ///
     /// Settings in there come from the file alone. `finish()` looks into them too.
-    /// - Throws: `ServiceError` (bad configuration) where the file has something else under this key.
+    /// - Throws: `ServiceError` (bad configuration) if the file has something else under this key.
     package func sections(_ key: String) throws(ServiceError) -> [ConfigurationReader] {
         keysRead.insert(key)
         for file in files {

@@ -59,7 +59,7 @@ package struct Endpoint: Hashable, Sendable {
     }
 
     /// Where somebody on this machine reaches a socket that listens here: `tcp://*:5561` is `tcp://127.0.0.1:5561`.
-    /// `nil` where the port is not known before somebody listens.
+    /// `nil` if the port is not known before somebody listens.
     package var reachableLocally: Endpoint? {
         guard transport == .tcp else { return host == "*" ? nil : self }
         guard let port, port != 0 else { return nil }

@@ -20,7 +20,7 @@ package struct ServiceConfiguration: Sendable {
     package let logLevel: Logger.Level
     /// How log lines are written.
     package let logStyle: LogStyle
-    /// Where metrics are served; nil where they are not.
+    /// Where metrics are served; nil if they are not.
     package let metrics: MetricsAddress?
 
     /// Reads the settings.

@@ -19,7 +19,7 @@ package final class Health: Sendable {
     private struct Reason {
         let severity: Severity
         let sentence: String
-        /// The uptime at which it counts no more; nil where it counts until it is taken back.
+        /// The uptime at which it counts no more; nil if it counts until it is taken back.
         let end: Duration?
     }
 
@@ -54,13 +54,13 @@ package final class Health: Sendable {
     /// - Parameters:
     ///   - key: whose report this is: `disk`, `publisher tcp://127.0.0.1:5550`.
     ///   - sentence: what is wrong, with what, and what to do.
-    ///   - span: how long it counts if it is not reported again; until it is taken back where nothing is said.
+    ///   - span: how long it counts if it is not reported again; until it is taken back if nothing is said.
     package func report(_ severity: Severity, _ sentence: String, for key: String, lasting span: Duration? = nil) {
         let end = span.map { uptime() + $0 }
         state.withLock { $0.reasons[key] = Reason(severity: severity, sentence: sentence, end: end) }
     }
 
-    /// Takes a report back; does nothing where there is none.
+    /// Takes a report back; does nothing if there is none.
     package func clear(_ key: String) {
         state.withLock { _ = $0.reasons.removeValue(forKey: key) }
     }

@@ -30,7 +30,7 @@ package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
     }
 
     /// What is printed about a program that answers.
-    /// - Throws: `ServiceError` where it does not, or can't be asked.
+    /// - Throws: `ServiceError` if it does not, or can't be asked.
     package func answer() async throws -> String { Self.text(of: try await ask()) }
 
     private func ask() async throws -> ServiceHealth.Reply {

@@ -13,7 +13,7 @@ final class MetricsGatherer: Sendable {
         self.own = own
     }
 
-    /// What the program counts; nil where it does not say so in time.
+    /// What the program counts; nil if it does not say so in time.
     func page() async -> MetricsPage? {
         // Only one question at a time waits for a program that hangs.
         let isFree = isAsking.withLock { isAsking in

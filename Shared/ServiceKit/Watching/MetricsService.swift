@@ -2,7 +2,7 @@ import Metrics
 import ServiceLifecycle
 import SystemPackage
 
-/// Serves a program's metrics as a part of it, until it is told to stop.
+/// Serves a program's metrics as a part of it, until it is asked to stop.
 ///
 /// Like requests, they are served as long as other parts drain.
 struct MetricsService: Service {
@@ -28,7 +28,7 @@ struct MetricsService: Service {
     }
 
     /// Listens.
-    /// - Throws: `ServiceError`, where the address can't be listened on.
+    /// - Throws: `ServiceError` if the address can't be listened on.
     static func listen(at address: MetricsAddress) throws -> MetricsServer {
         do {
             return try MetricsServer(host: address.host, port: address.port)

@@ -59,7 +59,7 @@ struct Presence: Sendable {
         return changes
     }
 
-    /// What is wrong with an endpoint: nil where all that it leads to is there.
+    /// What is wrong with an endpoint: nil if all that it leads to is there.
     func complaint(about route: ConnectionPlan.Route, at now: Int64) -> String? {
         var whose = ""
         if case .host(let name, _) = route.target {

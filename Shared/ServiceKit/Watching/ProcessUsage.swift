@@ -17,13 +17,13 @@ enum ProcessUsage {
         return fields.count > 1 ? Int(fields[1]).map { $0 * sysconf(Int32(_SC_PAGESIZE)) } : nil
     }
 
-    /// File descriptors that are open; nil where /proc does not say.
+    /// File descriptors that are open; nil if /proc does not say.
     static var openFiles: Int? {
         // Reading the list takes one more.
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 }
     }
 
-    /// File descriptors that may be open at once; nil where there is no limit.
+    /// File descriptors that may be open at once; nil if there is no limit.
     static var maximumFiles: Int? {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }

@@ -9,7 +9,7 @@ struct AccelerationLayout: Hashable, Sendable {
     private let axes: SIMD3<Int>
 
     /// Finds the columns by their names: `x`, `y` and `z`, or `magnitude`, or the only one beside the uptime.
-    /// - Throws: `wrongColumns`, where there are none of these.
+    /// - Throws: `wrongColumns` if there are none of these.
     init(_ fields: [String]) throws(MessageError) {
         columns = fields.count
         let places = ["x", "y", "z"].map { fields.firstIndex(of: $0) ?? -1 }

@@ -8,7 +8,7 @@ import TextInput
 /// time, x, y and z. Cells are separated by commas, tabs or semicolons, and may stand in quotes; what else there is, is left
 /// out. A recording's markers have no numbers, and a `marker` instead.
 struct AccelerationTable {
-    /// What the time may be called; where there are several, the first of these is meant.
+    /// What the time may be called; if there are several, the first of these is meant.
     static let timeNames = ["t", "timestamp", "time", "uptime"]
 
     /// The columns of time, x, y and z; an axis that is not there has none.
@@ -19,7 +19,7 @@ struct AccelerationTable {
     private var unitColumn: Int?
 
     /// Reads a line without its end; nil for the one that names the columns.
-    /// - Throws: `invalidInput` where the first line names no such columns, or has too few numbers.
+    /// - Throws: `invalidInput` if the first line names no such columns, or has too few numbers.
     mutating func row(_ line: Span<UInt8>) throws(TextInputError) -> AccelerationRow? {
         if let columns { return row(line, columns) }
         let (columns, isHeader) = try decide(line)
@@ -34,7 +34,7 @@ struct AccelerationTable {
         return .marker(unit: unitColumn.flatMap { text(of: $0, in: line) })
     }
 
-    /// What stands in a column; nil where that is nothing.
+    /// What stands in a column; nil if that is nothing.
     private func text(of column: Int, in line: Span<UInt8>) -> String? {
         var text: String?
         Self.forEachCell(of: line, separator) { index, cell in

@@ -2,14 +2,14 @@
 ///
 /// Between two samples the signal is taken as the parabola that also goes through the one before them, and each cell holds its
 /// exact mean: a box filter that does the same to a source of 12.5 Hz and to one of 400 Hz, jittered or with samples missing,
-/// since only time stamps count. It has its zero where sampling would fold into 0 Hz; at 2 Hz a cell of 40 ms loses 1 %.
+/// since only time stamps count. It has its zero if sampling would fold into 0 Hz; at 2 Hz a cell of 40 ms loses 1 %.
 /// Straight lines would do at 50 Hz; of a movement of 4 Hz that is sampled at 15 Hz they lose a quarter, the parabola a tenth.
 ///
 /// Cells are counted from the first sample, so that how samples are batched changes nothing.
 struct UniformGrid: Hashable, Sendable {
     /// What a sample was good for.
     enum Outcome {
-        /// It goes on from the one before.
+        /// It continues from the one before.
         case continues
         /// It is the first, or the first after a gap: the cells begin anew at its time.
         case begins

@@ -72,7 +72,7 @@ struct GaitRhythm: Sendable {
         products.removeAll()
     }
 
-    /// Goes on from a history of which the last `cells` cells made no block yet.
+    /// Continues from a history of which the last `cells` cells made no block yet.
     mutating func restore(_ history: History, cells: Int) {
         let phase = (cells - history.count) % LagProducts.block
         products.removeAll(cellsInBlock: phase < 0 ? phase + LagProducts.block : phase)
@@ -92,7 +92,7 @@ struct GaitRhythm: Sendable {
     /// - Parameters:
     ///   - following: the cadence of a bout, from which the new one is at most `width` away, as a share.
     ///   - least: the least deviation of the magnitude for which it is worth it, in g.
-    /// - Returns: nil where nothing moves.
+    /// - Returns: nil if nothing moves.
     mutating func estimate(
         _ history: History, following: Double?, width: Double, least: Double
     ) -> GaitEstimate? {
@@ -193,7 +193,7 @@ struct GaitRhythm: Sendable {
 
     /// The correlation of the axes, summed, so that it is the same however the device is turned.
     ///
-    /// - Returns: nil where the axes tell no more than the magnitude, as in a stream that has the magnitude only. Of a device
+    /// - Returns: nil if the axes tell no more than the magnitude, as in a stream that has the magnitude only. Of a device
     ///   that is worn, they hold several times its energy.
     @inline(__always)
     private static func axesRegularity(_ cells: UnsafeBufferPointer<SIMD4<Float>>, lag: Int) -> Double? {

@@ -44,7 +44,7 @@ struct WalkingEvidence: Sendable {
         cadences.removeAll()
     }
 
-    /// Goes on with half the cadence.
+    /// Continues with half the cadence.
     mutating func halve() {
         let half = 0.5 * cadence
         cadences.removeAll()

@@ -10,7 +10,7 @@ struct StepRange: Hashable, Sendable {
     private let interval: UInt64?
 
     /// Checks a query.
-    /// - Throws: `invalidParameter` where it ends before it begins, or its bins make no sense.
+    /// - Throws: `invalidParameter` if it ends before it begins, or its bins make no sense.
     init(_ query: StepsQuery) throws(RecordingError) {
         func refuse(_ reason: String, _ advice: String) -> RecordingError {
             RecordingError(.invalidParameter, action: "count steps", reason: reason, advice: advice)

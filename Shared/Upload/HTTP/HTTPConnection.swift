@@ -38,7 +38,7 @@ final class HTTPConnection {
     }
 
     /// Makes a request and waits for the answer.
-    /// - Throws: `HTTPFailure` where none came: no connection, no trust, nothing moved, cancelled.
+    /// - Throws: `HTTPFailure` if none came: no connection, no trust, nothing moved, cancelled.
     func send(_ request: HTTPRequest, _ throttle: UploadThrottle) throws(HTTPFailure) -> HTTPResponse {
         let transfer = HTTPTransfer(request, throttle: throttle)
         // Forgets all options, and keeps the connections.

@@ -62,7 +62,7 @@ final class HTTPTransfer {
     func take(headerLine line: UnsafeRawBufferPointer) {
         let text = String(decoding: line, as: UTF8.self)
         if text.hasPrefix("HTTP/") {
-            // The first line of an answer, perhaps after one that said to go on.
+            // The first line of an answer, perhaps after one that said to continue.
             status = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
             headers = []
         } else if let colon = text.firstIndex(of: ":"), headers.count < Self.mostHeaders {
@@ -71,7 +71,7 @@ final class HTTPTransfer {
     }
 
     /// Takes a piece of the answer's body.
-    /// - Returns: whether to go on.
+    /// - Returns: whether to continue.
     func take(_ piece: UnsafeRawBufferPointer) -> Bool {
         if let limit = request.hashedBytes, (200..<300).contains(status) {
             hash.update(bufferPointer: piece)

@@ -9,7 +9,7 @@ enum PercentEncoding {
     /// A path, whose slashes stay.
     static func path(_ text: some StringProtocol) -> String { encode(text, keeping: "/") }
 
-    /// What was encoded; `nil` where a `%` begins no two digits, or the bytes are no text.
+    /// What was encoded; `nil` if a `%` begins no two digits, or the bytes are no text.
     static func decoded(_ text: some StringProtocol) -> String? {
         let pieces = text.split(separator: "%", omittingEmptySubsequences: false)
         var bytes = Array((pieces.first ?? "").utf8)

@@ -5,7 +5,7 @@ import ServiceKit
 struct WebAddress: Hashable, Sendable, CustomStringConvertible {
     /// `https` or `http`.
     let scheme: String
-    /// The host, in small letters, IPv6 in brackets; with the port, where it is not the scheme's own.
+    /// The host, in small letters, IPv6 in brackets; with the port, if it is not the scheme's own.
     let authority: String
     /// Percent-encoded; begins with `/`.
     var path: String

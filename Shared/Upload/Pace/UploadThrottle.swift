@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// What an upload's thread asks before it moves more: whether to go on at all, and how much may be sent now.
+/// What an upload's thread asks before it moves more: whether to continue at all, and how much may be sent now.
 final class UploadThrottle: Sendable {
     private let limit: BandwidthLimit?
     private let cancelled = Atomic(false)

@@ -82,7 +82,7 @@ struct DirectoryReceiver: Receiver {
         try attempt(file) { if fsync(target.rawValue) != 0 { throw Errno(rawValue: errno) } }
     }
 
-    /// Reads what is there, from the disk where the system can be told to forget what it has in memory.
+    /// Reads what is there, from the disk if the system can be told to forget what it has in memory.
     private func compare(
         _ path: FilePath, _ file: UploadFile, _ code: UploadError.Code, _ throttle: UploadThrottle
     ) throws(UploadError) {

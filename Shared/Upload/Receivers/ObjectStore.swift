@@ -7,7 +7,7 @@ protocol ObjectStore: Sendable {
     func request(_ method: String, _ name: String) throws(UploadError) -> HTTPRequest
 
     /// Sends a file, but not in the place of another one.
-    /// - Returns: what the server said about the file when it took it; `nil` where there is one of this name already.
+    /// - Returns: what the server said about the file when it took it; `nil` if there is one of this name already.
     func put(
         _ source: SourceFile, over connection: HTTPConnection, _ throttle: UploadThrottle
     ) throws(UploadError) -> RemoteObject?

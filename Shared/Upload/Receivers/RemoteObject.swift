@@ -14,7 +14,7 @@ struct RemoteObject: Sendable {
         case undecided
     }
 
-    /// Its length; `nil` where the server did not say that.
+    /// Its length; `nil` if the server did not say that.
     var bytes: Int?
     /// `x-amz-checksum-sha256` of the whole, `Repr-Digest` (RFC 9530) or `Digest` (RFC 3230).
     var sha256: [UInt8]?

@@ -36,7 +36,7 @@ struct WebReceiver: Receiver {
         var file: UploadFile { source.archive }
 
         /// What the server has under the file's name.
-        /// - Returns: `nil` where nothing is there, or where it does not say so.
+        /// - Returns: `nil` if nothing is there, or if it does not say so.
         func look() throws(UploadError) -> RemoteObject? {
             let response = try ask("HEAD")
             if response.isSuccess { return RemoteObject(response, isAboutObject: true) }

@@ -32,7 +32,7 @@ struct S3MultipartUpload {
     }
 
     /// Sends what is missing and completes the object.
-    /// - Returns: what the receiver says about it; `nil` where there is an object of this name already.
+    /// - Returns: what the receiver says about it; `nil` if there is an object of this name already.
     func run() throws(UploadError) -> RemoteObject? {
         let parts = try source.digests(throttle).parts
         var there: [Int: StoredPart] = [:]

@@ -9,7 +9,7 @@ import Synchronization
 /// A bucket of storage that speaks S3.
 ///
 /// Every request is signed with the hash of its body, and every body is sent with `x-amz-checksum-sha256`, so that the
-/// receiver refuses bytes that arrive changed. Longer files go in parts, which a later try finds and goes on from. What
+/// receiver refuses bytes that arrive changed. Longer files go in parts, which a later try finds and continues from. What
 /// counts is what the receiver says it has: its SHA-256 where it keeps one, its MD5 in the entity tag where not.
 struct S3Store: ObjectStore {
     /// How a bucket is named in a URL.
@@ -57,7 +57,7 @@ struct S3Store: ObjectStore {
     }
 
     /// A signed request.
-    /// - Parameter payload: the SHA-256 of the body in hexadecimal digits; `nil` where the body is bytes or none.
+    /// - Parameter payload: the SHA-256 of the body in hexadecimal digits; `nil` if the body is bytes or none.
     func request(
         _ method: String, key: String, query: [(String, String?)] = [], headers: [HTTPHeader] = [],
         body: HTTPRequest.Body = .none, payload: String? = nil, for name: String

@@ -54,7 +54,7 @@ package struct UploadSettings: SettingGroup {
     @Setting("Read the key from this file.", valueName: "file", default: "AWS_ACCESS_KEY_ID …")
     private var s3Credentials: FilePath?
 
-    /// Who gets the archives; `nil` where they stay here.
+    /// Who gets the archives; `nil` if they stay here.
     private(set) var receiver: (any Receiver)?
 
     package init() {}
@@ -140,7 +140,7 @@ package struct UploadSettings: SettingGroup {
         }
     }
 
-    /// Starts what uploads; `nil` where archives stay here.
+    /// Starts what uploads; `nil` if archives stay here.
     package func uploader() throws(ZeroMQError) -> Uploader? {
         guard let receiver else { return nil }
         return try Uploader(

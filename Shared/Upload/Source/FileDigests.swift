@@ -11,7 +11,7 @@ struct FileDigests: Hashable, Sendable {
 
     let sha256: [UInt8]
     let md5: [UInt8]
-    /// The parts, in order: one where the file is not split.
+    /// The parts, in order: one if the file is not split.
     let parts: [Part]
 
     /// The SHA-256 of the parts' SHA-256: S3's composite checksum.

@@ -37,7 +37,7 @@ final class SourceFile: Sendable {
 
     /// Reads some of the file's bytes.
     /// - Returns: how many, at least one.
-    /// - Throws: `unreadable`, also where the file ends before its time.
+    /// - Throws: `unreadable`, also if the file ends before its time.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(UploadError) -> Int {
         let count: Int
         do {
@@ -53,7 +53,7 @@ final class SourceFile: Sendable {
     var knownDigests: FileDigests? { digestsOnceTaken.withLock { $0 } }
 
     /// The hashes of the file and its parts. Reads it whole at the first call; later ones cost nothing.
-    /// - Throws: `unreadable` where it is not the file any more that it was; `cancelled`.
+    /// - Throws: `unreadable` if it is not the file any more that it was; `cancelled`.
     func digests(_ throttle: UploadThrottle) throws(UploadError) -> FileDigests {
         if let knownDigests { return knownDigests }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)

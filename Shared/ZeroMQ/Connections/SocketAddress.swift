@@ -4,7 +4,7 @@ import Glibc
 struct SocketAddress: Hashable, Sendable {
     /// The address in numbers; `local` for a socket of this machine's file system.
     let host: String
-    /// The port; nil where there are none.
+    /// The port; nil if there are none.
     let port: UInt16?
 
     /// Asks the kernel, by getsockname(2) or getpeername(2). Nil where the descriptor is no connection.

@@ -6,7 +6,7 @@ public struct AuthenticationRequest: Hashable, Sendable {
     public let client: CurveKey
 
     /// Reads the frames after the empty one: version, request id, domain, address, identity, mechanism, credentials.
-    /// - Returns: nil where they are none of a CURVE server of ours.
+    /// - Returns: nil if they are none of a CURVE server of ours.
     init?(_ frames: ArraySlice<[UInt8]>) {
         let frames = Array(frames)
         guard frames.count == 7, frames[0] == Self.version, frames[2] == Array(Authenticator.domain.utf8),

@@ -2,7 +2,7 @@ import CZeroMQ
 
 /// Decides which peers the CURVE servers of a context serve: the ZAP 1.0 handler of RFC 27.
 ///
-/// libzmq asks it in the middle of each handshake, and serves everybody where there is no handler. So a socket can
+/// libzmq asks it in the middle of each handshake, and serves everybody if there is no handler. So a socket can
 /// become a server only with an authenticator, and keeps it for as long as it is open.
 public final class Authenticator: Sendable, Hashable {
     /// What the servers' sockets call themselves to the handler (ZMQ_ZAP_DOMAIN).

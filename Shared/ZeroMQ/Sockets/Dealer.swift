@@ -7,7 +7,7 @@ import CZeroMQ
 public actor Dealer: ConnectionUser {
     /// What a wait ended with.
     public struct Arrival: Sendable {
-        /// The reply's frames; nil where there is none.
+        /// The reply's frames; nil if there is none.
         public let reply: [[UInt8]]?
         /// Bytes that the other side has sent over this connection so far: of a long reply they come before it does.
         public let received: Int
@@ -55,14 +55,14 @@ public actor Dealer: ConnectionUser {
     public func disconnect() { connection = nil }
 
     /// Sends a request.
-    /// - Returns: false where there is no connection, or too much waits to be sent.
+    /// - Returns: false if there is no connection, or too much waits to be sent.
     public func send(_ request: [UInt8]) throws(ZeroMQError) -> Bool {
         guard let connection else { return false }
         return try connection.socket.send([[], request])
     }
 
     /// Waits for a reply, an interruption, the connection's end or an instant of `MonotonicClock`.
-    /// - Throws: `CancellationError`, and `ZeroMQError` where the socket fails.
+    /// - Throws: `CancellationError`, and `ZeroMQError` if the socket fails.
     public func next(deadline: Int64?) async throws -> Arrival {
         var batch = MessageBatch()
         if try !receive(into: &batch) {

@@ -65,7 +65,7 @@ public final class Publisher: ConnectionUser {
     }
 
     /// Has libzmq take in what subscribers sent, and forget those that have gone: otherwise it does so only when something is
-    /// published. Not on the socket thread, because it takes as long as a flood of subscriptions goes on.
+    /// published. Not on the socket thread, because it takes as long as a flood of subscriptions continues.
     @concurrent
     private func settle() async {
         socket.withLock { socket in

@@ -13,7 +13,7 @@ public actor Replier: ConnectionUser {
         let descriptor: Int32
         /// What was asked.
         public let frames: [[UInt8]]
-        /// Whose key the asker has shown, as the authenticator let it in; nil where no key was asked for.
+        /// Whose key the asker has shown, as the authenticator let it in; nil if no key was asked for.
         public let user: String?
     }
 
@@ -40,7 +40,7 @@ public actor Replier: ConnectionUser {
     public func bind(to endpoint: String) throws(ZeroMQError) -> String { try socket.bind(to: endpoint) }
 
     /// Waits for the next request.
-    /// - Throws: `CancellationError`, and `ZeroMQError` where the socket fails.
+    /// - Throws: `CancellationError`, and `ZeroMQError` if the socket fails.
     public func next() async throws -> Request {
         var batch = MessageBatch()
         var user: String?

@@ -16,7 +16,7 @@ public actor Requester: ConnectionUser {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// Opens the socket and connects it, now or whenever the other side is there.
-    /// - Parameter endpoint: nil where each request says it.
+    /// - Parameter endpoint: nil if each request says it.
     public init(
         context: Context, thread: SocketThread, endpoint: String?, options: SocketOptions = SocketOptions()
     ) throws(ZeroMQError) {

@@ -152,7 +152,7 @@ struct Socket: ~Copyable {
     }
 
     /// Sends one message of the given frames without waiting.
-    /// - Returns: false where the message can't be queued now (nothing of it was sent).
+    /// - Returns: false if the message can't be queued now (nothing of it was sent).
     func send(_ frames: UnsafeBufferPointer<UnsafeRawBufferPointer>) throws(ZeroMQError) -> Bool {
         for (index, frame) in frames.enumerated() {
             let more = index + 1 < frames.count ? ZMQ_SNDMORE : 0
@@ -167,7 +167,7 @@ struct Socket: ~Copyable {
     }
 
     /// Sends one message of the given frames without waiting.
-    /// - Returns: false where the message can't be queued now (nothing of it was sent).
+    /// - Returns: false if the message can't be queued now (nothing of it was sent).
     func send(_ frames: [[UInt8]]) throws(ZeroMQError) -> Bool {
         for (index, frame) in frames.enumerated() {
             let more = index + 1 < frames.count ? ZMQ_SNDMORE : 0
@@ -186,7 +186,7 @@ struct Socket: ~Copyable {
     ///   - use: counts it.
     ///   - topic: what the topics of messages begin with whose origins are told; empty for none.
     ///   - inspect: shown the last frame, from which properties of its connection can be read.
-    /// - Returns: false where there is none.
+    /// - Returns: false if there is none.
     @inline(__always)
     func receive(
         into batch: inout MessageBatch, counting use: inout SocketTraffic, tellingOriginsOf topic: [UInt8] = [],

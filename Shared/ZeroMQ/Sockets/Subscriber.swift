@@ -62,7 +62,7 @@ public actor Subscriber: ConnectionUser {
     ///   - maximumBytes: no further message is taken once the batch holds this much.
     ///   - batch: its memory is used again; its messages are forgotten.
     ///   - deadline: the instant of `MonotonicClock` at which an empty batch is returned instead.
-    /// - Throws: `CancellationError`, and `ZeroMQError` where the socket fails.
+    /// - Throws: `CancellationError`, and `ZeroMQError` if the socket fails.
     public func next(
         limit: Int = 512, maximumBytes: Int = 1 << 20, reusing batch: consuming sending MessageBatch = MessageBatch(),
         deadline: Int64? = nil
@@ -81,7 +81,7 @@ public actor Subscriber: ConnectionUser {
     }
 
     /// Takes what arrives, batch by batch, until the task is cancelled. Memory is used again.
-    /// - Throws: `CancellationError`, `ZeroMQError` where the socket fails, and what `take` throws.
+    /// - Throws: `CancellationError`, `ZeroMQError` if the socket fails, and what `take` throws.
     public func forEachBatch(_ take: (MessageBatch) async throws -> Void) async throws -> Never {
         var batch = MessageBatch()
         while true {

@@ -22,14 +22,14 @@ public final class SocketThread: Sendable {
     public var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Waits until an instant of `MonotonicClock`, exact to about 0.1 ms. Call it on this thread only.
-    /// - Throws: `CancellationError` where the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func sleep(until deadline: Int64) async throws {
         _ = try await wait(deadline: deadline)
     }
 
     /// Waits until a file descriptor can be read, or a deadline on `MonotonicClock`. Call it on this thread only.
-    /// - Returns: false where the deadline came first.
-    /// - Throws: `CancellationError` where the task is cancelled first.
+    /// - Returns: false if the deadline came first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func readable(descriptor: Int32, deadline: Int64? = nil) async throws -> Bool {
         try await wait(descriptor: descriptor, deadline: deadline)
     }

@@ -15,7 +15,7 @@ extension Bench {
         /// From publication to counting, in seconds.
         var medianDelay = 0.0
         var delay99 = 0.0
-        /// Samples that could not be had.
+        /// Samples that were lost.
         var lost = 0
         /// From the start after a kill until nothing was missing any more, in seconds.
         var caughtUp = 0.0

@@ -96,7 +96,7 @@ struct Bench {
         }
     }
 
-    /// How long a killed recorder takes to go on with a session of an hour of ten streams at 100 Hz: from its start to
+    /// How long a killed recorder takes to continue a session of an hour of ten streams at 100 Hz: from its start to
     /// its first answer, and until it has caught up with the publisher, which samples a hundred times as fast meanwhile.
     func recovery() async throws -> (answer: Double, caughtUp: Double, samples: Int, bytes: Int) {
         try await withDirectory { directory in

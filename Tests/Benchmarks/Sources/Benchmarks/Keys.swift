@@ -4,7 +4,7 @@ import ZeroMQ
 
 /// The keys in the directory that `HOLDFAST_KEYS` names, as the programs take it: with it everything is measured encrypted.
 enum Keys {
-    /// Both halves of a program's key; nil where there are no keys.
+    /// Both halves of a program's key; nil if there are no keys.
     static func pair(of program: String) throws -> CurveKeyPair? {
         guard let directory = getenv("HOLDFAST_KEYS") else { return nil }
         let path = "\(String(cString: directory))/\(program).key_secret"
