@@ -150,10 +150,10 @@ package struct StreamConfiguration: Hashable, Sendable {
             default: false
             }
         }
-        guard isAllowed, !name.isEmpty, name.utf8.count <= 64 else {
+        guard isAllowed, !name.isEmpty, name.utf8.count <= 100 else {
             throw PublisherError(
                 .invalidParameter,
-                "\(what): \"\(name)\" is not a name; use 1 to 64 letters (a to z), digits, \"-\", \"_\" and \".\"")
+                "\(what): \"\(name)\" is not a name; use 1 to 100 letters (a to z), digits, \"-\", \"_\" and \".\"")
         }
     }
 }

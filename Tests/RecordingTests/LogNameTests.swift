@@ -10,8 +10,7 @@ struct LogNameTests {
         ("a/b\\c", "abc"),
         ("åäö-Ünï", "åäö-Ünï"),
         ("left-wrist_accelerometer", "left-wrist_accelerometer"),
-        ("left-wrist_accelerometer2", "left-wrist_accelerometer"),
-        ("ååååååååååååååååååååååååå", "åååååååååååååååååååååååå"),
+        ("participant-0042-left-wrist_accelerometer", "participant-0042-left-wrist_accelerometer"),
         ("歩行 テスト", "歩行_テスト"),
         ("a\u{0}\n\"b", "ab"),
         ("../../etc/passwd", "____etcpasswd"),
@@ -38,21 +37,47 @@ struct LogNameTests {
         #expect(LogName("???") != LogName("!!!"))
     }
 
-    @Test func takenNamesGetDigitsOfTheWholeIdentifier() {
-        let first = LogName("phone_accelerometer_at_the_left")
-        let second = LogName("phone_accelerometer_at_the_right", avoiding: [first.folded])
-        let third = LogName("phone_accelerometer_at_the_front", avoiding: [first.folded, second.folded])
-        #expect(first.text == "phone_accelerometer_at_t")
-        #expect(Set([first, second, third]).count == 3)
-        #expect(second.text.wholeMatch(of: /phone_accelerometer_at_t-[0-9a-f]{4}/) != nil)
-        // A program that starts anew finds the same.
-        #expect(LogName("phone_accelerometer_at_the_right", avoiding: [first.folded]) == second)
-        // Even the digits may be taken.
-        #expect(LogName("phone_accelerometer_at_the_right", avoiding: [first.folded, second.folded]) != second)
+    @Test func namesOfAHundredBytesStayWhole() {
+        let device = String(repeating: "å", count: 50)
+        let stream = String(repeating: "s", count: 100)
+        #expect(LogName(device: device, stream: stream).text == "\(device)_\(stream)")
+        #expect(LogName(existing: "\(device)_\(stream)") != nil)
     }
 
-    @Test func namesThatDifferInCaseOnlyAreACollision() {
-        #expect(LogName("Phone_gyro", avoiding: [LogName("phone_gyro").folded]).text.hasPrefix("Phone_gyro-"))
+    /// With digits of the whole name at all times: which stream came first does not matter.
+    @Test func longerNamesAreCutAndStillDiffer() {
+        let device = String(repeating: "d", count: 300)
+        let (first, second) = (
+            LogName(device: device, stream: "gyro"), LogName(device: device, stream: "accelerometer")
+        )
+        #expect(first != second)
+        for name in [first, second] {
+            #expect(name.text.wholeMatch(of: /d{201}-[0-9a-f]{4}/) != nil)
+            #expect(LogName(existing: name.text) == name)
+        }
+    }
+
+    @Test func takenNamesGetDigitsOfTheWholeIdentifier() {
+        let first = LogName(device: "left_wrist", stream: "gyro")
+        let second = LogName(device: "left", stream: "wrist_gyro", avoiding: [first.folded])
+        let third = LogName(device: "left.wrist", stream: "gyro", avoiding: [first.folded, second.folded])
+        #expect(first.text == "left_wrist_gyro")
+        #expect(Set([first, second, third]).count == 3)
+        #expect(second.text.wholeMatch(of: /left_wrist_gyro-[0-9a-f]{4}/) != nil)
+        // A program that starts anew finds the same.
+        #expect(LogName(device: "left", stream: "wrist_gyro", avoiding: [first.folded]) == second)
+        // Even the digits may be taken.
+        #expect(LogName(device: "left", stream: "wrist_gyro", avoiding: [first.folded, second.folded]) != second)
+    }
+
+    /// On a file system that ignores case or composes letters they would be one file.
+    @Test(arguments: [
+        ("phone_gyro", "Phone_gyro"), ("stra\u{DF}e", "STRASSE"), ("stra\u{DF}e", "STRA\u{1E9E}E"),
+        ("\u{E9}_gyro", "e\u{301}_gyro"), ("\u{3C3}", "\u{3C2}"),
+    ])
+    func namesThatAFileSystemTakesForOneAreACollision(first: String, second: String) {
+        let taken = LogName(first).folded
+        #expect(LogName(second, avoiding: [taken]).text.hasPrefix("\(second)-"))
     }
 
     @Test func aNameIsNeverTakenForAFinishedFileOfAnother() {
@@ -63,8 +88,9 @@ struct LogNameTests {
 
     @Test func namesFitIntoAFileSystem() {
         let name = LogName(String(repeating: "e" + String(repeating: "\u{301}", count: 60), count: 40))
-        #expect(name.text.utf8.count <= 101)
-        #expect(LogName(String(repeating: "\u{1D518}", count: 30)).text.count == 24)
+        #expect(name.text.utf8.count <= 206)
+        let file = FinishedName(log: name, stamp: "20261121025501", count: 999_999_999, format: .json)
+        #expect(file.description.utf8.count <= 255)
     }
 
     @Test func decodingRefusesWhatNoLogCanBeCalled() throws {

@@ -3,45 +3,49 @@ import Hashing
 
 /// The name of a log, which is also the name of its files.
 ///
-/// Made of any identifier by the ancestors' rule: "." and space become "_"; whatever is not a letter, a mark, a digit,
-/// "-" or "_" goes; 24 characters stay. A name that is reserved, taken or empty gets "-" and four hexadecimal digits.
-/// These come from the whole identifier, so that a program that starts anew finds the same name.
+/// Made of a stream's name by the ancestors' rule: "." and space become "_"; whatever is not a letter, a mark, a digit, "-" or
+/// "_" goes. Names up to `maximumBytes` stay whole; a longer one is cut. A name that is cut, reserved, taken or empty gets "-"
+/// and four hexadecimal digits. These come from the whole identifier, so that a program that starts anew finds the same name,
+/// and so that a log never has the name of another stream that begins alike.
 package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The name, fit for a file: no separators, never empty, at most 101 bytes of UTF-8.
+    /// The name, fit for a file: no separators, never empty, at most 206 bytes of UTF-8.
     package let text: String
 
     /// The names of other files, of an archive or of a session's directory.
     private static let reserved: Set<String> = ["answers", "taskresult", "metadata", "session", "journal", "report"]
 
-    private static let maximumCharacters = 24
-
-    /// Keeps the longest name of a finished file within the 255 bytes that file systems allow: a character may be made
-    /// of any number of combining marks.
-    private static let maximumBytes = 96
+    /// Two names of 100 bytes and what joins them. With digits, a stamp, a count and an extension that is 236 bytes; file systems
+    /// allow 255.
+    private static let maximumBytes = 201
 
     /// The name for `identifier`.
     /// - Parameter taken: the `folded` names of which none may be the same.
     package init(_ identifier: String, avoiding taken: Set<String> = []) {
-        var name = String(Self.fitting(identifier).prefix(Self.maximumCharacters))
+        self.init(identifier, of: identifier, avoiding: taken)
+    }
+
+    /// The name for a stream's log.
+    package init(device: String, stream: String, avoiding taken: Set<String> = []) {
+        self.init("\(device)_\(stream)", of: "\(device)/\(stream)", avoiding: taken)
+    }
+
+    /// - Parameter whole: tells apart what `wanted` may not.
+    private init(_ wanted: String, of whole: String, avoiding taken: Set<String>) {
+        var name = Self.fitting(wanted)
+        let isCut = name.utf8.count > Self.maximumBytes
         while name.utf8.count > Self.maximumBytes { name.removeLast() }
         if FinishedNameReader.endsInStamp(name) {
             // It would be taken for a finished file of another log.
             name = String(name.map { $0 == "-" ? "_" : $0 })
         }
-        var candidate = name
+        let stem = name.isEmpty ? "log" : name
+        var candidate = isCut || name.isEmpty ? "\(stem)-\(Self.digits(of: whole))" : name
         var attempt = 0
-        while candidate.isEmpty || Self.reserved.contains(candidate.lowercased())
-            || taken.contains(candidate.lowercased())
-        {
-            let stem = name.isEmpty ? "log" : name
-            candidate = "\(stem)-\(Self.digits(of: attempt == 0 ? identifier : "\(identifier)#\(attempt)"))"
+        while Self.reserved.contains(candidate.lowercased()) || taken.contains(Self.folded(candidate)) {
+            candidate = "\(stem)-\(Self.digits(of: attempt == 0 ? whole : "\(whole)#\(attempt)"))"
             attempt += 1
         }
         text = candidate
-    }
-
-    package init(device: String, stream: String, avoiding taken: Set<String> = []) {
-        self.init("\(device)_\(stream)", avoiding: taken)
     }
 
     /// The name that was read from a session's files, or `nil` if no log can have it.
@@ -54,8 +58,9 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     package var description: String { text }
 
-    /// The same for all names that differ in upper and lower case only.
-    package var folded: String { text.lowercased() }
+    /// Equal for all names that a file system may take for one: those that differ in upper and lower case only, or in how a
+    /// letter and its marks are composed, which strings compare alike.
+    package var folded: String { Self.folded(text) }
 
     package func fileName(_ format: LogFormat) -> String {
         "\(text).\(format.rawValue)"
@@ -86,6 +91,9 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         default: false
         }
     }
+
+    /// Upper case in between: "ẞ", "ß" and "ss" are one on some file systems.
+    private static func folded(_ text: String) -> String { text.lowercased().uppercased().lowercased() }
 
     private static func digits(of identifier: String) -> String {
         SHA256.hash(data: Array(identifier.utf8)).prefix(2).hexDigits
