@@ -207,8 +207,8 @@ let package = Package(
         .executableTarget(
             name: "Simulator",
             dependencies: [
-                "Files", "MessageBus", "Messages", "RecorderCore", "Recording", "TestSupport", argumentParser, heap,
-                system,
+                "Files", "MessageBus", "Messages", "PublisherCore", "RecorderCore", "Recording", "SampleSources",
+                "ServiceKit", "TestSupport", argumentParser, heap, system,
             ],
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(

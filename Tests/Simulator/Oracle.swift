@@ -1,33 +1,46 @@
 import Files
 import Messages
+import PublisherCore
 import Recording
 import SystemPackage
 
 /// Knows every sample that was published, and what a recording of it must have.
 struct Oracle {
+    /// A batch that was published.
+    struct Batch {
+        /// In virtual nanoseconds.
+        let time: Int64
+        /// The end of its samples.
+        let end: Int
+        /// When its publisher had no more room for it.
+        var forgotten = Int64.max
+    }
+
     /// One run of a publisher.
     struct Epoch {
         let name: String
-        /// The publisher's uptime of sample 0, in seconds, and samples per second.
-        let start: Double
-        let rate: Double
-        /// When each batch was published, in virtual nanoseconds, and the end of its samples.
-        var batches: [(time: Int64, end: Int)] = []
-        /// When the publisher ended; nil while it runs.
+        private(set) var batches: [Batch] = []
+        /// The publisher's uptime of each sample, in seconds.
+        private var uptimes: [Double] = []
+        /// When the publisher ended, in virtual nanoseconds; nil while it runs.
         var end: Int64?
 
-        var published: Int { batches.last?.end ?? 0 }
+        init(name: String) { self.name = name }
 
-        func uptime(of sequence: Int) -> Double { start + Double(sequence) / rate }
+        var published: Int { uptimes.count }
 
-        /// Whether the recorder has no way to know of a sample: the publisher was killed before it described its stream again.
-        func mayEndUnheard(_ sequence: Int) -> Bool {
-            guard let end, let time = time(of: sequence) else { return false }
-            return end - time < 2_100_000_000
+        func uptime(of sequence: Int) -> Double {
+            uptimes.indices.contains(sequence) ? uptimes[sequence] : .nan
         }
 
-        /// When a sample was published; nil if it never was.
-        func time(of sequence: Int) -> Int64? {
+        /// Whether a listener has no way to know of a sample: the publisher was killed before it described its stream again.
+        func mayEndUnheard(_ sequence: Int) -> Bool {
+            guard let end, let batch = batch(of: sequence) else { return false }
+            return end - batch.time < 2_100_000_000
+        }
+
+        /// The batch that a sample was published in; nil if it never was.
+        func batch(of sequence: Int) -> Batch? {
             // The first batch that ends behind it.
             var range = 0..<batches.count
             while !range.isEmpty {
@@ -38,8 +51,15 @@ struct Oracle {
                     range = (middle + 1)..<range.upperBound
                 }
             }
-            return range.lowerBound < batches.count ? batches[range.lowerBound].time : nil
+            return range.lowerBound < batches.count ? batches[range.lowerBound] : nil
         }
+
+        mutating func note(_ batch: RowBatch, at time: Int64) {
+            for row in stride(from: 0, to: batch.rows.count, by: batch.columns) { uptimes.append(batch.rows[row]) }
+            batches.append(Batch(time: time, end: uptimes.count))
+        }
+
+        mutating func forget(_ batch: Int, at time: Int64) { batches[batch].forgotten = time }
     }
 
     /// A run of a stream's publisher, as its place in `epochs`, and the sample that comes next in it.
@@ -60,9 +80,28 @@ struct Oracle {
 
     mutating func begin(_ stream: StreamName, _ epoch: Epoch) { epochs[stream, default: []].append(epoch) }
 
-    mutating func note(_ stream: StreamName, upTo end: Int, at time: Int64) {
+    /// Notes a batch that is published.
+    /// - Returns: its number in its epoch, and what is wrong with it.
+    mutating func note(_ stream: StreamName, _ batch: RowBatch, at time: Int64) -> (number: Int, violation: String?) {
+        guard let last = epochs[stream]?.indices.last, let published = epochs[stream]?[last].published else {
+            return (0, "\(stream) publishes before it begins")
+        }
+        var violation: String?
+        if Int(batch.firstSequence) != published {
+            violation = "\(stream) publishes from \(batch.firstSequence) on after \(published) samples"
+        }
+        for (row, sequence) in zip(stride(from: 0, to: batch.rows.count, by: batch.columns), published...)
+        where batch.rows[row + 1] != Double(last) || batch.rows[row + 2] != Double(sequence) {
+            violation = "\(stream) publishes another sample than \(sequence) of epoch \(last)"
+        }
+        epochs[stream]?[last].note(batch, at: time)
+        return ((epochs[stream]?[last].batches.count ?? 1) - 1, violation)
+    }
+
+    /// Notes that a publisher has no more room for a batch of its present run.
+    mutating func forget(_ batch: Int, of stream: StreamName, at time: Int64) {
         guard let last = epochs[stream]?.indices.last else { return }
-        epochs[stream]?[last].batches.append((time, end))
+        epochs[stream]?[last].forget(batch, at: time)
     }
 
     mutating func end(_ stream: StreamName, at time: Int64) {

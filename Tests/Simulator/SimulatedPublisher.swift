@@ -1,7 +1,10 @@
+import MessageBus
 import Messages
-import TestSupport
+import PublisherCore
+import SampleSources
+import ServiceKit
 
-/// A program that publishes, on a machine with clocks of its own. What it published it keeps for a while, to replay it.
+/// A sensor-publisher in virtual time: all of the real one's decisions, on a machine with clocks of its own.
 final class SimulatedPublisher {
     struct Plan {
         var device: String
@@ -10,180 +13,241 @@ final class SimulatedPublisher {
         var rate: Double
         var batch: Int
         var isPacked: Bool
-        /// Whether it replays samples in other batches than it published them in.
-        var isRebatching: Bool
-        /// Nanoseconds for which batches are kept.
+        /// Nanoseconds for which batches are kept, and bytes of them.
         var retention: Int64
-        /// The machine's uptime at the run's start, and how far its date is ahead of the recorder's, in nanoseconds.
-        var uptime: Int64
-        var ahead: Int64
+        var retentionBytes: Int
     }
 
-    struct Batch {
-        let first: Int
-        let count: Int
-        /// The body, and the matrix if it is packed.
-        let frames: [[UInt8]]
-        let time: Int64
+    /// An event as it goes over the wire.
+    struct Event {
+        enum Body {
+            /// The body of a batch, and the matrix if it is packed.
+            case samples(StreamName, frames: [[UInt8]])
+            case description(StreamDescription)
+        }
 
-        var end: Int { first + count }
+        let body: Body
+        let time: WallTime
     }
 
-    private struct Stream {
-        let name: StreamName
-        var encoder: SampleBatchEncoder
-        var next = 0
-        var kept: [Batch] = []
+    /// A batch that is kept, as far as its bytes go.
+    private struct Kept {
+        let stream: Int
+        let batch: Int
+        let bytes: Int
     }
-
-    static let fields = ["uptime", "x", "y"]
-    /// Samples in one answer, at most.
-    private static let answerLimit = 1_000
 
     let plan: Plan
     let endpoint: String
+    let names: [StreamName]
+    var clock: MachineClock
+    private let simulation: Simulation
+    private let number: Int
+    private var core: Publication?
     private(set) var epoch = ""
-    private(set) var isRunning = false
     /// Of the process: what a dead one had planned does not happen.
     private(set) var life = 0
-    private var streams: [Stream] = []
-    private var epochs = 0
-    private var began: Int64 = 0
-    private var descriptions = 0
+    /// How many effects are carried out before the program ends; nil for all.
+    private var effectsLeft: Int?
+    private var sources: [ProbeSource] = []
+    private var effects: [Publication.Effect] = []
+    private var rows = SourceRows()
+    private var body = ByteBuffer(capacity: 1 << 12)
+    private var kept: [Kept] = []
+    private var firstKept = 0
+    private var keptBytes = 0
+    private var questions: [Int: ([StreamDescription]) -> Void] = [:]
+    private var lastQuestion = 0
 
-    init(_ plan: Plan, number: Int) {
+    /// When the core is called next, on the monotonic clock, and by which of the calls that are planned.
+    private var wakeTime = Int64.max
+    private var driver = 0
+
+    init(_ plan: Plan, number: Int, clock: MachineClock, of simulation: Simulation) {
         self.plan = plan
-        endpoint = "tcp://10.0.0.\(number + 1):5552"
+        self.number = number
+        self.clock = clock
+        self.simulation = simulation
+        endpoint = "tcp://10.0.0.\(number + 1):5551"
+        names = (0..<plan.streams).map { StreamName(device: plan.device, stream: "sensor-\($0)") }
     }
 
-    var names: [StreamName] {
-        (0..<plan.streams).map { StreamName(device: plan.device, stream: "sensor-\($0)") }
-    }
+    var isRunning: Bool { core != nil }
 
-    /// How many samples of each stream were published in this run.
-    var next: Int { streams.first?.next ?? 0 }
+    /// Whether it can answer now.
+    var isAwake: Bool { core != nil && clock.sleep == nil }
 
-    private func uptime(at now: Int64) -> Double { Double(plan.uptime + now) / 1e9 }
-
-    func clock(at now: Int64) -> ClockReading {
-        ClockReading(
-            uptime: uptime(at: now), date: WallTime(nanosecondsSince1970: Simulation.start + now + plan.ahead),
-            elapsed: uptime(at: now))
-    }
+    private var moment: Moment { clock.moment(at: simulation.now) }
 
     // MARK: Life
 
-    func start(at now: Int64, epoch: String, oracle: inout Oracle) {
+    func start(epoch: String) throws {
         life += 1
-        isRunning = true
         self.epoch = epoch
-        began = now
-        streams = names.map { name in
-            oracle.begin(name, Oracle.Epoch(name: epoch, start: uptime(at: now), rate: plan.rate))
-            return Stream(
-                name: name,
-                encoder: SampleBatchEncoder(
-                    source: "sensor-publisher", device: name.device, stream: name.stream, epoch: epoch,
-                    fields: Self.fields, isPacked: plan.isPacked))
+        let epochNumber = simulation.oracle.epochs[names[0]]?.count ?? 0
+        sources = names.map { _ in ProbeSource(rate: plan.rate, epoch: epochNumber) }
+        let streams = try names.enumerated().map { index, name in
+            try PublishedStream(
+                StreamConfiguration(
+                    device: name.device, stream: name.stream, source: .signal("sine"), rate: plan.rate,
+                    batch: plan.batch, isPacked: plan.isPacked), source: sources[index], at: index, epoch: epoch)
         }
-        epochs += 1
+        for name in names { simulation.oracle.begin(name, Oracle.Epoch(name: epoch)) }
+        let core = Publication(
+            Publication.Settings(
+                retention: plan.retention, retentionBytes: plan.retentionBytes, startsStopped: false),
+            streams: streams, epoch: epoch,
+            sleepWatch: SleepWatch(elapsed: clock.elapsed(at: simulation.now), uptime: moment.monotonic))
+        self.core = core
+        (kept, firstKept, keptBytes, effectsLeft, questions) = ([], 0, 0, nil, [:])
+        wakeTime = .max
+        core.begin(replayEndpoint: endpoint, at: moment)
+        perform()
     }
 
-    func kill(at now: Int64, oracle: inout Oracle) {
-        isRunning = false
-        for name in names { oracle.end(name, at: now) }
-        streams = []
+    func kill() {
+        core = nil
+        for name in names { simulation.oracle.end(name, at: simulation.now) }
     }
 
-    // MARK: Samples
+    /// Ends the program among its next effects: what it was to publish together is published in part.
+    func kill(after effects: Int) { effectsLeft = effects }
 
-    /// When the next batch of all streams is complete.
-    var nextBatch: Int64 {
-        let end = (streams.first?.next ?? 0) + plan.batch
-        return began + Int64((Double(end) / plan.rate * 1e9).rounded(.up))
+    // MARK: Driving
+
+    private func drive(_ driver: Int) {
+        guard driver == self.driver else { return }
+        // No other call is needed meanwhile.
+        wakeTime = .min
+        var continues = true
+        while continues, let core {
+            look()
+            continues = core.advance(at: moment)
+            perform()
+        }
+        wakeTime = .max
+        plan(wake: core)
     }
 
-    /// Takes the batches that are complete now.
-    func publish(at now: Int64, oracle: inout Oracle) -> [(stream: StreamName, batch: Batch)] {
-        streams.indices.map { index in
-            let first = streams[index].next
-            let frames = frames(of: streams[index], first..<(first + plan.batch), at: now)
-            let batch = Batch(first: first, count: plan.batch, frames: frames, time: now)
-            streams[index].next += plan.batch
-            streams[index].kept.append(batch)
-            if let fresh = streams[index].kept.firstIndex(where: { now - $0.time <= plan.retention }), fresh > 64 {
-                streams[index].kept.removeFirst(fresh)
+    private func look() { core?.notice(elapsed: clock.elapsed(at: simulation.now), at: moment) }
+
+    /// Carries out the effects. Call it after every call of the core.
+    private func perform() {
+        var effects: [Publication.Effect] = []
+        swap(&effects, &self.effects)
+        while let core, core.takeEffects(into: &effects) {
+            for effect in effects {
+                if effectsLeft == 0 { return simulation.publisherEnded(number) }
+                effectsLeft = effectsLeft.map { $0 - 1 }
+                perform(effect, core)
             }
-            oracle.note(streams[index].name, upTo: batch.end, at: now)
-            return (streams[index].name, batch)
+            effects.removeAll(keepingCapacity: true)
+        }
+        swap(&effects, &self.effects)
+        plan(wake: core)
+    }
+
+    private func plan(wake core: Publication?) {
+        guard let core, core.nextDeadline < wakeTime else { return }
+        wakeTime = core.nextDeadline
+        driver += 1
+        simulation.at(clock.time(of: wakeTime)) { [self, life, driver] in
+            guard self.life == life, isRunning else { return }
+            try simulation.whenAwake(number) { [self] in
+                if self.life == life, isRunning { drive(driver) }
+            }
         }
     }
 
-    private func frames(of stream: Stream, _ samples: Range<Int>, at now: Int64) -> [[UInt8]] {
-        var rows: [Double] = []
-        rows.reserveCapacity(3 * samples.count)
-        for sequence in samples {
-            rows.append(uptime(at: began) + Double(sequence) / plan.rate)
-            rows.append(Double(epochs - 1))
-            rows.append(Double(sequence))
+    private func perform(_ effect: Publication.Effect, _ core: Publication) {
+        switch effect {
+        case .read(let stream, let count):
+            sources[stream.index].read(count, into: &rows)
+            core.take(&rows, of: stream, at: moment)
+        case .rewind(let stream):
+            sources[stream.index].rewind()
+            core.rewound(stream, nil, at: moment)
+        case .publish(let batch, let stream, let reading): publish(batch, of: stream, reading)
+        case .describe(let description, _):
+            simulation.send(Event(body: .description(description), time: moment.date), of: number)
+        case .answer(let question, .success(.streams(let descriptions))):
+            questions.removeValue(forKey: question)?(descriptions)
+        case .log(_, let message, let metadata):
+            let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            simulation.note("\(plan.device): \(message) \(details.joined(separator: " "))")
+        case .answer, .report, .clear, .measure, .finished: break
         }
-        var buffer = ByteBuffer(capacity: 0)
-        return rows.withUnsafeBufferPointer { rows in
+    }
+
+    private func publish(_ batch: RowBatch, of stream: PublishedStream, _ reading: ClockReading) {
+        let name = names[stream.index]
+        let published = simulation.oracle.note(name, batch, at: simulation.now)
+        if let violation = published.violation { simulation.violate(violation) }
+        simulation.counts.published += batch.count
+        keep(batch, published.number, of: stream.index)
+        simulation.send(
+            Event(body: .samples(name, frames: frames(of: batch, stream, reading)), time: reading.date), of: number)
+    }
+
+    private func frames(of batch: RowBatch, _ stream: PublishedStream, _ reading: ClockReading) -> [[UInt8]] {
+        batch.rows.withUnsafeBufferPointer { rows in
+            body.removeAll()
             stream.encoder.encode(
-                sequence: samples.lowerBound, count: samples.count, clock: clock(at: now), rows: rows, into: &buffer)
-            let body = buffer.withUnsafeBytes { Array($0) }
-            guard plan.isPacked else { return [body] }
-            buffer.removeAll()
-            stream.encoder.encodePacked(rows, into: &buffer)
-            return [body, buffer.withUnsafeBytes { Array($0) }]
+                sequence: Int(batch.firstSequence), count: batch.count, clock: reading, rows: rows, into: &body)
+            let text = body.withUnsafeBytes { Array($0) }
+            guard stream.isPacked else { return [text] }
+            body.removeAll()
+            stream.encoder.encodePacked(rows, into: &body)
+            return [text, body.withUnsafeBytes { Array($0) }]
         }
     }
 
-    func describe(at now: Int64) -> [StreamDescription] {
-        descriptions += 1
-        return streams.map { stream in
-            StreamDescription(
-                source: "sensor-publisher", sequence: descriptions, device: stream.name.device,
-                stream: stream.name.stream, epoch: epoch, state: .running, fields: Self.fields, rate: plan.rate,
-                packed: plan.isPacked, nextSequence: stream.next, replay: endpoint, clock: clock(at: now),
-                lastSample: uptime(at: now), retention: Double(plan.retention) / 1e9)
+    /// Notes for how long a batch must be kept.
+    private func keep(_ batch: RowBatch, _ number: Int, of stream: Int) {
+        let bytes = batch.rows.capacity * MemoryLayout<Double>.stride + RetentionBuffer.overhead
+        kept.append(Kept(stream: stream, batch: number, bytes: bytes))
+        keptBytes += bytes
+        while keptBytes > plan.retentionBytes {
+            let oldest = kept[firstKept]
+            simulation.oracle.forget(oldest.batch, of: names[oldest.stream], at: simulation.now)
+            keptBytes -= oldest.bytes
+            firstKept += 1
         }
+        guard firstKept > 1_000 else { return }
+        kept.removeFirst(firstKept)
+        firstKept = 0
     }
 
-    // MARK: Replays
+    // MARK: Requests
 
-    enum Answer {
-        case frames([[UInt8]])
-        /// None of it is kept.
-        case nothing
-        case otherEpoch
+    /// Answers `streams.list` at once.
+    func list() -> [StreamDescription] {
+        guard let core else { return [] }
+        lastQuestion += 1
+        var answer: [StreamDescription] = []
+        questions[lastQuestion] = { answer = $0 }
+        look()
+        core.list(StreamsList(), as: lastQuestion, at: moment)
+        perform()
+        return answer
     }
 
-    func answer(_ request: SamplesReplay, at now: Int64) -> Answer {
-        guard request.epoch == epoch else { return .otherEpoch }
-        guard
-            let stream = streams.first(where: { $0.name.device == request.device && $0.name.stream == request.stream })
-        else { return .nothing }
-        var frames: [[UInt8]] = []
-        var kept = 0..<0
-        var count = 0
-        for batch in stream.kept
-        where batch.end > request.from && batch.first < request.from + request.count && count < Self.answerLimit
-            && now - batch.time <= plan.retention
-        {
-            frames += batch.frames
-            count += batch.count
-            kept = (kept.isEmpty ? batch.first : kept.lowerBound)..<batch.end
-        }
-        if frames.isEmpty { return .nothing }
-        return .frames(plan.isRebatching ? rebatched(stream, kept, at: now) : frames)
-    }
-
-    /// The same samples and some more, in batches that begin elsewhere.
-    private func rebatched(_ stream: Stream, _ samples: Range<Int>, at now: Int64) -> [[UInt8]] {
-        let end = min(samples.upperBound + plan.batch / 2 + 1, stream.next)
-        return stride(from: samples.lowerBound, to: end, by: plan.batch + 3).flatMap { first in
-            frames(of: stream, first..<min(end, first + plan.batch + 3), at: now)
+    /// Answers `samples.replay`: with a reply and its frames, or an error.
+    func answer(_ request: SamplesReplay) -> (answer: ReplaySchedule.Answer, frames: [[UInt8]])? {
+        guard let core else { return nil }
+        look()
+        perform()
+        do throws(RequestError) {
+            var replay = try core.beginReplay(request)
+            while !replay.isComplete { core.findNext(of: &replay, at: moment) }
+            // The answer is encoded meanwhile.
+            simulation.later(0...20_000_000) { [self, life] in
+                if self.life == life { core.endReplay() }
+            }
+            let (reply, frames) = try replay.reply()
+            return (.reply(reply, frameCount: frames.count), frames)
+        } catch {
+            return (.refusal(error), [])
         }
     }
 }

@@ -39,8 +39,7 @@ final class SimulatedRecorder {
     private var committingSince: Int64?
     /// Who waits for a block to be durable.
     private var answers: [(block: Int, done: () -> Void)] = []
-    /// What publishers say of their streams once a session is stopped.
-    private var descriptionsAtStop: [SessionIdentifier: [StreamDescription]] = [:]
+    private var replays: SimulatedReplayClient?
     /// How far each stream's samples are durable, as the recorder would say.
     private(set) var durable: [SessionIdentifier: [StreamName: (epoch: String, next: Int)]] = [:]
 
@@ -66,7 +65,7 @@ final class SimulatedRecorder {
 
     var sessions: [Session] { core.sessions.values.sorted { $0.identifier < $1.identifier } }
 
-    private var now: Moment { simulation.recorderMoment }
+    private var now: Moment { simulation.clock.moment(at: simulation.now) }
     private var logDirectory: Directory { WriteAheadLog.directory(in: data, shard: nil) }
 
     /// Does something later, unless the program has ended by then.
@@ -116,6 +115,7 @@ final class SimulatedRecorder {
         (appending, lanes, answers) = (nil, [:], [])
         (uncommittedSince, committingSince) = (nil, nil)
         files = SessionFiles(in: data, calls: disk.calls)
+        replays = makeReplayClient()
         for directory in directories {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
             let recovered = try outcome.get()
@@ -194,11 +194,9 @@ final class SimulatedRecorder {
     }
 
     /// Ends a session.
-    /// - Parameter descriptions: where publishers say that they stand.
     /// - Returns: false if it does not run.
-    func stop(_ identifier: SessionIdentifier, _ descriptions: [StreamDescription]) -> Bool {
-        guard core.sessions[identifier]?.status == .running else { return false }
-        descriptionsAtStop[identifier] = descriptions
+    func stop(_ identifier: SessionIdentifier) -> Bool {
+        guard isRunning, core.sessions[identifier]?.status == .running else { return false }
         core.stop(identifier, at: now)
         perform()
         return true
@@ -206,27 +204,27 @@ final class SimulatedRecorder {
 
     // MARK: What arrives
 
-    func take(_ batch: SimulatedPublisher.Batch, of name: StreamName) throws {
-        guard let route = Array((TopicArea.samples + name.description).utf8).withUnsafeBytes({ core.route(of: $0) })
-        else { return }
-        let published = WallTime(nanosecondsSince1970: Simulation.start + batch.time)
-        try batch.frames[0].withUnsafeBytes { frame in
-            let body = try SampleBody(frame)
-            guard batch.frames.count > 1 else {
-                return core.take(ReceivedBatch(body, frame, packed: nil), route, published: published, at: now)
-            }
-            batch.frames[1].withUnsafeBytes {
-                core.take(ReceivedBatch(body, frame, packed: $0), route, published: published, at: now)
-            }
+    func take(_ event: SimulatedPublisher.Event) throws {
+        switch event.body {
+        case .samples(let name, let frames): try take(frames, of: name, published: event.time)
+        case .description(let description): core.take(description, at: now)
         }
         core.endBatches(at: now)
         perform()
     }
 
-    func take(_ description: StreamDescription) {
-        core.take(description, at: now)
-        core.endBatches(at: now)
-        perform()
+    private func take(_ frames: [[UInt8]], of name: StreamName, published: WallTime) throws {
+        guard let route = Array((TopicArea.samples + name.description).utf8).withUnsafeBytes({ core.route(of: $0) })
+        else { return }
+        try frames[0].withUnsafeBytes { frame in
+            let body = try SampleBody(frame)
+            guard frames.count > 1 else {
+                return core.take(ReceivedBatch(body, frame, packed: nil), route, published: published, at: now)
+            }
+            frames[1].withUnsafeBytes {
+                core.take(ReceivedBatch(body, frame, packed: $0), route, published: published, at: now)
+            }
+        }
     }
 
     private func tick() {
@@ -305,10 +303,12 @@ final class SimulatedRecorder {
                 core.concluded(record, failure, at: now)
             }
         case .removeJournal(let directory): directory.removeJournal()
-        case .recover(let session, let stream): ask(stream, of: session, since: now.monotonic)
-        case .list(let session, _, _, _):
-            later(1_000_000...30_000_000) { [self] in
-                core.listed(session, descriptionsAtStop[session] ?? [], at: now)
+        case .recover(let session, let stream): recover(stream, of: session)
+        case .list(let session, _, let endpoints, _):
+            simulation.list(.recorder, endpoints) { [self, life] descriptions in
+                guard isRunning, self.life == life else { return }
+                simulation.noteEnd(of: session, descriptions)
+                core.listed(session, descriptions, at: now)
                 perform()
             }
         case .compareClocks(let session, _, let isLast):
@@ -324,11 +324,7 @@ final class SimulatedRecorder {
                 perform()
             }
         case .wake(let time):
-            let delay = max(0, time - now.monotonic)
-            later(delay...delay) { [self] in
-                core.advance(at: now)
-                perform()
-            }
+            wake(at: time)
         case .malformed(let error): simulation.violate("a message can't be read: \(error)")
         case .log(_, let message, let metadata):
             let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
@@ -369,30 +365,48 @@ final class SimulatedRecorder {
         return failure
     }
 
+    private func wake(at time: Int64) {
+        let delay = max(0, time - now.monotonic)
+        later(delay...delay) { [self] in
+            core.advance(at: now)
+            perform()
+        }
+    }
+
     // MARK: Missing samples
 
-    /// - Parameter since: when the publisher answered last, or was asked first.
-    private func ask(_ name: StreamName, of session: SessionIdentifier, since: Int64) {
-        later(1_000_000...30_000_000) { [self] in
-            defer { perform() }
-            guard let missing = core.missing(name, in: session, at: now) else { return }
-            simulation.counts.replays += 1
-            simulation.ask(missing.endpoint, missing.request) { [weak self, life] answer in
-                guard let self, isRunning, self.life == life else { return }
-                let isMore =
-                    switch answer {
-                    case .frames(let frames):
-                        core.take(frames[...], count: missing.request.count, for: missing.request, in: session, at: now)
-                    case .nothing: core.take([], count: 0, for: missing.request, in: session, at: now)
-                    case .otherEpoch: core.giveUp(missing.request, reason: .epochEnded, in: session, at: now)
-                    case nil:
-                        now.monotonic - since < Constants.recoveryLimit
-                            || core.giveUp(missing.request, reason: .publisherUnreachable, in: session, at: now)
+    private func recover(_ name: StreamName, of session: SessionIdentifier) {
+        replays?.recover(
+            ReplayedStream(
+                missing: { [self] in
+                    defer { perform() }
+                    return core.missing(name, in: session, at: now)
+                },
+                isHeard: { [self] in core.isHeard(name, at: now) },
+                take: { [self] reply, frames, request in
+                    defer { perform() }
+                    return core.take(frames, count: reply.count, for: request, in: session, at: now)
+                },
+                giveUp: { [self] request, reason in
+                    defer { perform() }
+                    return core.giveUp(request, reason: reason, in: session, at: now)
+                }))
+    }
+
+    /// A client for replays, of one life of the program.
+    private func makeReplayClient() -> SimulatedReplayClient {
+        SimulatedReplayClient(
+            seed: simulation.seed(),
+            SimulatedReplayClient.Program(
+                later: { [unowned self] delay, body in later(delay, body) },
+                now: { [unowned self] in now.monotonic },
+                send: { [unowned self] endpoint, request, done in
+                    simulation.request(.recorder, endpoint, request) { [weak self, life] answer in
+                        guard let self, isRunning, self.life == life else { return }
+                        try done(answer)
                     }
-                perform()
-                if isMore { ask(name, of: session, since: answer == nil ? since : now.monotonic) }
-            }
-        }
+                },
+                limit: Constants.recoveryLimit))
     }
 
     // MARK: Files

@@ -1,0 +1,24 @@
+extension Simulation {
+    /// What was done and checked.
+    struct Counts: Equatable {
+        var kills = 0
+        var killsInRecovery = 0
+        var powerCuts = 0
+        var publisherKills = 0
+        var sessions = 0
+        var cuts = 0
+        var failures = 0
+        var drops = 0
+        var replays = 0
+        var checkpoints = 0
+        var samples = 0
+        var lost = 0
+        var published = 0
+        /// What was judged: sessions, the logs of streams, and places that were durable before.
+        var judged = 0
+        var logs = 0
+        var durable = 0
+        /// Nanoseconds for which the oldest bytes waited to be durable.
+        var oldestUncommitted: Int64 = 0
+    }
+}

@@ -1,0 +1,45 @@
+import Messages
+
+/// A machine's clocks: how they differ from virtual time, and what they say while the machine sleeps and after it.
+struct MachineClock {
+    /// Nanoseconds since 1970 at virtual time 0.
+    static let start: Int64 = 1_800_000_000_000_000_000
+
+    /// The monotonic clock at virtual time 0, in nanoseconds.
+    let uptime: Int64
+    /// How far the wall clock is ahead of virtual time, in nanoseconds.
+    var ahead: Int64 = 0
+    /// Nanoseconds for which the machine slept, until it woke last.
+    private(set) var slept: Int64 = 0
+    /// When it fell asleep, and when it wakes; nil if it is awake.
+    private(set) var sleep: Range<Int64>?
+
+    init(uptime: Int64, ahead: Int64 = 0) {
+        self.uptime = uptime
+        self.ahead = ahead
+    }
+
+    /// Nanoseconds of the monotonic clock, which stands still while the machine sleeps.
+    func monotonic(at now: Int64) -> Int64 { uptime + (sleep?.lowerBound ?? now) - slept }
+
+    /// When the monotonic clock has come to a time, unless the machine sleeps meanwhile.
+    func time(of monotonic: Int64) -> Int64 {
+        let time = monotonic.subtractingReportingOverflow(uptime - slept)
+        return time.overflow ? (monotonic < 0 ? .min : .max) : time.partialValue
+    }
+
+    func date(at now: Int64) -> WallTime { WallTime(nanosecondsSince1970: Self.start + now + ahead) }
+
+    func moment(at now: Int64) -> Moment { Moment(monotonic: monotonic(at: now), date: date(at: now)) }
+
+    /// Nanoseconds of a clock that continues while the machine sleeps.
+    func elapsed(at now: Int64) -> Int64 { uptime + now }
+
+    mutating func fallAsleep(at now: Int64, until end: Int64) { sleep = now..<end }
+
+    mutating func wake() {
+        guard let sleep else { return }
+        slept += sleep.upperBound - sleep.lowerBound
+        self.sleep = nil
+    }
+}

@@ -1,0 +1,103 @@
+import Messages
+import Recording
+import SystemPackage
+
+/// The end, and what must be true then.
+extension Simulation {
+    func finish() throws {
+        guard let recorder, violations.isEmpty else { return }
+        // Everything works again, and everybody is there.
+        for index in publishers.indices {
+            for listener in Listener.allCases {
+                connections[listener]?[index].isCut = false
+                connections[listener]?[index].dropsUntil = 0
+            }
+            if !publishers[index].isRunning { try start(index) }
+        }
+        for _ in 0..<100 where !recorder.isRunning {
+            try startRecorder()
+            try advance(until: now + 1_000_000_000)
+        }
+        try advance(until: now + 3_000_000_000)
+        for _ in 0..<400 where violations.isEmpty && !recorder.isDone {
+            // A recorder that was killed may not know that it was asked to.
+            for identifier in asked.keys.sorted() { stopSession(identifier) }
+            // What is stored at the end must survive everything, too.
+            if faults.kills, happens(0.02) { try killRecorder(cutsPower: faults.powerCuts && happens(0.4)) }
+            try advance(until: now + 100_000_000)
+        }
+        for (identifier, session) in asked.sorted(by: { $0.key < $1.key }) where violations.isEmpty {
+            try judge(identifier, session)
+        }
+    }
+
+    func judge(_ identifier: SessionIdentifier, _ session: Asked) throws {
+        guard let directory = try? SessionDirectory.open(identifier, in: data.appending("data")) else {
+            if session.isAnswered { violate("\(identifier) is gone") }
+            return
+        }
+        guard directory.hasChecksums else { return violate("\(identifier) does not come to its end") }
+        let record = try directory.record()
+        for log in record.logs {
+            note("\(log.name): epochs \(log.epochs.map { "\($0.epoch) \($0.from)..<\($0.next) end \($0.end as Any)" })")
+            note("\(log.name): gaps \(log.gaps.map { "\($0.epoch) \($0.from) + \($0.count) \($0.reason.rawValue)" })")
+        }
+        // If the disk refuses both the log and the files, what they have is all that can be asked for.
+        let mayDiffer = record.status == .failed && counts.failures > 0
+        for finding in directory.verify().findings where finding.verdict > .loss && !mayDiffer {
+            violate("verify says: \(finding)")
+        }
+        counts.judged += 1
+        guard session.isAnswered else { return }
+        let isSound = record.status == .finished
+        guard isSound || mayDiffer && !record.failures.isEmpty else {
+            return violate("\(identifier) ended as \(record.status): \(record.failures)")
+        }
+        for (name, first) in session.firsts.sorted(by: { $0.key.description < $1.key.description }) {
+            guard let log = record.logs.first(where: { $0.device == name.device && $0.stream == name.stream }),
+                let index = publishers.firstIndex(where: { $0.plan.device == name.device })
+            else {
+                if isSound { violate("\(name) has no log") }
+                continue
+            }
+            let (plan, clock) = (publishers[index].plan, publishers[index].clock)
+            counts.logs += 1
+            let judgement = try oracle.judge(
+                log, of: record, in: directory, first: first, last: isSound ? session.lasts?[name] : nil
+            ) {
+                isPaused(
+                    record, at: $0 - Double(clock.uptime - clock.ahead + session.began) / 1e9,
+                    ahead: max(0, Double(clock.ahead) / 1e9))
+            } mayLose: { epoch, sequence in
+                // Its publisher was killed before it could be replayed, or forgot it.
+                guard let batch = epoch.batch(of: sequence) else { return false }
+                let end = min(epoch.end ?? .max, batch.time + plan.retention, batch.forgotten)
+                return !couldHave(.recorder, index, from: batch.time, to: end)
+            }
+            for epoch in log.epochs {
+                guard let durable = recorder?.durable[identifier]?[name], durable.epoch == epoch.epoch else { continue }
+                counts.durable += 1
+                if epoch.next < durable.next {
+                    violate("\(identifier): \(name) had \(durable.next) samples durable, and has \(epoch.next)")
+                }
+            }
+            counts.samples += judgement.samples
+            counts.lost += judgement.lost
+            for violation in judgement.violations.prefix(3) { violate("\(identifier): \(violation)") }
+        }
+    }
+
+    /// Whether a time since the session's start lies in a pause; nil if that is undecided: a sample of a clock that is ahead
+    /// may arrive before the request to pause.
+    func isPaused(_ record: SessionRecord, at time: Double, ahead: Double) -> Bool? {
+        let tolerance = 1e-5
+        var isInside = false
+        for pause in record.pauses {
+            let end = pause.to ?? .infinity
+            let edges = [pause.from, end]
+            if edges.contains(where: { time > $0 - tolerance && time < $0 + ahead + tolerance }) { return nil }
+            if time > pause.from, time < end { isInside = true }
+        }
+        return isInside
+    }
+}

@@ -1,0 +1,119 @@
+import MessageBus
+import Messages
+
+/// What connects the programs.
+extension Simulation {
+    /// A program that subscribes to publishers.
+    enum Listener: CaseIterable {
+        case recorder
+    }
+
+    /// Nanoseconds between two looks at who is heard.
+    private static let listening: Int64 = 50_000_000
+    /// Nanoseconds in which a listener that hears a publisher must have what it misses.
+    private static let patience: Int64 = 4_000_000_000
+
+    private func isRunning(_ listener: Listener) -> Bool {
+        switch listener {
+        case .recorder: recorder?.isRunning == true
+        }
+    }
+
+    private func life(of listener: Listener) -> Int {
+        switch listener {
+        case .recorder: recorder?.life ?? 0
+        }
+    }
+
+    /// Does something on a publisher's machine, once it is awake.
+    func whenAwake(_ index: Int, _ body: @escaping () throws -> Void) throws {
+        if let sleep = publishers[index].clock.sleep { return at(sleep.upperBound) { try body() } }
+        try body()
+    }
+
+    // MARK: Events
+
+    /// Sends an event to those who listen, which hear it later if nothing is in the way.
+    func send(_ event: SimulatedPublisher.Event, of index: Int) {
+        for listener in Listener.allCases {
+            guard isRunning(listener), let connection = connections[listener]?[index], connection.delivers(at: now)
+            else { continue }
+            let delay = Int64(number(100_000...5_000_000))
+            let time = connections[listener]?[index].arrival(sentAt: now, delay: delay) ?? now
+            at(time) { [self, life = life(of: listener)] in
+                guard isRunning(listener), self.life(of: listener) == life,
+                    connections[listener]?[index].isCut == false
+                else { return }
+                switch listener {
+                case .recorder: try recorder?.take(event)
+                }
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    /// Asks a publisher for samples.
+    /// - Parameter done: is given nil if the connection breaks, and not called if what was sent is lost.
+    func request(
+        _ listener: Listener, _ endpoint: String, _ request: SamplesReplay,
+        _ done: @escaping ((answer: ReplaySchedule.Answer, frames: [[UInt8]])?) throws -> Void
+    ) {
+        guard let index = publishers.firstIndex(where: { $0.endpoint == endpoint }) else { return }
+        counts.replays += 1
+        func lose() {
+            if happens(0.7) { later(1_000_000...1_500_000_000) { try done(nil) } }
+        }
+        later(200_000...10_000_000) { [self] in
+            guard connections[listener]?[index].isOpen(at: now) == true, publishers[index].isRunning else {
+                return lose()
+            }
+            try whenAwake(index) { [self] in
+                guard let answer = publishers[index].answer(request) else { return lose() }
+                later(200_000...20_000_000) { [self] in
+                    if connections[listener]?[index].isCut == true { lose() } else { try done(answer) }
+                }
+            }
+        }
+    }
+
+    /// Asks publishers for their streams.
+    /// - Parameter done: is given the descriptions of those that answer.
+    func list(_ listener: Listener, _ endpoints: Set<String>?, _ done: @escaping ([StreamDescription]) throws -> Void) {
+        let asked = publishers.indices.filter { endpoints?.contains(publishers[$0].endpoint) ?? true }
+        later(200_000...10_000_000) { [self] in
+            let present = asked.filter {
+                publishers[$0].isAwake && connections[listener]?[$0].delivers(at: now) == true
+            }
+            let descriptions = present.flatMap { publishers[$0].list() }
+            later(200_000...20_000_000) { try done(descriptions) }
+        }
+    }
+
+    // MARK: Who is heard
+
+    /// Notes who is heard, again and again.
+    func listen() {
+        later(Self.listening...Self.listening) { [self] in
+            for listener in Listener.allCases where isRunning(listener) {
+                for index in publishers.indices
+                where publishers[index].isAwake && connections[listener]?[index].delivers(at: now) == true {
+                    let began = now - Self.listening
+                    let ranges = hearing[listener]?[index] ?? []
+                    if let last = ranges.last, last.upperBound >= began {
+                        hearing[listener]?[index][ranges.count - 1] = last.lowerBound..<now
+                    } else {
+                        hearing[listener]?[index].append(now..<now)
+                    }
+                }
+            }
+            listen()
+        }
+    }
+
+    /// Whether a listener had the time to get a sample that its publisher had for a while.
+    func couldHave(_ listener: Listener, _ index: Int, from time: Int64, to end: Int64) -> Bool {
+        hearing[listener]?[index].contains { min($0.upperBound, end) - max($0.lowerBound, time) >= Self.patience }
+            ?? false
+    }
+}

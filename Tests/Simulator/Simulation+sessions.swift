@@ -1,0 +1,49 @@
+import Messages
+import Recording
+
+/// Sessions, as somebody asks for them.
+extension Simulation {
+    func beginSession() throws {
+        guard let recorder, !isOver else { return }
+        guard recorder.isRunning, publishers.allSatisfy(\.isRunning) else {
+            return later(500_000_000...500_000_000) { [self] in try beginSession() }
+        }
+        let descriptions = publishers.flatMap { $0.list() }
+        // One of them may have ended over it.
+        guard publishers.allSatisfy(\.isRunning) else {
+            return later(500_000_000...500_000_000) { [self] in try beginSession() }
+        }
+        counts.sessions += 1
+        let identifier = try SessionIdentifier("s\(counts.sessions)")
+        asked[identifier] = Asked(began: now, firsts: oracle.places(of: descriptions))
+        note("\(identifier) begins")
+        try recorder.begin(identifier, format: format, root: root, from: descriptions) { [self] in
+            asked[identifier]?.isAnswered = true
+        }
+        if faults.pauses { planPause() }
+        if happens(0.6) {
+            later(3_000_000_000...40_000_000_000) { [self] in
+                stopSession(identifier)
+                later(100_000_000...5_000_000_000) { [self] in try beginSession() }
+            }
+        }
+    }
+
+    func stopSession(_ identifier: SessionIdentifier) {
+        guard recorder?.stop(identifier) == true else { return }
+        note("\(identifier) is stopped")
+    }
+
+    /// Notes with which samples a session ends.
+    func noteEnd(of identifier: SessionIdentifier, _ descriptions: [StreamDescription]) {
+        asked[identifier]?.lasts = oracle.places(of: descriptions)
+    }
+
+    func planPause() {
+        later(500_000_000...8_000_000_000) { [self] in
+            guard !isOver else { return }
+            if happens(0.7) { recorder?.pauseOrResume() } else { recorder?.move(to: "s\(number(1...9))") }
+            planPause()
+        }
+    }
+}
