@@ -8,13 +8,13 @@ import SystemPackage
 
 extension Metric {
     fileprivate static let queued = Metric(
-        .gauge, "holdfast_archiver_queued_sessions", "Sessions for which something is to be done, by what is next.",
+        .gauge, "holdfast_archiver_queued_sessions", "Sessions with work left, by the next step.",
         labels: ["lane"])
     fileprivate static let working = Metric(
-        .gauge, "holdfast_archiver_working_sessions", "Of those, the ones that are being worked on.", labels: ["lane"])
+        .gauge, "holdfast_archiver_working_sessions", "Of those, the sessions being worked on.", labels: ["lane"])
     fileprivate static let failed = Metric(
         .gauge, "holdfast_archiver_failed_sessions",
-        "Sessions with which something went wrong that has not gone right since.",
+        "Sessions whose last step failed.",
         labels: ["kind"])
     fileprivate static let failures = Metric(
         .counter, "holdfast_archiver_failures_total", "How often something went wrong.", labels: ["kind"])
@@ -29,7 +29,7 @@ extension Metric {
         .counter, "holdfast_archiver_archive_bytes_uploaded_total", "Bytes of the archives that the receiver confirmed."
     )
     fileprivate static let retries = Metric(
-        .counter, "holdfast_archiver_upload_retries_total", "Uploads that were begun or gone on with once more.")
+        .counter, "holdfast_archiver_upload_retries_total", "Uploads that were retried.")
     fileprivate static let receipts = Metric(
         .counter, "holdfast_archiver_receipts_total", "Receipts that were written.")
     fileprivate static let marked = Metric(

@@ -53,7 +53,7 @@ extension ArchiveEngine {
         let view = try folder.view(of: session, at: .now)
         guard view.exists || view.record != nil || view.receipt != nil else {
             throw RequestError(
-                .unknownSession, "there is no session '\(session)'; archive.list has those that there are")
+                .unknownSession, "there is no session '\(session)'; archive.list lists the existing ones")
         }
         return view
     }

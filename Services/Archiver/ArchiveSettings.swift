@@ -14,13 +14,13 @@ struct ArchiveSettings: SettingGroup {
     @Setting("Leave out answers, taskResult or metadata; may be repeated.")
     private var leaveOut: [GeneratedFile] = []
 
-    @Setting("Give this section of a task an archive of its own, or 'all'; may be repeated.")
+    @Setting("Put this section of a task, or 'all', into a separate archive; may be repeated.")
     private var separateSection: [String] = []
 
-    @Setting("Leave out files that can't be read or are not what was recorded, and say which.")
+    @Setting("Leave out files that cannot be read or differ from what was recorded, and list them.")
     private var continueOnFailure = false
 
-    @Setting("Add info.json and answers_schema.json, as Bridge takes them.")
+    @Setting("Add info.json and answers_schema.json, as Bridge expects them.")
     private var bridgeInfo = false
 
     var choices: ArchiveChoices {

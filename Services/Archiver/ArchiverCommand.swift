@@ -15,7 +15,7 @@ package struct ArchiverCommand: ServiceCommand {
     package static let program = Program.archiver
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
-            abstract: "Turns finished sessions into archives, and brings these to their receiver.",
+            abstract: "Turn finished sessions into archives, and upload them to a receiver.",
             discussion: """
                 An upload counts when the receiver confirmed size and hash. Then a receipt is written, and the session's \
                 files are marked at log-manager. Nothing is removed unless --keep-archives or --keep-recordings say so.
@@ -33,7 +33,7 @@ package struct ArchiverCommand: ServiceCommand {
     package func validate() throws {
         if try UploadSettings.hasSecret(in: settings.reader(for: .archiver)) {
             throw ValidationError(
-                "--upload-to has a query, which every user of this machine could read: put it into the configuration file "
+                "--upload-to has a query, which every user of this machine can read: put it into the configuration file "
                     + "or HOLDFAST_ARCHIVER_UPLOAD_TO")
         }
     }

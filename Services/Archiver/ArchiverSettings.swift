@@ -7,19 +7,19 @@ import Upload
 
 /// What the archiver reads besides `ServiceSettings`.
 package struct ArchiverSettings: SettingGroup {
-    @Setting(listeningTo: .recorder, "Listen to this recorder; may be repeated.")
+    @Setting(listeningTo: .recorder, "Subscribe to this recorder; may be repeated.")
     var subscribe: [Endpoint]
 
-    @Setting(asking: .logManager, "Ask this log-manager to mark and remove log files.")
+    @Setting(asking: .logManager, "Mark and remove stream files through this log-manager.")
     var logManager: Endpoint
 
     let archives = ArchiveSettings()
     private(set) var uploads = UploadSettings()
 
-    @Setting("Keep archives that the receiver has: always, or so long.", valueName: "time")
+    @Setting("Keep uploaded archives always, or for this long.", valueName: "time")
     private var keepArchives = KeepTime.always
 
-    @Setting("Keep log files that the receiver has: always, or so long.", valueName: "time")
+    @Setting("Keep uploaded stream files always, or for this long.", valueName: "time")
     private var keepRecordings = KeepTime.always
 
     @Setting(

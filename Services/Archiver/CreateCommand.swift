@@ -18,7 +18,9 @@ struct CreateCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
     var directory: String
 
-    @Option(help: ArgumentHelp("Where the archive is made (default: archives beside recordings).", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp(
+            "Write the archive to this directory (default: archives beside recordings).", valueName: "dir"))
     var to: String?
 
     @OptionGroup var settings: SettingFlags<ArchiveSettings>

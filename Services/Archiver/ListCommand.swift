@@ -6,7 +6,7 @@ import ServiceKit
 /// The `list` subcommand: where each session stands, as the running archiver knows it.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List where each session stands on its way to the receiver.")
+        commandName: "list", abstract: "List the archive and upload state of each session.")
 
     @OptionGroup var options: ServiceOptions
 

@@ -7,7 +7,7 @@ import ZeroMQ
 /// The `add` subcommand: puts somebody on the list.
 struct AddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Put a client on the list.",
+        commandName: "add", abstract: "Add a client.",
         discussion: """
             Makes NAME.key_secret, which the client gets, and NAME.key, which stays. A client that made its key itself \
             says its public half with --public-key, so that the secret one never leaves it.
@@ -16,23 +16,23 @@ struct AddCommand: ParsableCommand {
     @Argument(help: "The directory of keys.")
     var directory: String
 
-    @Argument(help: "Who it is: letters, digits, '-', '_' and '.'.")
+    @Argument(help: "The client's name: letters, digits, '-', '_' and '.'.")
     var name: String
 
     @Option(
-        help: "What the client may do: \(KeyCertificate.roles). Each includes those before it.",
+        help: "The client's role: \(KeyCertificate.roles). Each includes those before it.",
         transform: Role.init(typed:))
     var role: Role
 
     // One of 85 keys begins with a hyphen.
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The client's public key, where it has one already.", valueName: "z85"))
+        help: ArgumentHelp("The client's public key, if it has one already.", valueName: "z85"))
     var publicKey: String?
 
     func validate() throws {
         guard Self.isName(name) else {
-            throw ValidationError("'\(name)' is no name for a key: 1 to 64 letters, digits, '-', '_' and '.'")
+            throw ValidationError("'\(name)' is not a name for a key: 1 to 64 letters, digits, '-', '_' and '.'")
         }
         guard Program(rawValue: name) == nil else {
             throw ValidationError("'\(name)' is a program: holdfast-keys make \(directory) makes its key")
@@ -47,7 +47,7 @@ struct AddCommand: ParsableCommand {
             let keys = KeyDirectory(FilePath(directory))
             guard try !keys.names().contains(name) else {
                 throw ServiceError(
-                    .badConfiguration, "\(keys.publicFile(of: name)) is there: remove it, or choose another name")
+                    .badConfiguration, "\(keys.publicFile(of: name)) exists: remove it, or choose another name")
             }
             if let key = publicKey.flatMap(CurveKey.init) {
                 try keys.add(KeyCertificate(publicKey: key, role: role), as: name)

@@ -6,10 +6,11 @@ import ServiceKit
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "holdfast-keys",
-        abstract: "Makes and lists the keys that protect Holdfast's connections.",
+        abstract: "Make and list the keys that protect Holdfast's connections.",
         discussion: """
-            Programs are given the directory with --keys DIR, or HOLDFAST_KEYS. Every NAME.key in it may connect, as its \
-            role allows; NAME.key_secret is for its owner alone. To revoke a key, remove its NAME.key. See docs/security.md.
+            Pass the directory to programs with --keys DIR or HOLDFAST_KEYS. A client whose NAME.key is in it can connect \
+            with the role in that file. Keep NAME.key_secret secret. To revoke a key, remove its NAME.key. See \
+            docs/security.md.
             """,
         version: Version.current, subcommands: [MakeCommand.self, AddCommand.self, ListCommand.self])
 

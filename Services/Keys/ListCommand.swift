@@ -7,7 +7,7 @@ import ZeroMQ
 /// The `list` subcommand: who may connect, and do what. Exits 78 if a key can't be on the list.
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List who may connect, with roles and public keys.")
+        commandName: "list", abstract: "List the clients that can connect, with roles and public keys.")
 
     @Argument(help: "The directory of keys.")
     var directory: String

@@ -5,10 +5,10 @@ import SystemPackage
 /// The `make` subcommand: makes the keys of the five programs, as far as they are missing.
 struct MakeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "make", abstract: "Make the keys of Holdfast's programs that are missing.",
-        discussion: "What is there is kept, so that it can be run before every start.")
+        commandName: "make", abstract: "Make the missing keys of Holdfast's programs.",
+        discussion: "Existing keys are kept, so the command can run before every start.")
 
-    @Argument(help: "The directory of keys; it is made where it is not there.")
+    @Argument(help: "The directory of keys; it is created if it does not exist.")
     var directory: String
 
     func run() throws {

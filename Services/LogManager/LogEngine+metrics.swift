@@ -16,16 +16,16 @@ extension Metric {
         .gauge, "holdfast_log_manager_threshold_bytes", "Thresholds that are set; 0 for none.", labels: ["threshold"])
     fileprivate static let excess = Metric(
         .gauge, "holdfast_log_manager_excess_bytes",
-        "Bytes that have to go so that no threshold of all files or of room is crossed.")
+        "Bytes to remove until no threshold of all files or of free space is crossed.")
     fileprivate static let removed = Metric(
-        .counter, "holdfast_log_manager_removed_files_total", "Files that were removed, by why.", labels: ["reason"])
+        .counter, "holdfast_log_manager_removed_files_total", "Removed files, by reason.", labels: ["reason"])
     fileprivate static let removedBytes = Metric(
-        .counter, "holdfast_log_manager_removed_bytes_total", "Bytes of the files that were removed, by why.",
+        .counter, "holdfast_log_manager_removed_bytes_total", "Bytes of removed files, by reason.",
         labels: ["reason"])
     fileprivate static let marked = Metric(
-        .counter, "holdfast_log_manager_marked_files_total", "Files that were marked as uploaded.")
+        .counter, "holdfast_log_manager_marked_files_total", "Files marked as uploaded.")
     fileprivate static let waiting = Metric(
-        .gauge, "holdfast_log_manager_waiting_removals", "Removals that wait for the one under way.")
+        .gauge, "holdfast_log_manager_waiting_removals", "Removals waiting for the running one.")
 }
 
 /// What it counts, for those who watch it.

@@ -4,19 +4,19 @@ package import ServiceKit
 
 /// What log-manager reads besides `ServiceSettings`.
 package struct LogManagerSettings: SettingGroup {
-    @Setting(listeningTo: .recorder, "Listen to this recorder; may be repeated.")
+    @Setting(listeningTo: .recorder, "Subscribe to this recorder; may be repeated.")
     package var subscribe: [Endpoint]
 
-    @Setting("Say so when files that are not uploaded exceed this.", default: "as it was set last")
+    @Setting("Warn when unuploaded files exceed this size.", default: "as last set")
     var pendingThreshold: ByteCount?
 
-    @Setting("Say so when all finished files exceed this.", default: "as it was set last")
+    @Setting("Warn when all finished files exceed this size.", default: "as last set")
     var totalThreshold: ByteCount?
 
-    @Setting("Say so when less than this is free on the disk.", default: "as it was set last")
+    @Setting("Warn when free disk space falls below this size.", default: "as last set")
     var minimumFree: ByteCount?
 
-    @Setting("Remove where --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
+    @Setting("Remove files when --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
     var whenFull = RetentionPolicy.nothing
 
     @Setting(

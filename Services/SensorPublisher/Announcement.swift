@@ -13,7 +13,7 @@ package struct Announcement: Hashable, Sendable, ConfigurationValue {
             !endpoint.isWildcard, isEndpoint == (endpoint.port != nil), endpoint.port != 0
         else {
             throw InvalidValue(
-                "'\(text)' is no host: write a name or an address, or tcp://HOST:PORT where ports differ too")
+                "'\(text)' is not a host: write a name or an address, or tcp://HOST:PORT if the port differs too")
         }
         host = endpoint.host
         port = endpoint.port

@@ -10,20 +10,20 @@ package struct PublisherSettings: SettingGroup {
     @Setting("Keep samples for replay this long.")
     package var retention = TimeSpan.seconds(600)
 
-    @Setting("Keep at most this much for replay.", valueName: "size")
+    @Setting("Keep at most this many bytes for replay.", valueName: "size")
     package var retentionBytes = ByteCount(bytes: 256_000_000)
 
     @Setting(
-        "Let this many messages wait per subscriber.", name: "high-water-mark", valueName: "count",
+        "Queue at most this many messages for each subscriber.", name: "high-water-mark", valueName: "count",
         default: "1000, or 10 per stream", accepting: { $0 > 0 }, otherwise: "1 or more")
     private var givenHighWaterMark: Int?
 
     @Setting(
-        "Tell others to ask for samples here: a host, or tcp://HOST:PORT.", name: "announce", valueName: "host",
+        "Announce this address for replay requests: a host, or tcp://HOST:PORT.", name: "announce", valueName: "host",
         default: "this machine's address", isCheckedEarly: false)
     package var announcement: Announcement?
 
-    @Setting("Let streams wait until they are started by a request.", name: "start-stopped")
+    @Setting("Do not start streams until a request starts them.", name: "start-stopped")
     package var startsStopped = false
 
     /// The streams, sorted by name: at least one.

@@ -12,7 +12,7 @@ extension Metric {
         .counter, "holdfast_publisher_batches_total", "Batches that were published.")
     fileprivate static let lateness = Metric(
         .histogram, "holdfast_publisher_lateness_seconds",
-        "How long after the time of its last sample a batch was published, where a schedule has times.")
+        "Time from a batch's last sample, as scheduled, until the batch was published.")
     fileprivate static let behind = Metric(
         .gauge, "holdfast_publisher_behind_seconds", "How far a stream is behind its schedule.", labels: streamLabels)
     fileprivate static let streams = Metric(
@@ -20,7 +20,7 @@ extension Metric {
     fileprivate static let retained = Metric(
         .gauge, "holdfast_publisher_retained_bytes", "Memory of the batches that are kept for replay.")
     fileprivate static let replayed = Metric(
-        .counter, "holdfast_publisher_replayed_samples_total", "Samples that were asked for again, and sent.")
+        .counter, "holdfast_publisher_replayed_samples_total", "Samples sent in replays.")
     fileprivate static let malformed = Metric(
         .counter, "holdfast_publisher_malformed_lines_total",
         "Lines of standard input that could not be read and were left out.")

@@ -10,8 +10,8 @@ package import ZeroMQ
 package struct SensorPublisherCommand: ServiceCommand {
     package static let program = Program.sensorPublisher
     package static let configuration = commandConfiguration(
-        abstract: "Samples sensors, or what stands for them, and publishes the samples.",
-        discussion: "One stream is said by options; several by \"streams\" in a configuration file.")
+        abstract: "Sample sensors, made signals, files or standard input, and publish the samples.",
+        discussion: "Configure one stream with options, or several with \"streams\" in a configuration file.")
 
     @OptionGroup package var options: ServiceOptions
 

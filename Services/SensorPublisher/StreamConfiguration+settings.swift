@@ -8,43 +8,43 @@ import ServiceKit
 /// `DeviceMotion`, whatever its source.
 struct StreamSettings: SettingGroup {
     /// A `SignalSpecification`.
-    @Setting("Sample a made signal: walk, sine, noise, constant, or a sum of these.", valueName: "spec")
+    @Setting("Generate a signal: walk, sine, noise, constant, or a sum of these.", valueName: "spec")
     var signal: String?
 
-    @Setting("Play a JSON file of points.", valueName: "file")
+    @Setting("Play points from a JSON file.", valueName: "file")
     var points: String?
 
-    @Setting("Play a recorded CSV or NDJSON file, also compressed with gzip.", valueName: "file")
+    @Setting("Play a recorded CSV or NDJSON file, plain or compressed with gzip.", valueName: "file")
     var replay: String?
 
-    @Setting("Publish what a program writes to standard input: csv or ndjson.", valueName: "format")
+    @Setting("Publish samples from standard input, in this format: csv or ndjson.", valueName: "format")
     var stdin: LineParser.Format?
 
-    @Setting("The device's name; %h in it stands for this machine's.")
+    @Setting("The device's name; %h stands for this machine's name.")
     var device = "phone"
 
-    @Setting("The stream's name; deviceMotion has fields of its own.")
+    @Setting("The stream's name; deviceMotion has its own fields.")
     var stream = "accelerometer"
 
     @Setting("Samples per second.", valueName: "hz", default: "100 for a signal, else what the file has")
     var rate: Double?
 
-    @Setting("Samples in a message.", valueName: "count", default: "a hundredth of a second's")
+    @Setting("Samples in a message.", valueName: "count", default: "those of 10 ms")
     var batch: Int?
 
-    @Setting("What the values are measured in: g, m/s2.", default: "a walk's is g")
+    @Setting("The unit of the values, such as g or m/s2.", default: "g for a walk")
     var unit: String?
 
-    @Setting("Publish the values as binary, in a frame of their own.")
+    @Setting("Publish the values in binary, in a separate frame.")
     var packed = false
 
-    @Setting("Play so many times as fast.", valueName: "factor")
+    @Setting("Play this many times as fast.", valueName: "factor")
     var speed = 1.0
 
-    @Setting("Begin a replay again at its end.")
+    @Setting("Repeat a replay when it ends.")
     var loop = false
 
-    @Setting("Take the time of a replay's first row as 0.")
+    @Setting("Shift a replay's times so that its first row has time 0.")
     var rebase = false
 
     @Setting("Convert a replay's accelerations to g or m/s2.", valueName: "unit")

@@ -12,10 +12,10 @@ package struct StepCounterCommand: ServiceCommand {
     package static let program = Program.stepCounter
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
-            abstract: "Counts the steps of people who wear accelerometers, live, and keeps their history.",
+            abstract: "Count the steps of people who wear accelerometers, live, and keep their history.",
             discussion: """
-                Steps are counted in every device's stream "accelerometer", from the first sample that its publisher still \
-                has. Settings for single devices come from "devices" in a configuration file.
+                Steps are counted in the stream "accelerometer" of every device, from the first sample that its publisher \
+                still keeps. Configure single devices with "devices" in a configuration file.
                 """)
         configuration.subcommands += [CountCommand.self, QueryCommand.self]
         return configuration

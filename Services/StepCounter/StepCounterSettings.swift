@@ -6,7 +6,7 @@ import StepDetection
 /// What step-counter reads besides `ServiceSettings`: options, and `devices` in the configuration file, objects with `device`
 /// and `placement`, `unit` or `stride-length`.
 package struct StepCounterSettings: SettingGroup {
-    @Setting(listeningTo: .sensorPublisher, "Listen to this publisher; may be repeated.")
+    @Setting(listeningTo: .sensorPublisher, "Subscribe to this publisher; may be repeated.")
     package var subscribe: [Endpoint]
 
     /// A device is counted in one of them.
@@ -14,18 +14,18 @@ package struct StepCounterSettings: SettingGroup {
     var streams = ["accelerometer"]
 
     /// Without it, a stream that does not say its unit is not counted.
-    @Setting("Take streams that don't say their unit to be in this one: g or m/s2.")
+    @Setting("The unit of streams that do not name theirs: g or m/s2.")
     var unit: AccelerationUnit?
 
     @Setting("Where devices are worn: unknown, phone or wrist.")
     var placement = SensorPlacement.unknown
 
-    @Setting("How much must speak for walking: lenient, normal or strict.")
+    @Setting("Strictness of walking detection: lenient, normal or strict.")
     var strictness = StepStrictness.normal
 
     /// Without it, there are no distances.
     @Setting(
-        "Tell distances by this length of a stride, which is two steps.", valueName: "metres",
+        "Compute distances with this stride length; a stride is two steps.", valueName: "metres",
         accepting: { (0.1...5).contains($0) }, otherwise: "the metres of two steps, 1.4 say")
     var strideLength: Double?
 
@@ -35,19 +35,19 @@ package struct StepCounterSettings: SettingGroup {
     var keep = TimeSpan.seconds(7 * 86_400)
 
     @Setting(
-        "Count at most so many devices.", valueName: "count", accepting: { $0 > 0 }, otherwise: "1 or more")
+        "Count steps of at most this many devices.", valueName: "count", accepting: { $0 > 0 }, otherwise: "1 or more")
     var maximumDevices = 10_000
 
-    @Setting("Ask a silent publisher for missing samples this long.")
+    @Setting("Request missing samples from an unreachable publisher for this long.")
     var recoveryLimit = TimeSpan.seconds(10)
 
     /// Of all devices together.
-    @Setting("Let this much wait in memory while samples are asked for.")
+    @Setting("Hold at most this many bytes in memory while missing samples are requested.")
     var holdLimit = ByteCount(bytes: 64_000_000)
 
     /// Beyond them the network is no longer read.
     @Setting(
-        "Let this many messages wait in the socket per publisher.", valueName: "count", accepting: { $0 > 0 },
+        "Queue at most this many messages from each publisher.", valueName: "count", accepting: { $0 > 0 },
         otherwise: "1 or more")
     var receiveHighWaterMark = 10_000
 
@@ -58,7 +58,7 @@ package struct StepCounterSettings: SettingGroup {
     package mutating func complete(reading reader: ConfigurationReader) throws(ServiceError) {
         if let name = streams.first(where: { StreamName("device/\($0)") == nil }) {
             throw ServiceError(
-                .badConfiguration, "stream '\(name)' is no stream's name: write accelerometer, without a device")
+                .badConfiguration, "stream '\(name)' is not a stream's name: write accelerometer, without a device")
         }
         for section in try reader.sections("devices") {
             guard let name = try section.value("device", as: String.self) else {

@@ -63,7 +63,7 @@ package struct ArchiveFailure: Error, Hashable, Sendable {
     package static func away(_ endpoint: String, after pause: Duration) -> ArchiveFailure {
         ArchiveFailure(
             code: "logManagerAway",
-            reason: "log-manager at \(endpoint) does not answer: what the receiver has is marked when it is back",
+            reason: "log-manager at \(endpoint) does not answer: uploaded files will be marked when it is back",
             retry: .after(pause), isRefusal: true)
     }
 

@@ -10,7 +10,7 @@ extension Deliveries {
     ) throws(RequestError) -> ArchiveStatus {
         guard view.isOver || view.record != nil || view.receipt != nil else {
             throw RequestError(
-                .notOver, "session \(session) goes on, or is being finished: stop it first, then ask again")
+                .notOver, "session \(session) is running or being finished: stop it first, then repeat the request")
         }
         return hurry(session, view, at: now)
     }

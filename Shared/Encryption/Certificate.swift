@@ -69,7 +69,7 @@ package final class Certificate: Sendable {
     private func fault(at date: WallTime) -> String? {
         var seconds = time_t(date.nanosecondsSince1970 / 1_000_000_000)
         if X509_cmp_time(X509_get0_notBefore(handle), &seconds) >= 0 {
-            return "it is not valid before \(Self.text(X509_get0_notBefore(handle))). Look at this machine's clock, or "
+            return "it is not valid before \(Self.text(X509_get0_notBefore(handle))). Check this machine's clock, or "
                 + "give another one."
         }
         if X509_cmp_time(X509_get0_notAfter(handle), &seconds) <= 0 {

@@ -59,7 +59,7 @@ struct EncryptedMessage {
         var fault: ArchiveError {
             ArchiveError(
                 .damaged,
-                "\(file.path) is no encrypted archive, or not a whole one: at byte \(place) there is something else. Get it "
+                "\(file.path) is not an encrypted archive, or not a whole one: at byte \(place) there is something else. Get it "
                     + "again from where it was made.")
         }
 

@@ -61,7 +61,7 @@ package final class EncryptingSink: ByteSink {
             throw ArchiveError(
                 .invalidParameter,
                 "The archive would be larger than 64 GiB, the most that can be encrypted at once. Record shorter "
-                    + "sessions; this one is as it was.")
+                    + "sessions. This one is unchanged.")
         }
         // Piece by piece, so that little waits in memory.
         var rest = bytes

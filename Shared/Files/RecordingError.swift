@@ -71,11 +71,11 @@ package struct RecordingError: Error, Hashable, CustomStringConvertible {
             case .readOnlyFileSystem, .permissionDenied, .notPermitted:
                 (.notPermitted, "Make the place writable for this user, or choose another data directory.")
             case .fileExists:
-                (.alreadyExists, "Choose another name, or move what is there out of the way.")
+                (.alreadyExists, "Choose another name, or move the existing file away.")
             case .noSuchFileOrDirectory, .notDirectory:
                 (.notFound, "Check the path; somebody may have moved or removed it.")
             default:
-                (.inputOutput, "Look at the system's log for trouble with this disk.")
+                (.inputOutput, "Check the system's log for trouble with this disk.")
             }
         self.init(code, action: action, path: path, errno: errno, advice: advice)
     }

@@ -38,7 +38,7 @@ extension StreamFiles {
 
     package func configuration(_ request: LogsGet) throws(RequestError) -> LogConfiguration {
         guard let configuration = catalog.configuration(of: try Self.log(request.name)) else {
-            throw RequestError(.unknownLog, "there is no log '\(request.name)'; logs.names has those that were added")
+            throw RequestError(.unknownLog, "there is no log '\(request.name)'; logs.names lists those that were added")
         }
         return configuration
     }

@@ -67,7 +67,7 @@ extension StreamFiles {
         }
     }
 
-    /// Removals that wait for the one under way.
+    /// Removals waiting for the running one.
     package var waitingRemovals: Int { max(0, removals.count - 1) }
 
     // MARK: What is asked
@@ -388,7 +388,7 @@ extension StreamFiles {
     private func refuseRest(of removal: Removal) {
         let rest = Array(removal.paths) + removal.files.map(\.path)
         removal.outcome.refused += rest.map {
-            LogFileOutcome.Refusal(path: $0, reason: "there was no time for it; ask again")
+            LogFileOutcome.Refusal(path: $0, reason: "there was no time for it; repeat the request")
         }
         (removal.paths, removal.files) = ([], [])
     }
@@ -410,7 +410,7 @@ extension StreamFiles {
         let done = removal.outcome.done
         let isLate = now.monotonic >= removal.deadline
         let timedOut = RequestError(
-            .timedOut, "\(done.count) files were removed so far, and there are more; ask again to go on")
+            .timedOut, "\(done.count) files were removed so far, and more remain; repeat the request to continue")
         switch removal.purpose {
         case .interrupted:
             if let error = removal.error {

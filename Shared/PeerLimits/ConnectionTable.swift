@@ -170,7 +170,7 @@ package struct ConnectionTable: Sendable {
         return cuts
     }
 
-    /// How much of what a connection has unfinished is no message that waits for its reader.
+    /// How much of what a connection has unfinished is not a message that waits for its reader.
     /// - Parameter before: what it had when it was looked at last.
     private func unfinishedFrames(of connection: Connection, before: Int, took: Bool, traffic: SocketTraffic) -> Int {
         if pattern != .subscribe || traffic.isDrained { return connection.unfinished }

@@ -15,7 +15,7 @@ extension Publication {
     }
 
     private static let closedPipe = PublisherError(
-        .unreadable, "standard input was closed: the program that writes to it has ended; start both again")
+        .unreadable, "standard input was closed: the program that writes to it has ended; restart both")
 
     /// Takes bytes, wherever they are cut.
     package func take(_ bytes: Span<UInt8>, at now: Moment) {

@@ -45,7 +45,7 @@ extension Publication {
         guard ranges.count <= Self.maximumRanges else {
             throw RequestError(
                 .invalidParameter,
-                "\(ranges.count) ranges are too many for a request: give \(Self.maximumRanges) at most")
+                "\(ranges.count) ranges are too many for a request: give at most \(Self.maximumRanges)")
         }
         replaysUnderWay += 1
         return Replay(ranges: ranges.isEmpty ? [SamplesReplay.Range(request)] : ranges, hasRanges: !ranges.isEmpty)

@@ -47,7 +47,7 @@ package final class StreamRecording {
     package static func check(_ description: StreamDescription, startDate: WallTime) throws(MessageError) {
         // A name with another slash in it would not be read back as the same name.
         guard !description.fields.isEmpty, StreamName(description.name.description) == description.name else {
-            throw MessageError(.malformed, "\(description.name) is no stream's name, or it names no fields")
+            throw MessageError(.malformed, "\(description.name) is not a stream's name, or it names no fields")
         }
         _ = try PublisherEpoch.origin(description.clock, startDate: startDate)
     }

@@ -159,7 +159,7 @@ package struct StreamWatch: Sendable {
     }
 
     /// What was found since this was called last. Call it about once a second.
-    /// - Parameter isListening: whether what publishers say is taken as it arrives; what waits to be taken is no silence.
+    /// - Parameter isListening: whether what publishers say is taken as it arrives; what waits to be taken is not a silence.
     package mutating func check(at now: Int64, time: Double, isListening: Bool) -> [Finding] {
         if isListening, let checkedAt { listened += min(max(0, now - checkedAt), Self.longestStep) }
         checkedAt = now
@@ -202,7 +202,7 @@ package struct StreamWatch: Sendable {
         let state = stream.latest?.state
         guard stream.unheard == nil, state != .ended, state != .stopped, state != .failed else { return }
         let since = Self.text(max(0, stream.heardTime))
-        let sentence = "was not heard of from \(since) s on: its publisher is not running or not reachable"
+        let sentence = "was not received from \(since) s on: its publisher is not running or not reachable"
         stream.unheard = (sentence, stream.latest?.epoch)
         find(.unheard, sentence, of: stream, isNew: true, isFailure: false)
     }

@@ -136,7 +136,7 @@ package struct StreamConfiguration: Hashable, Sendable {
             throw PublisherError(.invalidParameter, "loop, rebase and convert are for a replay only")
         }
         if case .stdin = source, speed != 1 {
-            throw PublisherError(.invalidParameter, "speed: standard input comes at its own")
+            throw PublisherError(.invalidParameter, "speed: standard input arrives at its own speed")
         }
     }
 

@@ -66,7 +66,8 @@ extension StepCounting {
         guard !isStopping, settings.streams.contains(name.stream) else { return }
         do throws(MessageError) {
             guard StreamName(name.description) == name else {
-                throw MessageError(.malformed, "it is no stream's name: a device and a stream, without further slashes")
+                throw MessageError(
+                    .malformed, "it is not a stream's name: a device and a stream, without further slashes")
             }
             let layout = try AccelerationLayout(description.fields)
             let detector = settings.detector(of: name.device, unit: try unit(of: description))
@@ -93,7 +94,7 @@ extension StepCounting {
             guard let unit = settings.device(description.device).unit else {
                 throw MessageError(
                     .missingField,
-                    "it says no unit: start its publisher with --unit g or m/s2, or step-counter with --unit")
+                    "it has no unit: start its publisher with --unit g or m/s2, or step-counter with --unit")
             }
             return unit
         }

@@ -3,7 +3,8 @@ import ServiceKit
 
 /// Who subscribes to a device's steps.
 extension StepCounting {
-    private static let stopping = RequestError(.stopping, "step-counter is stopping: ask again when it is back")
+    private static let stopping = RequestError(
+        .stopping, "step-counter is stopping: repeat the request when it is back")
 
     /// Begins a subscription. It is durable after `commitNow`, unless the history can't be written.
     /// - Parameter id: new, never used before.

@@ -27,7 +27,7 @@ extension RecordingError {
         case .SQLITE_CORRUPT?, .SQLITE_NOTADB?, nil:
             (code, advice) = (.unreadable, "It is left as it is. \(cure)")
         default:
-            (code, advice) = (.inputOutput, "Look at the system's log for trouble with this disk.")
+            (code, advice) = (.inputOutput, "Check the system's log for trouble with this disk.")
         }
         let reason = answer.map { $0.message ?? "\($0.resultCode)" } ?? "\(error)"
         self.init(code, action: action, path: path, reason: reason, advice: advice)

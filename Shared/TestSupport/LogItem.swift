@@ -67,7 +67,7 @@ package struct LogItem: Decodable, Equatable, Sendable {
             }
             func number(_ name: String) -> Double? { text(name).flatMap(Double.init) }
             guard row.count == rows[0].count, let uptime = number("uptime"), let timestamp = number("timestamp") else {
-                throw TestFailure("\(row) is no record of a table with the columns \(rows[0])")
+                throw TestFailure("\(row) is not a record of a table with the columns \(rows[0])")
             }
             var item = LogItem(
                 uptime: uptime, timestamp: timestamp, stepPath: text("stepPath") ?? "", sensorType: text("sensorType"),

@@ -28,6 +28,6 @@ private func makeTemporaryDirectory() throws -> FilePath {
 }
 
 private func remove(_ directory: FilePath) {
-    // What a killed program left behind may be unreadable; a directory in TMPDIR is no reason to fail a test.
+    // What a killed program left behind may be unreadable; a directory in TMPDIR is not a reason to fail a test.
     try? FileManager.default.removeItem(atPath: directory.string)
 }

@@ -67,7 +67,7 @@ package final class GzipFile<Failure: TextInputFailure> {
         var code: Int32 = 0
         let text = gzerror(file, &code).map { String(cString: $0) } ?? ""
         let problem =
-            code == Z_BUF_ERROR ? "the compressed file was cut off: it ends too early" : "cannot be read: \(text)"
+            code == Z_BUF_ERROR ? "the compressed file is truncated: it ends too early" : "cannot be read: \(text)"
         return Failure(TextInputError(.unreadable, "\(path): \(problem)"))
     }
 }

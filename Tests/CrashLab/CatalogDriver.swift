@@ -168,7 +168,7 @@ final class CatalogDriver {
         return view
     }
 
-    /// Has `recorder verify` look at every session: what was removed is no damage, and nothing else is missing.
+    /// Has `recorder verify` look at every session: what was removed is not damage, and nothing else is missing.
     func verify() async throws {
         for session in try SessionFiles.sessions(in: data) {
             let directory = data.appending(CustodyFile.recordings).appending(session)

@@ -52,7 +52,7 @@ struct LogCheck {
                 // Neither it nor what follows it is known.
                 next = nil
             } else {
-                findings.violate("\(log): record \(index) is no sample that was published: \(record)")
+                findings.violate("\(log): record \(index) is not a sample that was published: \(record)")
                 findings.unexplained += 1
             }
             return

@@ -31,7 +31,7 @@ struct SessionExpectation: Sendable {
     /// Up to here each sample belongs to the session: the first request for the end, or less where less is promised.
     var stopAsked: Instant
     var changes: [Change] = []
-    /// Whether loss that is explained is no violation.
+    /// Whether loss that is explained is not a violation.
     var mayLose = false
     /// Whether its last file may still be open: it was cut off.
     var isCutOff = false

@@ -16,7 +16,7 @@ struct SpoiledLog: Experiment {
         case cut(Int)
         case flip(byte: Int, bit: Int)
         case zeros(Range<Int>)
-        /// What a write leaves that was not finished: it is no damage.
+        /// What a write leaves that was not finished: it is not damage.
         case torn(Int)
         case gone
 

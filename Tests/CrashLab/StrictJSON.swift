@@ -128,7 +128,7 @@ enum StrictJSON: Hashable, Sendable {
             while let byte, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { index += 1 }
             var text = try text(start..<index)
             while let byte, byte != UInt8(ascii: "\"") {
-                guard byte >= 0x20 else { throw fault("a control character stands in a string") }
+                guard byte >= 0x20 else { throw fault("a string contains a control character") }
                 if byte == UInt8(ascii: "\\") {
                     text.unicodeScalars.append(try escape())
                 } else {

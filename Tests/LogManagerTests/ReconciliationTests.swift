@@ -133,7 +133,7 @@ struct ReconciliationTests {
         }
     }
 
-    /// A disk that is not mounted is no reason to forget what was uploaded.
+    /// A disk that is not mounted is not a reason to forget what was uploaded.
     @Test func withoutRecordingsNothingIsForgotten() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)

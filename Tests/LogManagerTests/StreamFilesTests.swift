@@ -65,7 +65,7 @@ import Testing
         // The disk takes its time with the first.
         manager.wait(seconds: 2)
         #expect(throws: RequestError.self) { try second.result?.get() }
-        #expect(try third.result?.get().refused.map(\.reason) == ["there was no time for it; ask again"])
+        #expect(try third.result?.get().refused.map(\.reason) == ["there was no time for it; repeat the request"])
         while !manager.waiting.isEmpty { manager.carryOutNext() }
         #expect(manager.published(.removed) == [paths[0]])
     }

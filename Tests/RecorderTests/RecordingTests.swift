@@ -54,7 +54,7 @@ struct RecordingTests {
             #expect(try recorder.directory().report() == result.report)
             #expect(try await recorder.events.recording(.report).report == result.report)
             #expect(try await recorder.send(RecordingResultRequest(session: "s")) == result)
-            // To stop what is stopped is no mistake.
+            // To stop what is stopped is not a mistake.
             #expect(try await recorder.stop() == result)
         }
     }

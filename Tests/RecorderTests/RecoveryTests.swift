@@ -144,7 +144,7 @@ struct RecoveryTests {
     /// As where the recorder's key is off the publisher's list for a moment.
     @Test func aRefusalThatSaysNothingOfTheSamplesIsAskedAgain() async throws {
         try await record(recoveryLimit: "30s") { recorder, publisher in
-            publisher.onReplay { _ in throw RequestError(.notAllowed, "this key is not on the list any more") }
+            publisher.onReplay { _ in throw RequestError(.notAllowed, "this key is no longer allowed") }
             let asked = publisher.replaysAsked
             try publisher.sample(2, isLost: true)
             try publisher.sample(3)

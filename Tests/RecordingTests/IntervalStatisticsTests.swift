@@ -124,7 +124,7 @@ struct IntervalStatisticsTests {
         #expect(try #require(statistics.jitter).maximum > 9e9)
     }
 
-    /// A pause is no silence, whether its ends lie in one batch or in several.
+    /// A pause is not a silence, whether its ends lie in one batch or in several.
     @Test func pausesDoNotCount() {
         let second: Int64 = 1_000_000_000
         var timeline = SessionTimeline(task: "", step: "a")

@@ -276,7 +276,7 @@ struct LogReaderTests {
         let damage = LogReader.Damage(path: "/data/recordings/.wal/0000000000000000.wal", offset: 128)
         #expect(
             "\(damage)"
-                == "the write-ahead log /data/recordings/.wal/0000000000000000.wal is damaged at byte 128: what it had from there on is not used"
+                == "the write-ahead log /data/recordings/.wal/0000000000000000.wal is damaged at byte 128: data from there on is not used"
         )
     }
 }

@@ -436,7 +436,7 @@ struct SessionRecoveryTests {
                 #expect(log.directory.verify().findings.contains { $0.subject == "phone_accelerometer.json" })
                 #expect(try recover(log) == expected)
             }
-            // What is no log's stays.
+            // What is not a log's stays.
             try write([1], to: log.path(of: "notes.txt"))
             #expect(try recover(log).files["notes.txt"] == [1])
         }

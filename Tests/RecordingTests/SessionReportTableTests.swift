@@ -45,9 +45,9 @@ struct SessionReportTableTests {
         let lines = report.table.split(separator: "\n").map(String.init)
         #expect(
             Array(lines[3..<(lines.count - 3)]) == [
-                "gap in left-wrist/gyro: samples from 9 on of epoch E1, nobody knows how many, epochEnded, "
+                "gap in left-wrist/gyro: an unknown number of samples of epoch E1, from 9 on, epochEnded, "
                     + "given up at 2026-11-21T02:55:09.000000Z",
-                "cut off, and gone on with at 2026-11-21T02:55:01.500000Z",
+                "interrupted; resumed at 2026-11-21T02:55:01.500000Z",
                 "phone/accelerometer: jitter 0.1 ms (median), 3.1 ms (99 %), 250 ms (largest); longest silence 260 ms",
                 "left-wrist/gyro: longest silence 1000 ms",
                 "on disk after 103.4 ms (median), 205 ms (99 %), 300.1 ms (longest)",

@@ -33,7 +33,7 @@ struct SessionSummaryTests {
 
                     paused from 1 s to 2 s
                     gap in phone/gyro: 3 samples from 7 of epoch E1, notRetained, given up at 2026-11-21T02:55:01.123456Z
-                    gap in phone/gyro: samples from 10 on of epoch E1, nobody knows how many, notRetained, given up at 2026-11-21T02:55:01.123456Z
+                    gap in phone/gyro: an unknown number of samples of epoch E1, from 10 on, notRetained, given up at 2026-11-21T02:55:01.123456Z
 
                     """)
         }

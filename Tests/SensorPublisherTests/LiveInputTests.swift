@@ -54,7 +54,7 @@ struct LiveInputTests {
         #expect(take("1000,1\n", by: input, at: 7).isEmpty)
         #expect(input.lastSample(at: 8) == 7)
         #expect(take("1001,oops\n", by: input, at: 9).isEmpty)
-        #expect(input.lastSample(at: 100) == 7, "a line that can't be read is no sample")
+        #expect(input.lastSample(at: 100) == 7, "a line that can't be read is not a sample")
     }
 
     @Test func linesThatCannotBeReadFailTheStreamUntilOneCan() throws {

@@ -66,7 +66,7 @@ struct ReplaySourceTests {
         try withFile("walk.csv.gz", Array(bytes.dropLast(12))) { path in
             let error = #expect(throws: PublisherError.self) { try ReplaySource(path: path) }
             #expect(error?.code == .unreadable)
-            #expect(error?.message.contains("cut off") == true)
+            #expect(error?.message.contains("truncated") == true)
         }
     }
 

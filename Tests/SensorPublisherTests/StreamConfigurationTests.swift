@@ -140,7 +140,7 @@ struct StreamConfigurationTests {
         (#"{"device": "a", "stream": "b", "signal": "sine", "loop": true}"#, "for a replay only"),
         (#"{"device": "a", "stream": "b", "signal": "sin"}"#, "there is no kind \"sin\""),
         (#"{"device": "a", "stream": "b", "stdin": "xml"}"#, "'xml' is not one of csv, ndjson"),
-        (#"{"device": "a", "stream": "b", "stdin": "csv", "speed": 2}"#, "standard input comes at its own"),
+        (#"{"device": "a", "stream": "b", "stdin": "csv", "speed": 2}"#, "standard input arrives at its own speed"),
         (
             #"{"device": "a", "stream": "b", "signal": "sine"}, {"device": "a", "stream": "b", "stdin": "csv"}"#,
             "streams[1]: there is a stream a/b already"

@@ -145,7 +145,7 @@ struct ConfigurationReaderTests {
         }
         #expect(error.status == .badConfiguration)
         #expect(error.message.hasPrefix("\"dtaa\" in "))
-        #expect(error.message.hasSuffix(" is no setting of recorder: there are config, data"))
+        #expect(error.message.hasSuffix(" is not a setting of recorder: there are config, data"))
     }
 
     @Test func theSectionsOfOtherProgramsAreTheirs() throws {

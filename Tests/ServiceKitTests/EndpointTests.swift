@@ -60,7 +60,7 @@ struct EndpointTests {
                 == ServiceError(
                     .badConfiguration,
                     "publish \(text) can be reached from other machines, and nothing protects it: give --keys DIR "
-                        + "(see holdfast-keys), listen on tcp://127.0.0.1:5550, or say --insecure where the network is "
+                        + "(see holdfast-keys), listen on tcp://127.0.0.1:5550, or pass --insecure if the network is "
                         + "private"))
         let other = #expect(throws: ServiceError.self) { try endpoint.requireLocal(connectingTo: .recorder) }
         #expect(other?.status == .badConfiguration)

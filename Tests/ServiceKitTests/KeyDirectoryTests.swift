@@ -106,7 +106,7 @@ import ZeroMQ
             #expect(try list[keys.publicKey(of: "twin")] == nil)
             #expect(list.problems.count == 8)
             for (name, reason) in [
-                ("noRole", "says no role"), ("noKey", "no public-key"), ("noText", "no public-key"),
+                ("noRole", "has no role"), ("noKey", "no public-key"), ("noText", "no public-key"),
                 ("open", "chmod 644"), ("folder", ""), ("pipe", ""), ("twin2", "have the same key"),
                 ("twin3", "have the same key"),
             ] {
@@ -172,7 +172,7 @@ import ZeroMQ
                 return problems.now.count == 1
             }
             #expect(clients.client(with: alice)?.role == .listen)
-            // Two looks later it is no news.
+            // Two looks later it is not news.
             try await Task.sleep(for: .milliseconds(250))
             #expect(clients.client(with: alice)?.role == .listen)
             #expect(problems.reports == 1)

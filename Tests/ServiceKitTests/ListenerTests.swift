@@ -143,7 +143,7 @@ struct ListenerTests {
                 try await eventually("health to be well") { health.reply.reasons.isEmpty }
             }
             try await eventually("health to tell that it has gone") {
-                reasons(health).contains("tcp://127.0.0.2:\(port) (sensors) is away since")
+                reasons(health).contains("tcp://127.0.0.2:\(port) (sensors) has been away since")
             }
             #expect(connected(health) == 1)
             let (back, _) = try publisher(at: "127.0.0.2", port: port)

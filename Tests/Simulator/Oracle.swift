@@ -184,7 +184,7 @@ struct Oracle {
                 guard let epoch = sample["x"].flatMap({ Double($0) }).map({ Int($0) }),
                     let sequence = sample["y"].flatMap({ Double($0) }).map({ Int($0) }), epochs.indices.contains(epoch)
                 else {
-                    judgement.violations.append("\(name): \(sample) is no sample that was published")
+                    judgement.violations.append("\(name): \(sample) is not a sample that was published")
                     continue
                 }
                 judgement.samples += 1

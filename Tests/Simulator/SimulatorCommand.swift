@@ -111,7 +111,7 @@ struct SimulatorCommand: ParsableCommand {
         guard let seeds else { return [] }
         return try String(contentsOfFile: seeds, encoding: .utf8).split(separator: "\n").map { line in
             guard let seed = UInt64(line) else {
-                throw ValidationError("'\(line)' in \(seeds) is no seed: write a number")
+                throw ValidationError("'\(line)' in \(seeds) is not a seed: write a number")
             }
             return seed
         }
@@ -133,7 +133,7 @@ struct SimulatorCommand: ParsableCommand {
     private func skippedFaults() throws -> Set<Int> {
         Set(
             try (skip ?? "").split(separator: ",").map { text in
-                guard let number = Int(text) else { throw ValidationError("'\(text)' in --skip is no number") }
+                guard let number = Int(text) else { throw ValidationError("'\(text)' in --skip is not a number") }
                 return number
             })
     }

@@ -14,7 +14,7 @@ struct CountInputTests {
             "d/phone_accelerometer.json",
             "d/phone_accelerometer-20261120235301-09.json", "d/phone_accelerometer-20261120235301.json.gz",
         ])
-        // "-9" is no count of the recorder's.
+        // "-9" is not a count of the recorder's.
         #expect(
             inputs == [
                 CountInput(

@@ -78,7 +78,7 @@ struct ProgramTests {
     }
 
     @Test(arguments: [
-        (["--stride-length", "14"], "write the metres of two steps"), (["--stream", "a/b"], "is no stream's name"),
+        (["--stride-length", "14"], "write the metres of two steps"), (["--stream", "a/b"], "is not a stream's name"),
         (["--maximum-devices", "0"], "write 1 or more"), (["--keep", "0s"], "7d say"),
     ])
     func whatMakesNoSenseIsRefused(arguments: [String], complaint: String) async throws {

@@ -32,7 +32,7 @@ struct QueryCommandTests {
                 let lines = text.output.split(separator: "\n")
                 #expect(lines.count == 3)
                 #expect(lines[1].hasSuffix("      4"))
-                #expect(lines[2] == "nothing is known of the time before \(ago(61).utcText)")
+                #expect(lines[2] == "no steps are known before \(ago(61).utcText)")
                 let csv = try await query(range + ["--interval", "1h", "--format", "csv"])
                 #expect(
                     csv.output == """
@@ -51,7 +51,7 @@ struct QueryCommandTests {
                 #expect(reversed.errors.contains("Exchange from and to."))
                 let mistyped = try await query(["--device", "phone", "--from", "yesterday"])
                 #expect(mistyped.end == .exited(64))
-                #expect(mistyped.errors.contains("is no date and time with a zone"))
+                #expect(mistyped.errors.contains("is not a date and time with a zone"))
             }
         }
     }

@@ -61,7 +61,7 @@ struct StepCountTests {
         let expected = try withFile(plain) { try StepCount(ofFile: $0) }
         let others = [
             rows(walk) { "{\"t\":\($0.x),\"x\":\($0.y),\"y\":\($0.z),\"z\":\($0.w)}" },
-            // The uptime is another clock's, and the label is no unit.
+            // The uptime is another clock's, and the label is not a unit.
             "["
                 + rows(walk) {
                     "{ \"z\" : \($0.w), \"uptime\": \(7 - $0.x), \"unit\": \"mg\", \"timestamp\": \($0.x), \"x\": \($0.y), \"y\": \($0.z) },"

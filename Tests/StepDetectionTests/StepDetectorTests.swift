@@ -86,7 +86,7 @@ struct StepDetectorTests {
         #expect(detector.cadence == nil)
     }
 
-    // MARK: - What is no walking
+    // MARK: - What is not walking
 
     @Test(arguments: [0.0, 0.01, 0.05, 0.3]) func noiseIsNoWalking(size: Double) {
         var random = SplitMix(seed: 7)

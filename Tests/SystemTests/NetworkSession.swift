@@ -51,7 +51,7 @@ struct NetworkSession: Sendable {
     /// Waits until the recorder says that a publisher is away.
     func misses(_ address: String, within limit: Duration = .seconds(30)) async throws {
         try await eventually("health to tell that \(address) is away", within: limit) {
-            try await health().reasons.contains { $0.contains("\(address) is away since") }
+            try await health().reasons.contains { $0.contains("\(address) has been away since") }
         }
     }
 

@@ -26,7 +26,7 @@ struct LineReaderTests {
         _ = try reader.next { (line) throws(Mistake) in
             let text = line.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
             number = Int(text)
-            if number == nil { throw .number("\"\(text)\" is no number") }
+            if number == nil { throw .number("\"\(text)\" is not a number") }
         }
         return number
     }
@@ -36,7 +36,7 @@ struct LineReaderTests {
             let reader = try LineReader<Mistake>(path: path)
             for _ in 1...2 {
                 #expect(try next(reader) == 1)
-                #expect(throws: Mistake.number("\(path), line 2: \"two\" is no number")) { try next(reader) }
+                #expect(throws: Mistake.number("\(path), line 2: \"two\" is not a number")) { try next(reader) }
                 #expect(try next(reader) == 3)
                 #expect(try next(reader) == nil)
                 try reader.rewind()
@@ -58,7 +58,7 @@ struct LineReaderTests {
                     while try reader.next({ _ in }) {}
                 }
                 #expect(error?.code == .unreadable)
-                #expect(error?.message == "\(path): the compressed file was cut off: it ends too early")
+                #expect(error?.message == "\(path): the compressed file is truncated: it ends too early")
             }
         }
     }

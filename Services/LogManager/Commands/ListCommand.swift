@@ -6,14 +6,14 @@ import ServiceKit
 /// The `list` subcommand: the finished files that the running log-manager knows, oldest first.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List finished log files, oldest first.")
+        commandName: "list", abstract: "List finished stream files, oldest first.")
 
     @OptionGroup var options: ServiceOptions
 
-    @Option(help: "Files of this log alone.")
+    @Option(help: "List only files of this log.")
     var log: String?
 
-    @Flag(help: "Files alone that are not marked as uploaded.")
+    @Flag(help: "List only files that are not marked as uploaded.")
     var pending = false
 
     @Option(help: "text, json, csv or ndjson.")

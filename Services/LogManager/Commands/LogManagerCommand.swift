@@ -13,9 +13,9 @@ package struct LogManagerCommand: ServiceCommand {
     package static let program = Program.logManager
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
-            abstract: "Keeps account of finished log files, and removes them when they may go.",
+            abstract: "Keep account of finished stream files, and remove them by rule or on request.",
             discussion: """
-                Nothing is removed unless somebody asks for it, or --when-full says so.
+                Nothing is removed except on request or by --when-full.
                 """)
         configuration.subcommands += [UsageCommand.self, ListCommand.self]
         return configuration
@@ -25,7 +25,7 @@ package struct LogManagerCommand: ServiceCommand {
 
     @OptionGroup package var settings: SettingFlags<LogManagerSettings>
 
-    @Flag(help: "Print what --when-full would remove now, remove nothing, and exit.")
+    @Flag(help: "Print what --when-full would remove now, and exit without removing it.")
     var dryRun = false
 
     package init() {}

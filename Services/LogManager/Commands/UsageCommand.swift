@@ -6,7 +6,7 @@ import ServiceKit
 /// The `usage` subcommand: how much there is, as the running log-manager knows it.
 struct UsageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "usage", abstract: "Show how many files and bytes each log has, and what is free.")
+        commandName: "usage", abstract: "Show files and bytes of each log, and free disk space.")
 
     @OptionGroup var options: ServiceOptions
 

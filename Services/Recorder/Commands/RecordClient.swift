@@ -82,7 +82,7 @@ struct RecordClient {
         let started = try await recorder.send(request, timeout: Self.startTimeout)
         StandardStream.output.print("recording session \(started.session)\n")
         if started.logs.isEmpty {
-            StandardStream.output.print("no such stream is there yet: its log is opened when it appears\n")
+            StandardStream.output.print("no such stream exists yet: its file is opened when it appears\n")
         }
         return (SessionCourse(of: started.session, steps: steps, duration: duration), .now)
     }

@@ -8,14 +8,14 @@ import ServiceKit
 /// can be started again after a kill: it continues the session that is under way.
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "record", abstract: "Record a session with the running recorder, and show how it goes.",
+        commandName: "record", abstract: "Record a session with the running recorder, and show its progress.",
         discussion: """
             recorder record --streams left-wrist/ --duration 20s --task Walk --step outbound --move-to 10s=return
             """)
 
     @OptionGroup var options: ServiceOptions
 
-    @Option(help: ArgumentHelp("Ask this publisher how punctual it is.", valueName: "endpoint"))
+    @Option(help: ArgumentHelp("Ask this publisher for its punctuality.", valueName: "endpoint"))
     var sensorPublisher: Endpoint?
 
     @Option(
@@ -29,35 +29,35 @@ struct RecordCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Record the next session of a series, named NAME-DATE; or go on with one that is under way.",
+            "Record the next session of a series, named NAME-DATE, or follow one that is running.",
             valueName: "name"))
     var series: String?
 
     @Flag(help: "Check the session's files afterwards, as verify does.")
     var verify = false
 
-    @Option(help: "What the person does.")
+    @Option(help: "The task that the person performs.")
     var task: String?
 
     @Option(help: "The step to begin with.")
     var step: String?
 
-    @Option(help: ArgumentHelp("Go on to a step at a time; may be repeated.", valueName: "time=step"))
+    @Option(help: ArgumentHelp("Move to a step at a time; may be repeated.", valueName: "time=step"))
     var moveTo: [StepChange] = []
 
     @Option(help: "Stop after this long (default: at Ctrl-C).")
     var duration: TimeSpan?
 
-    @Option(help: "json, csv or tsv (default: what log-manager has for the log, or else json).")
+    @Option(help: "json, csv or tsv (default: as log-manager is configured, else json).")
     var format: String?
 
     @Option(help: "array or dictionary, for json (default: array).")
     var root: String?
 
-    @Option(help: "Go on in a new log file after so many bytes (default: as log-manager has it, or else never).")
+    @Option(help: "Rotate stream files at this size (default: as log-manager is configured, else never).")
     var maximumFileSize: ByteCount?
 
-    @Option(help: "Go on in a new log file after this long (default: as log-manager has it, or else never).")
+    @Option(help: "Rotate stream files after this long (default: as log-manager is configured, else never).")
     var maximumFileAge: TimeSpan?
 
     func validate() throws {

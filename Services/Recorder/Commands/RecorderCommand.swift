@@ -10,7 +10,7 @@ package struct RecorderCommand: ServiceCommand {
     package static let program = Program.recorder
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
-            abstract: "Records sessions of sensor data so that nothing is lost.")
+            abstract: "Record sessions of sensor data without losing a sample.")
         configuration.subcommands += [RecordCommand.self, VerifyCommand.self, InfoCommand.self, RecoverCommand.self]
         return configuration
     }()

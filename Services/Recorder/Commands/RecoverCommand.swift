@@ -10,13 +10,13 @@ import SystemPackage
 /// Exits 0 if the copy is whole, 3 with loss, 1 if there is nothing to recover.
 struct RecoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "recover", abstract: "Repair a copy of a session that was cut off.",
-        discussion: "A running recorder repairs its own sessions; this is for directories that were copied away.")
+        commandName: "recover", abstract: "Repair a copy of an interrupted session.",
+        discussion: "A running recorder repairs its own sessions. Use this for directories that were copied away.")
 
     @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
     var directory: String
 
-    @Option(help: ArgumentHelp("Where the copy is made (default: DIR-recovered).", valueName: "dir"))
+    @Option(help: ArgumentHelp("Write the copy to this directory (default: DIR-recovered).", valueName: "dir"))
     var output: String?
 
     func run() throws {

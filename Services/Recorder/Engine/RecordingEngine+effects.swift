@@ -174,7 +174,7 @@ extension RecordingEngine {
         if Task.isCancelled { return nil }
         if answers.isAway, !wasAway {
             logger.info(
-                "log-manager does not answer: logs are written as recordings and this program's defaults say",
+                "log-manager does not answer: stream files are written with the recording's settings and this program's defaults",
                 metadata: ["endpoint": "\(logManager.endpoint)"])
         }
         return answers

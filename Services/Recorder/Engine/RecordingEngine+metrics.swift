@@ -49,7 +49,7 @@ extension RecordingEngine {
             "held_bytes", "Memory of the batches that wait for samples before them.",
             Double(streams.reduce(0) { $0 + $1.intake.heldBytes }))
         add(
-            "recovering_streams", "Streams whose missing samples are being asked for.",
+            "recovering_streams", "Streams whose missing samples are being requested.",
             Double(streams.count { $0.recoveringSince != nil }))
         add(
             "backlog_bytes", "Bytes of the write-ahead log that are not in stream files yet.", Double(core.backlogBytes)

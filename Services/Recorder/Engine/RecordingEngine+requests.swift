@@ -270,7 +270,7 @@ extension RecordingEngine {
             _ = try TaskResults(results)
         } catch {
             throw RequestError(
-                .invalidParameter, "\(error): the session goes on, stop it with results that can be kept")
+                .invalidParameter, "\(error): the session continues; stop it with results that can be stored")
         }
         session.note(results: results)
     }
@@ -307,7 +307,7 @@ extension RecordingEngine {
     func result(_ request: RecordingResultRequest) async throws -> RecordingResult {
         if let session = try core.sessions[SessionIdentifier(request.session)] {
             throw RequestError(
-                .notRunning, "session \(request.session) is \(session.status): its result is there once it is stopped")
+                .notRunning, "session \(request.session) is \(session.status): its result exists once it is stopped")
         }
         return try await storedResult(request.session)
     }

@@ -5,7 +5,7 @@ package import ServiceKit
 extension Shard: ConfigurationValue, ExpressibleByArgument {
     package init(typed text: String) throws(InvalidValue) {
         guard let shard = Shard(rawValue: text) else {
-            throw InvalidValue("'\(text)' is no part of a whole: write 2/3 for the second of three")
+            throw InvalidValue("'\(text)' is not a part of a whole: write 2/3 for the second of three")
         }
         self = shard
     }

@@ -11,7 +11,7 @@ package struct StepChange: Hashable, Sendable {
 extension StepChange: ConfigurationValue, ExpressibleByArgument {
     package init(typed text: String) throws(InvalidValue) {
         guard let sign = text.firstIndex(of: "=") else {
-            throw InvalidValue("'\(text)' is no step change: write TIME=STEP, 10s=return")
+            throw InvalidValue("'\(text)' is not a step change: write TIME=STEP, 10s=return")
         }
         time = try TimeSpan(typed: String(text[..<sign]))
         step = String(text[text.index(after: sign)...])

@@ -14,7 +14,7 @@ struct StreamTotals {
         ), ("recovered_samples", "Of those, samples received by replay.", \.recovered),
         ("lost_samples", "Samples lost and not recoverable from the publisher.", \.lost),
         ("paused_samples", "Samples left out because the session was paused.", \.paused),
-        ("duplicate_samples", "Samples that arrived once more, and were written once.", \.duplicates),
+        ("duplicate_samples", "Samples that arrived more than once, and were written once.", \.duplicates),
         ("gaps", "Runs of samples lost and not recoverable from the publisher.", \.gaps.count),
         ("log_bytes", "Bytes written to log files.", \.bytes),
     ]

@@ -23,16 +23,16 @@ struct CountCommand: ParsableCommand {
     @Option(help: "text, json (everything) or csv.")
     var format = StepReportFormat.text
 
-    @Option(help: "What the rows of csv are: recordings, bouts or steps.")
+    @Option(help: "The rows of csv: recordings, bouts or steps.")
     var rows = CountedRecording.Rows.recordings
 
-    @Option(help: "What accelerations are in: g or m/s2 (default: as a recording says, or as gravity tells).")
+    @Option(help: "The unit of accelerations: g or m/s2 (default: the recording's, or a guess from gravity).")
     var unit: AccelerationUnit?
 
     @Option(help: "Where devices were worn: unknown, phone or wrist (default: unknown).")
     var placement: SensorPlacement?
 
-    @Option(help: "How much must speak for walking: lenient, normal or strict (default: normal).")
+    @Option(help: "Strictness of walking detection: lenient, normal or strict (default: normal).")
     var strictness: StepStrictness?
 
     @Option(

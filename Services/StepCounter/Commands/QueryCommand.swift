@@ -6,7 +6,7 @@ import ServiceKit
 /// The `query` subcommand: how many steps a device made in a time, as the running step-counter knows it.
 struct QueryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "query", abstract: "Show how many steps a device made in a time.",
+        commandName: "query", abstract: "Show the steps of a device in a period.",
         discussion: "Times are ISO 8601 with a zone, such as 2026-11-21T08:00:00+01:00.")
 
     @OptionGroup var options: ServiceOptions
@@ -15,11 +15,12 @@ struct QueryCommand: AsyncParsableCommand {
     var device: String
 
     @Option(
-        help: ArgumentHelp("The first moment that counts.", valueName: "date"), transform: WallTime.init(iso8601:))
+        help: ArgumentHelp("The start of the period, inclusive.", valueName: "date"), transform: WallTime.init(iso8601:)
+    )
     var from: WallTime
 
     @Option(
-        help: ArgumentHelp("The first moment that does not count any more (default: now).", valueName: "date"),
+        help: ArgumentHelp("The end of the period, exclusive (default: now).", valueName: "date"),
         transform: WallTime.init(iso8601:))
     var to: WallTime?
 
@@ -46,7 +47,7 @@ struct QueryCommand: AsyncParsableCommand {
             var text = table.text
             if reply.bins != nil { text += "\(reply.numberOfSteps) steps in all\n" }
             if from < reply.firstAvailable {
-                text += "nothing is known of the time before \(reply.firstAvailable.utcText)\n"
+                text += "no steps are known before \(reply.firstAvailable.utcText)\n"
             }
             return text
         }

@@ -110,13 +110,13 @@ final class ArchiveFile: ByteSink {
         case .noSpace, .diskQuotaExceeded:
             ArchiveError(
                 .noSpace,
-                "Could not \(action) \(path): \(errno). The session is as it was, and no archive was made: free some space "
+                "Could not \(action) \(path): \(errno). The session is unchanged, and no archive was made: free some space "
                     + "and try again.")
         default:
             ArchiveError(
                 .inputOutput,
-                "Could not \(action) \(path): \(errno). The session is as it was, and no archive was made: look whether "
-                    + "the place is there and this user may write to it.")
+                "Could not \(action) \(path): \(errno). The session is unchanged, and no archive was made: check whether "
+                    + "the directory exists and this user can write to it.")
         }
     }
 }

@@ -19,8 +19,8 @@ struct ArchiveNames {
         if reserved.contains(file.lowercased()) {
             throw ArchiveError(
                 .invalidParameter,
-                "\(file) can't be archived under this name, for a file that is made for the archive has it. Give it "
-                    + "another one; the session is as it was.", file: file)
+                "\(file) can't be archived under this name, because the archive needs the name itself. Give it "
+                    + "another one. The session is unchanged.", file: file)
         }
         let fitting = String(
             String.UnicodeScalarView(

@@ -116,7 +116,7 @@ extension SessionContents {
         if others.contains(file) {
             return ArchiveError(
                 .invalidParameter,
-                "\(file) in session \(record.session) can't be archived: it is no regular file. Move it out of the "
+                "\(file) in session \(record.session) can't be archived: it is not a regular file. Move it out of the "
                     + "session's directory, or leave out what can't be archived (--continue-on-failure).", file: file)
         }
         return ArchiveError(

@@ -55,7 +55,7 @@ struct ArchiveWriter {
     }
 
     /// Adds a file of the session.
-    /// - Returns: why it is not there, where that is no failure, or one that does not matter.
+    /// - Returns: why it is not there, where that is not a failure, or one that does not matter.
     private mutating func add(_ item: ArchivePlan.Item, of session: SessionDirectory) throws(ArchiveError) -> String? {
         let file: SessionFile
         do throws(ArchiveError) {
@@ -72,7 +72,7 @@ struct ArchiveWriter {
             throw ArchiveError(
                 .changed,
                 "\(item.file) of session \(contents.record.session) is not what was recorded: its SHA-256 is another one. "
-                    + "`recorder verify` tells more; --continue-on-failure leaves it out.", file: item.file)
+                    + "`recorder verify` shows more; --continue-on-failure leaves it out.", file: item.file)
         }
         metadata.files.append(
             ArchiveMetadata.File(

@@ -64,7 +64,7 @@ extension SessionContents {
                 throw RecordingError(
                     .alreadyRunning, action: "archive session \(record.session)",
                     reason: record.status.isOver ? "it is being finished" : "it is \(record.status)",
-                    advice: "Stop it first; a recorder that is started again finishes what was cut off.")
+                    advice: "Stop it first. A recorder that restarts finishes interrupted sessions.")
             }
             let present = Set(names)
             others = all.filter { !present.contains($0) }

@@ -47,7 +47,7 @@ final class SessionFile: ByteSource {
             let errno = error as? Errno ?? .ioError
             throw ArchiveError(
                 errno == .noSuchFileOrDirectory ? .notFound : .inputOutput,
-                "Could not read \(path): \(errno). Make it readable for this user; the session is as it was.",
+                "Could not read \(path): \(errno). Make it readable for this user. The session is unchanged.",
                 file: name)
         }
         var status = stat()
@@ -56,7 +56,8 @@ final class SessionFile: ByteSource {
         guard exists, status.st_mode & S_IFMT == S_IFREG else {
             try? descriptor.close()
             throw ArchiveError(
-                .inputOutput, "Could not read \(path): it is no regular file. Move it out of the session's directory.",
+                .inputOutput,
+                "Could not read \(path): it is not a regular file. Move it out of the session's directory.",
                 file: name)
         }
         // Only a wish: it is read once, from its beginning to its end.
@@ -75,7 +76,7 @@ final class SessionFile: ByteSource {
         ArchiveError(
             .changed,
             "Could not archive \(path): it changed while it was read. Keep other programs out of the data directory, and "
-                + "try again; the session is as it was.", file: name)
+                + "try again. The session is unchanged.", file: name)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int {
@@ -90,8 +91,8 @@ final class SessionFile: ByteSource {
             } catch {
                 throw ArchiveError(
                     .inputOutput,
-                    "Could not read \(path): \(error as? Errno ?? .ioError). Look at the system's log for trouble with "
-                        + "this disk; the session is as it was.", file: name)
+                    "Could not read \(path): \(error as? Errno ?? .ioError). Check the system's log for trouble with "
+                        + "this disk. The session is unchanged.", file: name)
             }
             // It has become shorter.
             if read == 0 { throw changed }

@@ -19,14 +19,14 @@ package struct ArchiveExtraction {
     ) throws(ArchiveError) -> OpenedArchive {
         let parent = directory.removingLastComponent()
         guard let name = directory.lastComponent?.string, name != ".", name != ".." else {
-            throw ArchiveError(.invalidParameter, "'\(directory)' is no name for a new directory.")
+            throw ArchiveError(.invalidParameter, "'\(directory)' is not a name for a new directory.")
         }
         let target = Directory(directory)
         if Directory(parent).contains(name) {
             let isEmpty = target.exists && ((try? target.names())?.isEmpty ?? false)
             guard isEmpty else {
                 throw ArchiveError(
-                    .alreadyExists, "\(directory) is there and not empty: extract to another directory with --to.")
+                    .alreadyExists, "\(directory) exists and is not empty: extract to another directory with --to.")
             }
         }
         let temporary = Directory(parent.appending(".\(name).\(getpid()).new"))

@@ -74,7 +74,7 @@ final class ArchiveReader {
             archive_entry_filetype(entry) == S_IFREG, archive_entry_hardlink(entry) == nil
         else {
             throw ArchiveError(
-                .damaged, "\(self.name) has something in it that is no file. No archive of ours has that.")
+                .damaged, "\(self.name) has something in it that is not a file. No archive of ours has that.")
         }
         return name
     }
@@ -109,8 +109,8 @@ final class ArchiveReader {
         } catch {
             return error
         }
-        let reason = archive_error_string(archive).map { String(cString: $0) } ?? "it is no zip"
+        let reason = archive_error_string(archive).map { String(cString: $0) } ?? "it is not a zip"
         return ArchiveError(
-            .damaged, "\(name) can't be read: \(reason). It is no archive, or not what was made: get it again.")
+            .damaged, "\(name) can't be read: \(reason). It is not an archive, or not what was made: get it again.")
     }
 }

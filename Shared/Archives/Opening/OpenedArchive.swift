@@ -100,7 +100,7 @@ package struct OpenedArchive {
     private static func bytes(of file: ArchiveInput, key: PrivateKey?) throws(ArchiveError) -> any ArchiveBytes {
         if try isZip(file) { return PlainArchiveBytes(file) }
         guard try file.bytes(at: 0, count: 1) == [BERElement.sequence] else {
-            throw ArchiveError(.damaged, "\(file.path) is no archive: neither a zip nor an encrypted one.")
+            throw ArchiveError(.damaged, "\(file.path) is not an archive: neither a zip nor an encrypted one.")
         }
         guard let key else {
             throw ArchiveError(.wrongKey, "\(file.path) is encrypted: give its recipient's private key with --key.")

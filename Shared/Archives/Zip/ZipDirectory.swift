@@ -27,7 +27,7 @@ struct ZipDirectory {
         let length = try file.length()
         let fault = ArchiveError(
             .damaged,
-            "\(file.path) has no directory at its end, or another one than was made. It may have been cut off: "
+            "\(file.path) has no directory at its end, or another one than was made. It may be incomplete: "
                 + "get it again.")
         let place = length - Self.endLength
         guard place >= 0, let end = LittleEndianBytes(try file.bytes(at: place, count: Self.endLength)),

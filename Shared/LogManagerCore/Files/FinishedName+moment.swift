@@ -6,7 +6,7 @@ extension FinishedName {
     /// When the file was finished: the moment of its last change, as far as it lies within the second of the stamp.
     ///
     /// Outside of it somebody touched or copied the file, or the clock was set back and the stamp stood still: the
-    /// second's end that is nearer counts. A stamp that is no date is the earliest: the log's next files come after it.
+    /// second's end that is nearer counts. A stamp that is not a date is the earliest: the log's next files come after it.
     package func moment(modified: Int64) -> WallTime {
         guard let second = stampSecond else { return WallTime(nanosecondsSince1970: 0) }
         return WallTime(nanosecondsSince1970: min(max(modified, second), second + 999_999_999))

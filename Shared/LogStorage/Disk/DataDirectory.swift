@@ -76,7 +76,7 @@ package final class DataDirectory: Sendable {
         } catch .noSuchFileOrDirectory {
             return nil
         } catch .notDirectory, .tooManySymbolicLinkLevels {
-            throw Refusal("its directory is a symbolic link, or no directory, and where it leads is not touched")
+            throw Refusal("its directory is a symbolic link or not a directory; its target is not touched")
         } catch {
             throw Refusal("its directory can't be opened: \(error)")
         }
@@ -227,8 +227,8 @@ package final class DataDirectory: Sendable {
                 advice: "Move the recordings into the data directory, or make the data directory itself the link.")
         case .noSuchFileOrDirectory:
             RecordingError(
-                .notFound, action: "list", path: recordings, reason: "it is not there, but was before",
-                advice: "Look whether its disk is there; make it anew only if all recordings may be forgotten.")
+                .notFound, action: "list", path: recordings, reason: "it is missing now, but existed before",
+                advice: "Check that its disk is mounted. Create it again only if all recordings may be forgotten.")
         default: RecordingError(errno, action: "list", path: recordings)
         }
     }

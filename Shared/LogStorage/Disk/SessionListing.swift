@@ -37,7 +37,7 @@ final class SessionListing {
         }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return .file(FileIdentity(status), names: Int(status.st_nlink))
-        case S_IFLNK: return .other(Refusal("it is a symbolic link, and where it leads is not touched"))
+        case S_IFLNK: return .other(Refusal("it is a symbolic link; its target is not touched"))
         default: return .other(Refusal("it is not a file"))
         }
     }

@@ -14,7 +14,7 @@ public enum EventTime {
         return text
     }
 
-    /// The instant in a frame; nil if it is no number.
+    /// The instant in a frame; nil if it is not a number.
     public static func time(in frame: UnsafeRawBufferPointer) -> WallTime? {
         DecimalParser.parse(frame).flatMap { $0.isFinite && abs($0) < 1e10 ? WallTime(seconds: $0) : nil }
     }

@@ -374,7 +374,7 @@ package struct ReplaySchedule: Sendable {
         return Request(number: lastNumber, params: SamplesReplay(due.compactMap { streams[$0]?.request }))
     }
 
-    /// Notes that a publisher can't be reached, or sent what is no answer to anything.
+    /// Notes that a publisher can't be reached, or sent what is not an answer to anything.
     /// - Returns: the streams that must ask again: all that wait for it, since each may have come to its end.
     package mutating func fail(_ name: String, at endpoint: String, now: Int64) -> [Int] {
         guard var publisher = publishers[name] else { return [] }

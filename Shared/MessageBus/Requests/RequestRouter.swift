@@ -89,7 +89,7 @@ public struct RequestRouter: Sendable {
 
     private static func notAllowed<Params: Request>(_ request: Params, as role: Role?) -> RequestError {
         let needed = request.neededRole.rawValue
-        let has = role.map { "this key has \($0.rawValue)" } ?? "this key is not on the list any more"
+        let has = role.map { "this key has \($0.rawValue)" } ?? "this key is no longer allowed"
         return RequestError(.notAllowed, "\(Params.method) needs the role \(needed) here, and \(has)")
     }
 

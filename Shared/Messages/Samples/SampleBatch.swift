@@ -108,7 +108,7 @@ public struct SampleBatch: Event, Hashable {
                 case "-Infinity": number = -.infinity
                 case let text:
                     throw DecodingError.dataCorruptedError(
-                        in: container, debugDescription: "\"\(text)\" is no number")
+                        in: container, debugDescription: "\"\(text)\" is not a number")
                 }
             }
         }

@@ -163,7 +163,7 @@ public struct JSONScanner {
     private mutating func skipSpecialCharacter() throws(MessageError) {
         let byte = bytes[index]
         if byte == UInt8(ascii: "\\") { return try skipEscape() }
-        guard byte >= 0x80 else { throw malformed("a control character stands in a string") }
+        guard byte >= 0x80 else { throw malformed("a string contains a control character") }
         // The well-formed sequences of the Unicode Standard, table 3-7.
         let second: ClosedRange<UInt8>
         let length: Int
@@ -222,7 +222,7 @@ public struct JSONScanner {
         }
     }
 
-    /// What a backslash and this letter stand for; nil for `u` and for what is no escape.
+    /// What a backslash and this letter stand for; nil for `u` and for what is not an escape.
     private static func unescaped(_ letter: UInt8) -> UInt8? {
         switch letter {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): letter

@@ -119,7 +119,7 @@ public struct TaskResults: Hashable, Sendable {
                 !path.utf8.contains(0)
             else {
                 throw MessageError(
-                    .malformed, "\(place).relativePath '\(path)' is no name of a file in the session's directory")
+                    .malformed, "\(place).relativePath '\(path)' is not a name of a file in the session's directory")
             }
             let date = try string(fields["startDate"], at: "\(place).startDate")
             var startDate: WallTime?

@@ -129,7 +129,7 @@ extension WallTime {
         else {
             throw MessageError(
                 .malformed,
-                "\"\(text.prefix(64))\" is no date and time with a zone, such as 2026-11-21T02:55:01.123Z")
+                "\"\(text.prefix(64))\" is not a date and time with a zone, such as 2026-11-21T02:55:01.123Z")
         }
         let (whole, overflow) = (civil - offset).multipliedReportingOverflow(by: 1_000_000_000)
         let (nanoseconds, carry) = whole.addingReportingOverflow(decimals)

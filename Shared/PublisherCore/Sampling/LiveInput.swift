@@ -51,7 +51,7 @@ package final class LiveInput: Sampler {
     /// - Throws: `alreadyRunning`, and `finished` after the end of the input.
     package func start(at now: Int64) throws(PublisherError) {
         if isOver {
-            throw PublisherError(.finished, "standard input has ended: start the program again with a new one")
+            throw PublisherError(.finished, "standard input has ended: restart the program with a new one")
         }
         try sampler.start()
         failure = nil

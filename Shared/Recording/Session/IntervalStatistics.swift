@@ -115,7 +115,7 @@ extension IntervalStatistics: Codable {
         for (least, count) in try container.decodeIfPresent([Int: Int].self, forKey: .buckets) ?? [:] {
             guard least >= 0, count > 0, nominalRate != nil else {
                 throw DecodingError.dataCorruptedError(
-                    forKey: .buckets, in: container, debugDescription: "\(least): \(count) is no bucket's count.")
+                    forKey: .buckets, in: container, debugDescription: "\(least): \(count) is not a bucket's count.")
             }
             counts[Self.bucket(of: Int64(least))] = count
         }

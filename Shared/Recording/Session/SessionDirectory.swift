@@ -148,7 +148,7 @@ package struct SessionDirectory: Hashable, Sendable {
             guard digits.utf8.count == 64, digits.allSatisfy(\.isHexDigit), rest.hasPrefix("  ") else {
                 throw RecordingError(
                     .unreadable, action: "read", path: directory.path.appending(Self.checksumsName),
-                    reason: "a line of it is no checksum", advice: "Somebody may have changed it.")
+                    reason: "a line of it is not a checksum", advice: "Somebody may have changed it.")
             }
             checksums[String(rest.dropFirst(2))] = String(digits)
         }

@@ -13,7 +13,7 @@ package struct SessionIdentifier: Hashable, Sendable, Comparable, CustomStringCo
         guard Self.isValid(text) else {
             throw RecordingError(
                 .invalidParameter, action: "use \"\(text.prefix(Self.maximumBytes))\" as a session's name",
-                reason: "it would not do as the name of a directory",
+                reason: "it can't be the name of a directory",
                 advice: "Use 1 to \(Self.maximumBytes) letters (a to z), digits, \"-\", \"_\" and \".\".")
         }
         self.text = text

@@ -21,7 +21,7 @@ extension SessionReport {
             }
         }
         lines += failures.map { "failure: \($0)" }
-        lines += (restarts ?? []).map { "cut off, and gone on with at \($0.utcText)" }
+        lines += (restarts ?? []).map { "interrupted; resumed at \($0.utcText)" }
         for stream in streams {
             let jitter = stream.jitter.map { "jitter \(Self.milliseconds($0, longest: "largest"))" }
             let silence = stream.longestSilence.map {
@@ -53,7 +53,7 @@ extension Gap {
         let place =
             count > 0
             ? "\(count) samples from \(from) of epoch \(epoch)"
-            : "samples from \(from) on of epoch \(epoch), nobody knows how many"
+            : "an unknown number of samples of epoch \(epoch), from \(from) on"
         return "\(place), \(reason.rawValue)" + (date.map { ", given up at \($0.utcText)" } ?? "")
     }
 }

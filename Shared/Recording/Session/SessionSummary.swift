@@ -67,7 +67,7 @@ package struct SessionSummary: Codable, Hashable, Sendable {
             lines.append("\(stream.stream): \(summary): \(removed.map(\.name).joined(separator: " "))")
         }
         for stream in streams { lines += stream.gaps.map { "gap in \(stream.stream): \($0.sentence)" } }
-        lines += restarts.map { "cut off, and gone on with at \($0.utcText)" }
+        lines += restarts.map { "interrupted; resumed at \($0.utcText)" }
         lines += failures.map { "failure: \($0)" }
         return lines.map { $0 + "\n" }.joined()
     }

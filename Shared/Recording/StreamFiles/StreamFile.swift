@@ -181,7 +181,7 @@ package final class StreamFile {
     private func misplaced(_ path: FilePath) -> RecordingError {
         RecordingError(
             .unreadable, action: "continue to write", path: path,
-            reason: "what the write-ahead log has does not follow on what is in the file",
+            reason: "the write-ahead log does not continue the file",
             advice: "Recover a copy of the session without the directory .wal.")
     }
 

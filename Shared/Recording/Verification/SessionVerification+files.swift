@@ -111,7 +111,7 @@ extension SessionVerification {
                 .map(\.description)
             if let file = log.file { files.append(file) }
             for file in log.files where FinishedName(file.name, of: log.name) == nil {
-                find(.damaged, SessionDirectory.recordName, "\(file.name) is no file of \(log.name)")
+                find(.damaged, SessionDirectory.recordName, "\(file.name) is not a file of \(log.name)")
             }
             for (segment, name) in files.enumerated() {
                 let commits = lines[log.name, default: []].filter { $0.kind == .commit && $0.segment == segment }

@@ -13,7 +13,7 @@ package struct LogReader {
         package let offset: Int
 
         package var description: String {
-            "the write-ahead log \(path) is damaged at byte \(offset): what it had from there on is not used"
+            "the write-ahead log \(path) is damaged at byte \(offset): data from there on is not used"
         }
     }
 

@@ -59,7 +59,7 @@ package final class AllowedClients: Sendable {
         } catch {
             // Whoever is on the list stays until it can be read again, and nobody new comes; but who removes it means it.
             guard directory.isGone else { return tell([error.message]) }
-            list.note("\(directory.path): the directory of keys is gone, so that nobody is on the list")
+            list.note("\(directory.path): the directory of keys is gone, so no client is allowed")
         }
         state.withLock { state in
             state.list = list

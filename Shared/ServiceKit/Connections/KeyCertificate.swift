@@ -55,7 +55,7 @@ package struct KeyCertificate: Hashable, Sendable {
 
     private func text(withSecret: Bool) -> String {
         var text = "# CURVE certificate of Holdfast: the \(withSecret ? "secret" : "public") half.\n"
-        if withSecret { text += "# Keep it to yourself: who has this file is you.\n" }
+        if withSecret { text += "# Keep this file secret: whoever has it can act as this client.\n" }
         text += "metadata\n"
         if let role { text += "    role = \"\(role.rawValue)\"\n" }
         text += "curve\n    public-key = \"\(publicKey.text)\"\n"

@@ -32,7 +32,8 @@ extension KeyDirectory {
         if Self.exists(publicFile(of: name)) {
             guard secretExists else {
                 throw Self.bad(
-                    publicFile(of: name), "it is there without \(secretFile(of: name)): bring that, or remove it")
+                    publicFile(of: name),
+                    "it exists without \(secretFile(of: name)): restore that file, or remove this one")
             }
             _ = try pair(of: name)
             return .kept

@@ -8,7 +8,7 @@ package import ZeroMQ
 /// @main
 /// struct RecorderCommand: ServiceCommand {
 ///     static let program = Program.recorder
-///     static let configuration = commandConfiguration(abstract: "Records sessions of sensor data.")
+///     static let configuration = commandConfiguration(abstract: "Record sessions of sensor data.")
 ///     @OptionGroup var options: ServiceOptions
 ///     @OptionGroup var settings: SettingFlags<RecorderSettings>
 ///

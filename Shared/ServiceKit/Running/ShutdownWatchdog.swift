@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The kernel keeps the time (alarm(2)), so that no thread of ours is needed. One per process.
 enum ShutdownWatchdog {
-    private static let message = "the program hangs while stopping, so it ends here; what was not yet on disk is lost"
+    private static let message = "the program hangs while stopping, so it ends here; data not yet on disk is lost"
 
     /// The line that is written, made beforehand: only what signal-safety(7) allows can be done then. Never freed.
     private static let line = Atomic<UInt>(0)

@@ -11,7 +11,7 @@ package struct SmallFile {
     let isOurs: Bool
 
     /// Reads a file, and no more of it than a little beyond the limit.
-    /// - Throws: what the system says; `invalidArgument` for what is no file.
+    /// - Throws: what the system says; `invalidArgument` for what is not a file.
     package init(_ path: FilePath, limit: Int) throws(Errno) {
         do {
             // Without waiting, should it be a pipe.

@@ -31,7 +31,7 @@ package struct AllowList: Hashable, Sendable {
     package mutating func add(_ certificate: KeyCertificate, of name: String) {
         guard let role = certificate.role else {
             return note(
-                "\(name).key says no role: write role = \"listen\" under metadata, or one of \(KeyCertificate.roles)")
+                "\(name).key has no role: write role = \"listen\" under metadata, or one of \(KeyCertificate.roles)")
         }
         if let other = clients.removeValue(forKey: certificate.publicKey)?.name ?? doubles[certificate.publicKey] {
             doubles[certificate.publicKey] = other

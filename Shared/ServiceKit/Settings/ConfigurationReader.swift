@@ -144,7 +144,7 @@ package final class ConfigurationReader {
             for key in file.entries.keys.sorted() where !keysRead.contains(key) {
                 throw ServiceError(
                     .badConfiguration,
-                    "\"\(key)\" in \(file.name) is no setting of \(program): there are "
+                    "\"\(key)\" in \(file.name) is not a setting of \(program): there are "
                         + keysRead.sorted().joined(separator: ", "))
             }
         }

@@ -3,7 +3,7 @@ package import SystemPackage
 
 extension String: ConfigurationValue {
     package init(typed text: String) throws(InvalidValue) {
-        guard !text.isEmpty else { throw InvalidValue("an empty text is no value") }
+        guard !text.isEmpty else { throw InvalidValue("an empty text is not a value") }
         self = text
     }
 }
@@ -36,7 +36,7 @@ extension Bool: ConfigurationValue {
 
 extension FilePath: ConfigurationValue {
     package init(typed text: String) throws(InvalidValue) {
-        guard !text.isEmpty else { throw InvalidValue("an empty text is no path") }
+        guard !text.isEmpty else { throw InvalidValue("an empty text is not a path") }
         self.init(text)
     }
 }

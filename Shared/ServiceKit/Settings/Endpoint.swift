@@ -45,7 +45,7 @@ package struct Endpoint: Hashable, Sendable {
         throw ServiceError(
             .badConfiguration,
             "\(key) \(self) can be reached from other machines, and nothing protects it: give --keys DIR (see "
-                + "holdfast-keys), listen on \(local), or say --insecure where the network is private")
+                + "holdfast-keys), listen on \(local), or pass --insecure if the network is private")
     }
 
     /// Refuses to connect to another machine: without keys, whoever is between can read along, or be the other side.
@@ -55,7 +55,7 @@ package struct Endpoint: Hashable, Sendable {
         throw ServiceError(
             .badConfiguration,
             "\(program) at \(self) is on another machine, and nothing protects the way there: give --keys DIR (see "
-                + "holdfast-keys), or say --insecure where the network is private")
+                + "holdfast-keys), or pass --insecure if the network is private")
     }
 
     /// Where somebody on this machine reaches a socket that listens here: `tcp://*:5561` is `tcp://127.0.0.1:5561`.

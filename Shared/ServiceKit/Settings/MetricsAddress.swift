@@ -19,7 +19,7 @@ package struct MetricsAddress: Hashable, Sendable {
         throw ServiceError(
             .badConfiguration,
             "metrics at \(self) can be read from other machines, over plain HTTP: write \(port) for this machine alone, "
-                + "or say --insecure where the network is private")
+                + "or pass --insecure if the network is private")
     }
 
     /// Where somebody reads them, once the port is known.
@@ -35,7 +35,8 @@ extension MetricsAddress: ConfigurationValue, ExpressibleByArgument {
             let port = endpoint.port
         else {
             throw InvalidValue(
-                "'\(text)' is not where metrics can be served: write a port, as 9550, or with a host, 127.0.0.1:9550")
+                "'\(text)' is not an address for metrics: write a port such as 9550, or a host and port such as 127.0.0.1:9550"
+            )
         }
         host = endpoint.host.hasPrefix("[") ? String(endpoint.host.dropFirst().dropLast()) : endpoint.host
         self.port = port

@@ -4,7 +4,7 @@ enum Quantity {
     /// - Parameters:
     ///   - text: digits, perhaps a point and more digits, perhaps spaces, a unit. No sign, no exponent.
     ///   - units: how many of the smallest unit each unit is, by its spelling; `""` for a number alone.
-    /// - Returns: `nil` if the text is something else, the amount is no whole number or does not fit.
+    /// - Returns: `nil` if the text is something else, the amount is not a whole number or does not fit.
     static func parse(_ text: String, units: [String: Int64]) -> Int64? {
         var rest = Substring(text)
         let whole = takeDigits(from: &rest)

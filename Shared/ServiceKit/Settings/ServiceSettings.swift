@@ -22,27 +22,29 @@ package struct ServiceSettings: SettingGroup {
     @Setting("Protect connections with the keys in this directory; see holdfast-keys.", valueName: "dir")
     package var keys: FilePath?
 
-    @Setting("In a subcommand, show this key.", valueName: "name", default: "the program's own")
+    @Setting("Present this key in a subcommand.", valueName: "name", default: "the program's own")
     package var clientKey: String?
 
-    @Setting("Speak with other machines also without keys.")
+    @Setting("Allow connections to other machines without keys.")
     package var insecure = false
 
     /// Each peer is an open file of `OpenFiles`, of both sockets.
     @Setting(
-        "Let so many peers connect to each socket.", valueName: "count", accepting: (1...20_000).contains,
+        "Accept at most this many connections on each socket.", valueName: "count", accepting: (1...20_000).contains,
         otherwise: "1 to 20000")
     package var maximumConnections = SocketOptions().maximumConnections
 
     @Setting(
-        "Log from this level on: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "level")
+        "Log messages of this level and above: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).",
+        valueName: "level")
     package var logLevel = Logger.Level.info
 
     @Setting("Write the log as text or json.")
     package var logFormat = LogStyle.text
 
     @Setting(
-        "Serve Prometheus metrics here, a port alone on this machine only.", valueName: "[host:]port",
+        "Serve Prometheus metrics at this address; a bare port number binds to the loopback interface.",
+        valueName: "[host:]port",
         default: "nowhere")
     package var metrics: MetricsAddress?
 

@@ -9,8 +9,8 @@ import Synchronization
 ///     @Setting("Make data durable this often.", accepting: { $0 >= .milliseconds(10) }, otherwise: "10ms or more")
 ///     var syncInterval = TimeSpan.milliseconds(100)
 ///     @Setting("Serve metrics here.", valueName: "port", default: "nowhere") var metrics: Int?
-///     @Setting("Listen to this publisher; may be repeated.") var subscribe: [Endpoint] = []
-///     @Setting("Speak with other machines also without keys.") var insecure = false
+///     @Setting("Subscribe to this publisher; may be repeated.") var subscribe: [Endpoint] = []
+///     @Setting("Allow connections to other machines without keys.") var insecure = false
 /// }
 /// ```
 ///

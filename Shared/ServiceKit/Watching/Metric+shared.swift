@@ -5,10 +5,10 @@ package import Metrics
 extension Metric {
     /// Bytes free on the disk of the data directory.
     package static let freeBytes = Metric(
-        .gauge, "holdfast_disk_free_bytes", "Bytes that are free on the disk of the data directory.")
+        .gauge, "holdfast_disk_free_bytes", "Bytes free on the disk of the data directory.")
 
     static let peerAddresses = Metric(
-        .gauge, "holdfast_peer_addresses", "Addresses at which the programs are that this one listens to.",
+        .gauge, "holdfast_peer_addresses", "Addresses of the programs that this one listens to.",
         health: "addressesKnown")
     static let connectedPeerAddresses = Metric(
         .gauge, "holdfast_peer_addresses_connected", "Addresses that are connected, of those listened to.",

@@ -8,35 +8,35 @@ import ZeroMQ
 extension Metric {
     static let isComplete = Metric(
         .gauge, "holdfast_metrics_complete",
-        "Whether the program said in time what it counts; if 0, only what every program has is here.")
+        "1 if the program reported its counts in time; if 0, only the metrics that every program has are listed.")
     private static let build = Metric(
         .gauge, "holdfast_build_info", "1; which program this is, and its version.", labels: ["program", "version"])
     private static let health = Metric(
         .gauge, "holdfast_health_status", "1 for the status that service.health answers, 0 for the others.",
         labels: ["status"])
     private static let reasons = Metric(
-        .gauge, "holdfast_health_reasons", "How many reasons there are why the status is not ok.")
+        .gauge, "holdfast_health_reasons", "Number of reasons why the status is not ok.")
     private static let startTime = Metric(
         .gauge, "process_start_time_seconds", "When the program started, in seconds since 1970 in UTC.")
     private static let processorTime = Metric(
-        .counter, "process_cpu_seconds_total", "Processor time that the program took, in user and kernel mode.")
+        .counter, "process_cpu_seconds_total", "Processor time used by the program, in user and kernel mode.")
     private static let residentMemory = Metric(
-        .gauge, "process_resident_memory_bytes", "Memory of the program that is in RAM.")
+        .gauge, "process_resident_memory_bytes", "Resident memory of the program.")
     private static let openFiles = Metric(.gauge, "process_open_fds", "File descriptors that are open.")
     private static let maximumFiles = Metric(
         .gauge, "process_max_fds", "File descriptors that may be open at once.")
 
     private static let socketLabel = ["socket"]
     private static let accepted = Metric(
-        .counter, "holdfast_connections_accepted_total", "Connections that others made to the socket.",
+        .counter, "holdfast_connections_accepted_total", "Connections accepted by the socket.",
         labels: socketLabel)
     private static let connected = Metric(
-        .counter, "holdfast_connections_made_total", "Connections that the socket made to others.",
+        .counter, "holdfast_connections_made_total", "Connections made by the socket.",
         labels: socketLabel)
     private static let disconnected = Metric(
-        .counter, "holdfast_connections_ended_total", "Connections of the socket that ended.", labels: socketLabel)
+        .counter, "holdfast_connections_ended_total", "Connections of the socket that have ended.", labels: socketLabel)
     private static let retried = Metric(
-        .counter, "holdfast_connection_retries_total", "Attempts to connect that failed and are made again.",
+        .counter, "holdfast_connection_retries_total", "Attempts to connect that failed and are retried.",
         labels: socketLabel)
     private static let handshakes = Metric(
         .counter, "holdfast_handshakes_total", "ZeroMQ handshakes that were completed.", labels: socketLabel)

@@ -74,9 +74,9 @@ struct Presence: Sendable {
         }
         let away = route.addresses.sorted().compactMap { address -> String? in
             guard let place = places[address], !place.isConnected else { return nil }
-            if let leftAt = place.leftAt { return "at \(address)\(whose) is away since \(leftAt.utcText)" }
+            if let leftAt = place.leftAt { return "at \(address)\(whose) has been away since \(leftAt.utcText)" }
             guard now - place.added >= Self.grace else { return nil }
-            return "at \(address)\(whose) does not answer: start it, or say with --subscribe where it is"
+            return "at \(address)\(whose) does not answer: start it, or give its address with --subscribe"
         }
         if away.isEmpty { return nil }
         let others = away.count > Self.maximumNamed ? "; and \(away.count - Self.maximumNamed) more" : ""

@@ -29,7 +29,7 @@ package struct StepSubscriptions: Sendable {
         guard StreamName("\(request.device)/accelerometer") != nil else {
             throw RequestError(
                 .invalidParameter,
-                "\"\(request.device.prefix(64))\" is no device's name: write it as in topics, without '/'")
+                "\"\(request.device.prefix(64))\" is not a device's name: write it as in topics, without '/'")
         }
         guard request.updateOn > 0 else {
             throw RequestError(
@@ -39,7 +39,7 @@ package struct StepSubscriptions: Sendable {
         guard count < StepsStartUpdates.maximumNumber else {
             throw RequestError(
                 .tooMany,
-                "there are \(StepsStartUpdates.maximumNumber) subscriptions: stop one that nobody needs, as events of "
+                "there are \(StepsStartUpdates.maximumNumber) subscriptions: stop one that is not needed, as events of "
                     + "steps.v1 name it")
         }
         let subscription = StepSubscription(

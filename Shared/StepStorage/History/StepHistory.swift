@@ -69,7 +69,7 @@ package final class StepHistory {
                     """)
             for row in rows {
                 let text: String = row[0]
-                guard let name = StreamName(text) else { throw UnreadableRow("\"\(text)\" is no stream's name") }
+                guard let name = StreamName(text) else { throw UnreadableRow("\"\(text)\" is not a stream's name") }
                 var position = StreamPosition(epoch: row[1], next: row[2])
                 let settings = (row[5] as String?)
                     // Settings that this program does not know are not those that it runs with.

@@ -59,7 +59,7 @@ package struct CountInput: Hashable {
                     Directory(path).contains(name) ? path.appending(name).string : nil
                 })
             for file in log.files where !Directory(path).contains(file.name) {
-                input.losses.append("\(file.name) is not there: \(file.samples) samples are not counted")
+                input.losses.append("\(file.name) is missing: its \(file.samples) samples are not counted")
             }
             let lost = log.gaps.reduce(0) { $0 + $1.count }
             if lost > 0 { input.losses.append("\(lost) samples were lost when it was recorded") }

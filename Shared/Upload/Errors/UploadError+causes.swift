@@ -6,17 +6,17 @@ extension UploadError {
         let (code, advice, retry): (Code, String, Retry) =
             switch errno {
             case .noSpace, .diskQuotaExceeded:
-                (.full, "Make room there; the upload is tried again.", .later)
+                (.full, "Free some space there. The upload will be retried.", .later)
             case .permissionDenied, .notPermitted, .readOnlyFileSystem:
-                (.notPermitted, "Make the directory writable for this user, then ask for the upload again.", .never)
+                (.notPermitted, "Make the directory writable for this user, then request the upload again.", .never)
             case .noSuchFileOrDirectory, .notDirectory:
-                (.notFound, "Mount the share and make the directory; the upload is tried again.", .later)
+                (.notFound, "Mount the share and make the directory. The upload will be retried.", .later)
             case .fileExists:
                 (.different, "Look at what has this name there, and move it out of the way.", .never)
             case .fileTooLarge:
                 (.tooLarge, "Choose a place that takes files of this size.", .never)
             default:
-                (.unreachable, "Look at the share and at this machine's log; the upload is tried again.", .later)
+                (.unreachable, "Check the share and this machine's log. The upload will be retried.", .later)
             }
         self.init(code, at: location, "\(errno)", advice: advice, retry: retry)
     }
@@ -30,21 +30,21 @@ extension UploadError {
         let again = "The upload is tried again."
         let (code, advice, retry): (Code, String, Retry) =
             switch failure.code {
-            case 42: (.cancelled, "The next try goes on or begins anew.", .later)
-            case 28: (.timedOut, "Look whether the receiver and the network work. \(again)", .later)
-            case 5: (.unreachable, "Look at the proxy in https_proxy and at this machine's network. \(again)", .later)
+            case 42: (.cancelled, "The next try resumes or starts over.", .later)
+            case 28: (.timedOut, "Check whether the receiver and the network work. \(again)", .later)
+            case 5: (.unreachable, "Check the proxy in https_proxy and at this machine's network. \(again)", .later)
             case 6: (.unreachable, "Check the receiver's name and this machine's network. \(again)", .later)
             case 60, 83, 90, 91:
                 (
                     .untrusted,
                     "Nothing was sent. Where the receiver has a certificate of an authority of its own, name that with "
-                        + "ca-certificate; see too that this machine's clock is right. \(again)", .later
+                        + "ca-certificate; also check this machine's clock. \(again)", .later
                 )
             case 77:
                 (.badConfiguration, "Name a file in PEM that can be read with ca-certificate.", .never)
             case 1, 2, 3, 4, 43, 48, 49:
                 (.badConfiguration, "Check upload-to and s3-endpoint.", .never)
-            default: (.unreachable, "Look whether the receiver and the network work. \(again)", .later)
+            default: (.unreachable, "Check whether the receiver and the network work. \(again)", .later)
             }
         self.init(code, at: location, failure.message, advice: advice, retry: retry)
     }
@@ -54,9 +54,9 @@ extension UploadError {
         code == .corrupted
             ? UploadError(
                 code, at: location, reason,
-                advice: "The upload is tried again; where that goes on, look at the receiver.", retry: .later)
+                advice: "The upload will be retried. If it keeps failing, check the receiver.", retry: .later)
             : UploadError(
                 code, at: location, "a different file has this name there already, and is not replaced: \(reason)",
-                advice: "Look at it, move it out of the way, and ask for the upload again.", retry: .never)
+                advice: "Look at it, move it out of the way, and request the upload again.", retry: .never)
     }
 }

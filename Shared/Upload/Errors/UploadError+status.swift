@@ -14,11 +14,11 @@ extension UploadError {
             case 401, 403, 407:
                 (
                     .notPermitted,
-                    "Correct the credentials, or give them the right to write there; then ask for the upload again.",
+                    "Correct the credentials, or give them the right to write there; then request the upload again.",
                     .never
                 )
             case 404, 409, 410:
-                (.notFound, "Make the place, or correct upload-to; then ask for the upload again.", .never)
+                (.notFound, "Make the place, or correct upload-to; then request the upload again.", .never)
             case 405:
                 (.refused, "Let the server take PUT there (nginx: dav_methods PUT), or correct upload-to.", .never)
             case 408, 423, 425, 429:
@@ -26,19 +26,19 @@ extension UploadError {
             case 413:
                 (.tooLarge, "Let the server take larger files (nginx: client_max_body_size).", .never)
             case 501, 505:
-                (.refused, "The server does not know what we ask: is it the right one?", .never)
+                (.refused, "The server does not know this request. Check that it is the right server.", .never)
             case 503:
                 (.busy, "The upload is tried again.", again)
             case 507:
-                (.full, "Make room there; the upload is tried again.", again)
+                (.full, "Free some space there. The upload will be retried.", again)
             case 500...:
                 // nginx answers 500 where its disk is full.
                 (
-                    .receiverFailed, "Look at the receiver's log, and whether it has room; the upload is tried again.",
+                    .receiverFailed, "Check the receiver's log and free space. The upload will be retried.",
                     again
                 )
             default:
-                (.refused, "Check upload-to and what the server expects; then ask for the upload again.", .never)
+                (.refused, "Check upload-to and what the server expects; then request the upload again.", .never)
             }
         let said = "the receiver answered \(response.status)" + (detail.map { " (\($0))" } ?? "")
         self.init(code, at: location, said, advice: advice, retry: retry)

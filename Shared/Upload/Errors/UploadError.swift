@@ -80,6 +80,6 @@ package struct UploadError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The task was cancelled.
     static func cancelled(at location: String) -> UploadError {
         UploadError(
-            .cancelled, at: location, "it was cancelled", advice: "The next try goes on or begins anew.", retry: .later)
+            .cancelled, at: location, "it was cancelled", advice: "The next try resumes or starts over.", retry: .later)
     }
 }

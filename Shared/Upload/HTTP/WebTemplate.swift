@@ -15,7 +15,7 @@ struct WebTemplate: Hashable, Sendable, CustomStringConvertible {
         guard address.path.contains(Self.placeholder) || address.query?.reveal().contains(Self.placeholder) == true
         else {
             throw InvalidValue(
-                "\(address) is the same for all archives: write {name} where an archive's name belongs, or end with /")
+                "\(address) is the same for all archives: write {name} in place of an archive's name, or end with /")
         }
     }
 

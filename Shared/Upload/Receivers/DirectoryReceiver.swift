@@ -105,7 +105,8 @@ struct DirectoryReceiver: Receiver {
             offset += count
         }
         guard offset == file.bytes, hash.finalize() == file.sha256Bytes else {
-            throw UploadError.mismatch(code, at: location(of: file.name), "what is there is not what was sent")
+            throw UploadError.mismatch(
+                code, at: location(of: file.name), "the stored file differs from the one that was sent")
         }
     }
 

@@ -23,7 +23,7 @@ struct PutStore: ObjectStore {
             } catch {
                 throw UploadError(
                     .badConfiguration, at: location(of: name), "\(error)",
-                    advice: "Correct it; the upload is tried again.", retry: .later)
+                    advice: "Correct it. The upload will be retried.", retry: .later)
             }
         }
         return HTTPRequest(method: method, address: template.address(of: name), headers: headers)
@@ -59,7 +59,7 @@ struct PutStore: ObjectStore {
         for line in try SecretFile.lines(of: path) {
             let parts = line.split(separator: ":", maxSplits: 1)
             guard parts.count == 2, !parts[0].isEmpty, parts[0].allSatisfy({ $0.isASCII && !$0.isWhitespace }) else {
-                throw InvalidValue("\(path) has a line that is no field: write Authorization: Bearer …")
+                throw InvalidValue("\(path) has a line that is not a field: write Authorization: Bearer …")
             }
             headers.append(HTTPHeader(String(parts[0]), String(parts[1].trimmed)))
         }

@@ -68,9 +68,9 @@ struct WebReceiver: Receiver {
                 guard refusal.retry == .never else { throw refusal }
                 throw UploadError(
                     .unconfirmed, at: store.location(of: file.name),
-                    "the file is there, but the receiver gives no hash of it and does not let us read it back "
+                    "the file exists, but the receiver reports no hash of it and does not allow reading it back "
                         + "(status \(response.status))",
-                    advice: "Allow GET there, then ask for the upload again: nothing will be sent twice.", retry: .never
+                    advice: "Allow GET there, then request the upload again: nothing will be sent twice.", retry: .never
                 )
             }
             guard hashed.bytes == file.bytes, hashed.sha256 == file.sha256Bytes else {

@@ -171,6 +171,6 @@ struct S3MultipartUpload {
     private func unexpected(_ reason: String) -> UploadError {
         UploadError(
             .receiverFailed, at: location, "the receiver's answer makes no sense: \(reason)",
-            advice: "Look whether s3-endpoint speaks S3; the upload is tried again.", retry: .later)
+            advice: "Check whether s3-endpoint speaks S3. The upload will be retried.", retry: .later)
     }
 }

@@ -67,7 +67,8 @@ struct S3Store: ObjectStore {
             keys = try credentials.credentials()
         } catch {
             throw UploadError(
-                .badConfiguration, at: location(of: name), "\(error)", advice: "Correct it; the upload is tried again.",
+                .badConfiguration, at: location(of: name), "\(error)",
+                advice: "Correct it. The upload will be retried.",
                 retry: .later)
         }
         let authority = addressing == .virtual ? "\(bucket).\(endpoint.authority)" : endpoint.authority

@@ -12,20 +12,20 @@ extension UploadError {
                 "Throttling", "RequestLimitExceeded", "NoSuchUpload":
                 (.busy, "The upload is tried again.", again)
             case "InternalError":
-                (.receiverFailed, "Look at the receiver's log; the upload is tried again.", again)
+                (.receiverFailed, "Check the receiver's log. The upload will be retried.", again)
             case "BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "InvalidDigest",
                 "IncompleteBody", "InvalidPart":
-                (.corrupted, "Bytes changed on their way and were not kept; they are sent again.", .later)
+                (.corrupted, "Bytes changed in transit and were discarded. They will be sent again.", .later)
             case "RequestTimeTooSkewed", "RequestExpired":
-                (.notPermitted, "Set this machine's clock; the upload is tried again.", .later)
+                (.notPermitted, "Set this machine's clock. The upload will be retried.", .later)
             case "ExpiredToken", "TokenRefreshRequired", "InvalidToken":
-                (.notPermitted, "Renew the key where it comes from; the upload is tried again.", .later)
+                (.notPermitted, "Renew the key. The upload will be retried.", .later)
             case "NoSuchBucket":
-                (.notFound, "Make the bucket, or correct upload-to; then ask for the upload again.", .never)
+                (.notFound, "Make the bucket, or correct upload-to; then request the upload again.", .never)
             case "EntityTooLarge":
                 (.tooLarge, "Choose a receiver that takes files of this size.", .never)
             case "QuotaExceeded", "XMinioStorageFull", "InsufficientCapacity", "InsufficientStorage":
-                (.full, "Make room there; the upload is tried again.", again)
+                (.full, "Free some space there. The upload will be retried.", again)
             case "NotImplemented":
                 (
                     .refused, "The receiver lacks a part of S3 that is needed here (checksums, conditional writes).",
@@ -35,8 +35,8 @@ extension UploadError {
                 "IllegalLocationConstraintException":
                 (
                     .redirected,
-                    region.map { "Set s3-region to \($0), or s3-endpoint to where the bucket is." }
-                        ?? "Set s3-region and s3-endpoint to where the bucket is.", .never
+                    region.map { "Set s3-region to \($0), or s3-endpoint to the bucket's." }
+                        ?? "Set s3-region and s3-endpoint to the bucket's.", .never
                 )
             default: (general.code, general.advice, general.retry)
             }

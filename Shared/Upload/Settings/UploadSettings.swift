@@ -10,7 +10,7 @@ package struct UploadSettings: SettingGroup {
     package static let title = "Uploads"
 
     @Setting(
-        "Bring archives here: file:///directory, https://host/path/ or s3://bucket/prefix.", name: "upload-to",
+        "Upload archives here: file:///directory, https://host/path/ or s3://bucket/prefix.", name: "upload-to",
         valueName: "place", default: "nowhere")
     var target: UploadTarget?
 
@@ -19,35 +19,36 @@ package struct UploadSettings: SettingGroup {
         otherwise: "1 to 64")
     package var count = 1
 
-    @Setting("Send no more than this in a second, all together.", valueName: "size")
+    @Setting("Send at most this many bytes per second in total.", valueName: "size")
     private var uploadLimit: ByteCount?
 
-    @Setting("Try so often in a row.", accepting: { $0 >= 1 }, otherwise: "1 or more")
+    @Setting("Try at most this many times in a row.", accepting: { $0 >= 1 }, otherwise: "1 or more")
     private var uploadAttempts = RetryPolicy().attempts
 
     @Setting(
-        "End a try in which nothing moved for so long.", accepting: { $0 >= .seconds(1) }, otherwise: "1s or more")
+        "Give up a try that makes no progress for this long.", accepting: { $0 >= .seconds(1) }, otherwise: "1s or more"
+    )
     private var uploadStall = TimeSpan.seconds(120)
 
     /// `Authorization: Bearer …`, a line each.
-    @Setting("Send the fields in this file to a web server.", valueName: "file")
+    @Setting("Send the header fields in this file to a web server.", valueName: "file")
     private var uploadHeaders: FilePath?
 
-    @Setting("Speak to a receiver on another machine without encryption.")
+    @Setting("Allow uploads to another machine without encryption.")
     private var uploadInsecure = false
 
     /// In PEM.
-    @Setting("Trust the authorities in this file, in place of the system's.", valueName: "file")
+    @Setting("Trust the certificate authorities in this file instead of the system's.", valueName: "file")
     private var caCertificate: FilePath?
 
-    @Setting("Find the bucket here.", valueName: "url", default: "Amazon", isCheckedEarly: false)
+    @Setting("The URL of the S3 service.", valueName: "url", default: "Amazon", isCheckedEarly: false)
     private var s3Endpoint: WebAddress?
 
     /// `AWS_REGION` comes before the default.
     @Setting("The bucket's region.", default: "us-east-1")
     private var s3Region: String?
 
-    @Setting("How the bucket is named in URLs: path or virtual.")
+    @Setting("The place of the bucket in URLs: path or virtual.")
     private var s3Addressing: S3Store.Addressing?
 
     /// As in `~/.aws/credentials`.
@@ -84,15 +85,15 @@ package struct UploadSettings: SettingGroup {
         case .web(let template):
             try Self.require(
                 template.isProtected || uploadInsecure,
-                "upload-to \(template) would be seen by everybody on the way: use https, "
-                    + "or say --upload-insecure where the network is private")
+                "upload-to \(template) would be readable on the network: use https, "
+                    + "or pass --upload-insecure if the network is private")
             receiver = WebReceiver(store: PutStore(template: template, headerFile: uploadHeaders))
         case .bucket(let name, let prefix):
             let store = store(bucket: name, prefix: prefix, environment: reader.environment)
             try Self.require(
                 store.endpoint.isProtected || uploadInsecure,
-                "s3-endpoint \(store.endpoint) would be seen by everybody on the way: use https, "
-                    + "or say --upload-insecure where the network is private")
+                "s3-endpoint \(store.endpoint) would be readable on the network: use https, "
+                    + "or pass --upload-insecure if the network is private")
             receiver = WebReceiver(store: store)
         }
     }

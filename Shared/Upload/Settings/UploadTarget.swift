@@ -37,7 +37,7 @@ extension UploadTarget: ConfigurationValue, ExpressibleByArgument {
             self = .bucket(name: String(name), prefix: prefix)
         default:
             throw InvalidValue(
-                "'\(text.prefix { $0 != "?" })' is no place for archives: write file:///directory, "
+                "'\(text.prefix { $0 != "?" })' is not a place for archives: write file:///directory, "
                     + "https://host/path/ or s3://bucket/prefix")
         }
     }

@@ -7,7 +7,7 @@ struct SocketAddress: Hashable, Sendable {
     /// The port; nil if there are none.
     let port: UInt16?
 
-    /// Asks the kernel, by getsockname(2) or getpeername(2). Nil where the descriptor is no connection.
+    /// Asks the kernel, by getsockname(2) or getpeername(2). Nil where the descriptor is not a connection.
     init?(
         of descriptor: Int32,
         _ name: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32

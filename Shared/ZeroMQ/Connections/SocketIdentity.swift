@@ -8,7 +8,7 @@ struct SocketIdentity: Hashable, Sendable {
     let descriptor: Int32
     private let inode: UInt
 
-    /// Nil where the descriptor is no socket.
+    /// Nil where the descriptor is not a socket.
     init?(_ descriptor: Int32) {
         guard let inode = Self.inode(of: descriptor) else { return nil }
         self.descriptor = descriptor

@@ -354,7 +354,7 @@ struct Bench {
     /// Removes what was put away.
     func removeRemains() {
         for path in remains.prefix(while: { access($0, F_OK) == 0 }) {
-            // What is left behind in a directory for temporary files is no reason to stop.
+            // What is left behind in a directory for temporary files is not a reason to stop.
             try? FileManager.default.removeItem(atPath: path)
         }
     }
