@@ -207,8 +207,8 @@ let package = Package(
         .executableTarget(
             name: "Simulator",
             dependencies: [
-                "Files", "MessageBus", "Messages", "PublisherCore", "RecorderCore", "Recording", "SampleSources",
-                "ServiceKit", "TestSupport", argumentParser, heap, system,
+                "Files", "LogManagerCore", "LogStorage", "MessageBus", "Messages", "PublisherCore", "RecorderCore",
+                "Recording", "SampleSources", "ServiceKit", "TestSupport", argumentParser, heap, system,
             ],
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(

@@ -1,4 +1,10 @@
 extension Simulation {
+    /// How often something was checked, by program.
+    struct Checks: Equatable {
+        var logManager = 0
+        var configurations = 0
+    }
+
     /// What was done and checked.
     struct Counts: Equatable {
         var kills = 0
@@ -18,6 +24,14 @@ extension Simulation {
         var judged = 0
         var logs = 0
         var durable = 0
+        // log-manager
+        var logManagerKills = 0
+        /// Requests of people, thresholds that were published, files that were marked and removed.
+        var requests = 0
+        var crossings = 0
+        var marked = 0
+        var removed = 0
+        var checks = Checks()
         /// Nanoseconds for which the oldest bytes waited to be durable.
         var oldestUncommitted: Int64 = 0
     }

@@ -122,10 +122,11 @@ struct Oracle {
     /// - Parameters:
     ///   - first: the epoch and sample with which the session begins.
     ///   - last: the epoch and the end of the samples with which it ends; nil if that was not known when it was stopped.
+    ///   - removed: where files are kept that log-manager removed.
     ///   - mayLose: whether a sample of an epoch may be lost.
     func judge(
         _ log: SessionRecord.Log, of record: SessionRecord, in directory: SessionDirectory,
-        first: Place, last: Place?, isPaused: (Double) -> Bool?,
+        first: Place, last: Place?, removed: FilePath, isPaused: (Double) -> Bool?,
         mayLose: (Epoch, Int) -> Bool
     ) throws -> Judgement {
         let name = StreamName(device: log.device, stream: log.stream)
@@ -176,8 +177,10 @@ struct Oracle {
             }
         }
         for file in log.files {
+            let isRemoved = !directory.directory.contains(file.name)
             var scanner = try LogScanner(
-                directory.directory.path.appending(file.name), format: record.format(of: log), root: record.root)
+                (isRemoved ? removed : directory.directory.path).appending(file.name), format: record.format(of: log),
+                root: record.root)
             while let found = try scanner.next() {
                 guard found.isSample else { continue }
                 let sample = scanner.record

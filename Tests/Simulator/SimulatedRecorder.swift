@@ -17,12 +17,6 @@ final class SimulatedRecorder {
         static let allowedLoss: Int64 = 200_000_000
     }
 
-    /// Effects of a kind that are carried out one after the other.
-    private final class Lane {
-        var orders: [(delay: ClosedRange<Int64>, body: () throws -> Void)] = []
-        var isBusy = false
-    }
-
     private let simulation: Simulation
     private let data: FilePath
     let disk: VirtualDisk
@@ -33,7 +27,7 @@ final class SimulatedRecorder {
     private var files: SessionFiles
     /// What is being made durable.
     private var appending: LogBlock?
-    private var lanes: [String: Lane] = [:]
+    private var lanes: EffectLanes?
     /// When the oldest bytes came that no commit has taken, and those that the present one has taken.
     private var uncommittedSince: Int64?
     private var committingSince: Int64?
@@ -112,7 +106,9 @@ final class SimulatedRecorder {
         if let damage = recovery.damage { simulation.violate("the write-ahead log is damaged: \(damage)") }
         core = Self.core(log: recovery.log ?? "L\(life)", position: recovery.logEnd, of: simulation)
         log = WriteAheadLog(in: logDirectory, synced: recovery.logSynced, calls: disk.calls)
-        (appending, lanes, answers) = (nil, [:], [])
+        (appending, answers) = (nil, [])
+        lanes = EffectLanes(
+            later: { [unowned self] delay, body in later(delay, body) }, afterEach: { [unowned self] in perform() })
         (uncommittedSince, committingSince) = (nil, nil)
         files = SessionFiles(in: data, calls: disk.calls)
         replays = makeReplayClient()
@@ -164,7 +160,7 @@ final class SimulatedRecorder {
     /// - Parameter done: is called when that would survive a power cut.
     func begin(
         _ identifier: SessionIdentifier, format: LogFormat, root: JSONRoot, from descriptions: [StreamDescription],
-        _ done: @escaping () -> Void
+        _ configurations: LogConfigurations.Answers, _ done: @escaping () -> Void
     ) throws {
         var record = SessionRecord(
             session: identifier, task: "T", step: "s0", streams: [StreamName.everything], format: format, root: root,
@@ -172,6 +168,8 @@ final class SimulatedRecorder {
             limits: SessionRecord.Limits(
                 maximumFileSize: simulation.happens(0.5) ? simulation.number(2_000...200_000) : nil))
         record.logPosition = core.logPosition
+        record.isFormatDefault = true
+        core.configured(configurations, at: now)
         let session = try core.add(record, in: SessionDirectory.create(record, in: data), at: now)
         core.open(descriptions, of: session, at: now)
         _ = core.begin(session)
@@ -316,13 +314,7 @@ final class SimulatedRecorder {
                 core.compared(session, [], isLast: isLast, at: now)
                 perform()
             }
-        case .configure:
-            later(1_000_000...30_000_000) { [self] in
-                // No log-manager is there.
-                _ = core.unknownLogs(at: now)
-                core.configured(LogConfigurations.Answers(isAway: true), at: now)
-                perform()
-            }
+        case .configure: configure()
         case .wake(let time):
             wake(at: time)
         case .malformed(let error): simulation.violate("a message can't be read: \(error)")
@@ -330,7 +322,9 @@ final class SimulatedRecorder {
             let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             let line = "recorder: \(message) \(details.joined(separator: " "))"
             simulation.note(line.replacing(data.string + "/", with: ""))
-        case .unsubscribe, .release, .restoreReserves, .publish, .announce, .degraded, .well, .wrongClock, .ended:
+        case .announce(let segment): simulation.announce([segment], [])
+        case .publish(let event): simulation.announce([], [event])
+        case .unsubscribe, .release, .restoreReserves, .degraded, .well, .wrongClock, .ended:
             break
         }
     }
@@ -338,24 +332,9 @@ final class SimulatedRecorder {
     /// Most writes only reach the system's memory, which takes less time than a commit.
     private var writeTime: ClosedRange<Int64> { simulation.happens(0.98) ? 0...2_000_000 : 0...100_000_000 }
 
-    /// Does something after what was ordered before it in the same lane.
+    /// Does something after what came before it in the same lane.
     private func order(in name: String, _ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
-        let lane = lanes[name] ?? Lane()
-        lanes[name] = lane
-        lane.orders.append((delay, body))
-        next(in: lane)
-    }
-
-    private func next(in lane: Lane) {
-        guard !lane.isBusy, let (delay, body) = lane.orders.first else { return }
-        lane.isBusy = true
-        lane.orders.removeFirst()
-        later(delay) { [self] in
-            try body()
-            lane.isBusy = false
-            perform()
-            next(in: lane)
-        }
+        lanes?.add(to: name, delay, body)
     }
 
     /// - Returns: why it failed. A program that ends in it throws.
@@ -363,6 +342,18 @@ final class SimulatedRecorder {
         let failure = RecordingError.thrown(by: body)
         if let failure, disk.hasEnded { throw failure }
         return failure
+    }
+
+    /// Asks log-manager how logs are to be written.
+    private func configure() {
+        later(1_000_000...30_000_000) { [self] in
+            let names = core.unknownLogs(at: now)
+            simulation.configurations(of: names.sorted { $0.text < $1.text }) { [weak self, life] answers in
+                guard let self, isRunning, self.life == life else { return }
+                core.configured(answers, at: now)
+                perform()
+            }
+        }
     }
 
     private func wake(at time: Int64) {

@@ -15,7 +15,7 @@ extension Simulation {
         let index = number(0...(publishers.count - 1))
         faultCount += 1
         if skipped.contains(faultCount) { return }
-        switch number(0...5) {
+        switch number(0...7) {
         case 0 where faults.kills && !asked.isEmpty:
             try killRecorder(cutsPower: faults.powerCuts && happens(0.4))
         case 1 where faults.publisherKills && publishers[index].isRunning:
@@ -45,8 +45,32 @@ extension Simulation {
             let (error, count) = (happens(0.5) ? Errno.noSpace : .ioError, happens(0.5) ? 1 : number(2...20))
             disk?.fail(count, after: number(0...40), with: error)
             note("the disk fails \(count) times: \(error)")
+        case 6 where faults.logManagerKills && logManager?.isRunning == true:
+            // Among what it does next, or at once.
+            if happens(0.5) { logManager?.kill(after: number(0...20)) } else { logManagerEnded() }
+        case 7 where faults.drops && logManager != nil:
+            logManagerLink.dropsUntil = now + Int64(number(1_000_000...5_000_000_000))
+            note("log-manager misses events until \(Double(logManagerLink.dropsUntil) / 1e9) s")
+            later(5_000_000_000...6_000_000_000) { [self] in logManager?.noteReconnect() }
         default: break
         }
+    }
+
+    /// Is called where log-manager ends.
+    func logManagerEnded(cutsPower: Bool = false) {
+        guard let logManager, logManager.isRunning else { return }
+        counts.logManagerKills += 1
+        note("log-manager is killed")
+        logManager.kill(cutsPower: cutsPower)
+        later(20_000_000...4_000_000_000) { [self] in try startLogManager() }
+    }
+
+    func startLogManager() throws {
+        guard let logManager, !logManager.isRunning else { return }
+        try logManager.start()
+        note("log-manager \(logManager.isRunning ? "runs" : "does not run")")
+        logManagerLink = Connection()
+        logManagerLink.standsFrom = now + Int64(number(1_000_000...300_000_000))
     }
 
     /// Is called where a publisher ends.
@@ -65,6 +89,8 @@ extension Simulation {
         counts.kills += 1
         if cutsPower { counts.powerCuts += 1 }
         note(cutsPower ? "the power is cut" : "the recorder is killed")
+        // It is one machine.
+        if cutsPower { logManagerEnded(cutsPower: true) }
         try recorder.kill(cutsPower: cutsPower)
         later(20_000_000...3_000_000_000) { [self] in try startRecorder() }
     }

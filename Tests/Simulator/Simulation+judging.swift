@@ -26,12 +26,28 @@ extension Simulation {
             if faults.kills, happens(0.02) { try killRecorder(cutsPower: faults.powerCuts && happens(0.4)) }
             try advance(until: now + 100_000_000)
         }
+        try rest()
         for (identifier, session) in asked.sorted(by: { $0.key < $1.key }) where violations.isEmpty {
             try judge(identifier, session)
         }
     }
 
-    func judge(_ identifier: SessionIdentifier, _ session: Asked) throws {
+    /// Lets log-manager come to rest.
+    private func rest() throws {
+        guard let logManager else { return }
+        var unrest: String?
+        for second in 0..<120 where violations.isEmpty {
+            try startLogManager()
+            // It may have missed an event.
+            if second % 10 == 0 { logManager.noteReconnect() }
+            try advance(until: now + 1_000_000_000)
+            unrest = try logManager.unrest()
+            if second > 5, unrest == nil { return }
+        }
+        if violations.isEmpty { violate("in the end \(unrest ?? "log-manager does not rest")") }
+    }
+
+    private func judge(_ identifier: SessionIdentifier, _ session: Asked) throws {
         guard let directory = try? SessionDirectory.open(identifier, in: data.appending("data")) else {
             if session.isAnswered { violate("\(identifier) is gone") }
             return
@@ -60,10 +76,19 @@ extension Simulation {
                 if isSound { violate("\(name) has no log") }
                 continue
             }
+            if case .some(.some(let configuration)) = session.configurations[log.name] {
+                counts.checks.configurations += 1
+                if record.isFormatDefault == true, let format = configuration.format,
+                    record.format(of: log).rawValue != format
+                {
+                    violate("\(log.name) is not written as log-manager says, but as \(record.format(of: log))")
+                }
+            }
             let (plan, clock) = (publishers[index].plan, publishers[index].clock)
             counts.logs += 1
             let judgement = try oracle.judge(
-                log, of: record, in: directory, first: first, last: isSound ? session.lasts?[name] : nil
+                log, of: record, in: directory, first: first, last: isSound ? session.lasts?[name] : nil,
+                removed: data.appending("attic").appending("removed").appending(identifier.text)
             ) {
                 isPaused(
                     record, at: $0 - Double(clock.uptime - clock.ahead + session.began) / 1e9,

@@ -1,5 +1,7 @@
 import MessageBus
 import Messages
+import RecorderCore
+import Recording
 
 /// What connects the programs.
 extension Simulation {
@@ -87,6 +89,33 @@ extension Simulation {
             }
             let descriptions = present.flatMap { publishers[$0].list() }
             later(200_000...20_000_000) { try done(descriptions) }
+        }
+    }
+
+    // MARK: log-manager
+
+    /// Sends what the recorder publishes to log-manager.
+    func announce(_ segments: [SegmentFinished], _ events: [RecordingEvent]) {
+        guard let logManager, logManager.isRunning, logManagerLink.delivers(at: now) else { return }
+        let time = logManagerLink.arrival(sentAt: now, delay: Int64(number(100_000...5_000_000)))
+        at(time) { [life = logManager.life] in
+            guard logManager.isRunning, logManager.life == life else { return }
+            try logManager.take(segments, events)
+        }
+    }
+
+    /// Asks log-manager how logs are to be written.
+    func configurations(of names: [LogName], _ done: @escaping (LogConfigurations.Answers) throws -> Void) {
+        guard let logManager, logManager.isRunning, logManagerLink.isOpen(at: now) else {
+            return later(50_000_000...1_000_000_000) { try done(LogConfigurations.Answers(isAway: true)) }
+        }
+        later(100_000...20_000_000) { [self, life = logManager.life] in
+            guard logManager.isRunning, logManager.life == life else {
+                return later(50_000_000...1_000_000_000) { try done(LogConfigurations.Answers(isAway: true)) }
+            }
+            var answers = LogConfigurations.Answers()
+            for name in names { answers.configurations[name] = .some(logManager.configuration(of: name)) }
+            later(100_000...20_000_000) { [answers] in try done(answers) }
         }
     }
 

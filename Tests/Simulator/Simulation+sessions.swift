@@ -1,4 +1,5 @@
 import Messages
+import RecorderCore
 import Recording
 
 /// Sessions, as somebody asks for them.
@@ -15,10 +16,21 @@ extension Simulation {
         }
         counts.sessions += 1
         let identifier = try SessionIdentifier("s\(counts.sessions)")
-        asked[identifier] = Asked(began: now, firsts: oracle.places(of: descriptions))
-        note("\(identifier) begins")
-        try recorder.begin(identifier, format: format, root: root, from: descriptions) { [self] in
-            asked[identifier]?.isAnswered = true
+        let names = descriptions.map { LogName(device: $0.device, stream: $0.stream) }
+        let life = recorder.life
+        let begin = { [self] (answers: LogConfigurations.Answers) throws -> Void in
+            guard recorder.isRunning, recorder.life == life else { return }
+            asked[identifier] = Asked(
+                began: now, firsts: oracle.places(of: descriptions), configurations: answers.configurations)
+            note("\(identifier) begins")
+            try recorder.begin(identifier, format: format, root: root, from: descriptions, answers) { [self] in
+                asked[identifier]?.isAnswered = true
+            }
+        }
+        if logManager == nil {
+            try begin(LogConfigurations.Answers(isAway: true))
+        } else {
+            configurations(of: names, begin)
         }
         if faults.pauses { planPause() }
         if happens(0.6) {
@@ -44,6 +56,15 @@ extension Simulation {
             guard !isOver else { return }
             if happens(0.7) { recorder?.pauseOrResume() } else { recorder?.move(to: "s\(number(1...9))") }
             planPause()
+        }
+    }
+
+    /// Asks log-manager for something now and then.
+    func askLogManager() {
+        later(500_000_000...8_000_000_000) { [self] in
+            guard !isOver else { return }
+            try logManager?.askForSomething()
+            askLogManager()
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import LogManagerCore
 import Messages
 import RecorderCore
 import Recording
@@ -31,8 +32,14 @@ final class Simulation {
         var drops = true
         var pauses = true
         var failures = true
+        var logManagerKills = true
         /// Nanoseconds from one to the next.
         var pause: ClosedRange<Int64> = 1_000_000_000...6_000_000_000
+    }
+
+    /// Which programs run beside publishers and the recorder.
+    struct Programs {
+        var logManager = true
     }
 
     /// A session, as somebody who asks for it knows it.
@@ -42,6 +49,8 @@ final class Simulation {
         var isAnswered = false
         /// Of each stream the epoch and the sample with which it begins.
         let firsts: [StreamName: Oracle.Place]
+        /// What log-manager said of its logs when it began.
+        var configurations: [LogName: LogConfiguration?] = [:]
         /// When it was stopped, and where the streams of those publishers were that could be asked.
         var lasts: [StreamName: Oracle.Place]?
     }
@@ -49,6 +58,7 @@ final class Simulation {
     /// Events of one moment.
     private static let eventLimit = 100_000
 
+    let programs: Programs
     let faults: Faults
     let segmentLength: Int
     let checkpointScale: Int
@@ -66,6 +76,9 @@ final class Simulation {
     /// The machine of the recorder.
     var clock = MachineClock(uptime: 1_000_000_000_000)
     var recorder: SimulatedRecorder?
+    var logManager: SimulatedLogManager?
+    /// From recorder to log-manager.
+    var logManagerLink = Connection()
     var disk: VirtualDisk?
     let data: FilePath
     private let size: Size
@@ -87,7 +100,9 @@ final class Simulation {
         faults = Faults(
             kills: happens(0.8), powerCuts: happens(0.6), publisherKills: happens(0.6), cuts: happens(0.5),
             drops: happens(0.5), pauses: happens(0.5), failures: size.hasFailingCalls && happens(0.5),
+            logManagerKills: happens(0.6),
             pause: happens(0.3) ? 50_000_000...1_500_000_000 : 1_000_000_000...6_000_000_000)
+        programs = Programs(logManager: happens(0.5))
         segmentLength = happens(0.5) ? 64 << 20 : Int.random(in: 4_000...200_000, using: &random)
         // A checkpoint after so many times fewer bytes than the real one, for runs are short.
         checkpointScale = happens(0.5) ? 1 : Int.random(in: 10...4_000, using: &random)
@@ -134,6 +149,7 @@ final class Simulation {
         self.recorder = recorder
         let publisherCount = number(1...3)
         for index in 0..<(size.publishers ?? publisherCount) { try addPublisher(index) }
+        if programs.logManager { try addLogManager(attic: attic) }
         try startRecorder()
         later(500_000_000...1_500_000_000) { [self] in try beginSession() }
         if happens(0.3) { later(2_000_000_000...20_000_000_000) { [self] in try beginSession() } }
@@ -143,7 +159,7 @@ final class Simulation {
         isOver = true
         try finish()
         // They have each other.
-        (publishers, self.recorder, schedule) = ([], nil, Schedule())
+        (publishers, self.recorder, logManager, schedule) = ([], nil, nil, Schedule())
     }
 
     func advance(until end: Int64) throws {
@@ -182,6 +198,21 @@ final class Simulation {
         }
         note("\(publisher.plan.device) starts, epoch \(words.joined(separator: "-"))")
         try publisher.start(epoch: words.joined(separator: "-"))
+    }
+
+    private func addLogManager(attic: FilePath) throws {
+        let capacity = number(500_000...20_000_000)
+        let plan = SimulatedLogManager.Plan(
+            thresholds: LogsSetThresholds(
+                pendingUploadBytes: happens(0.5) ? number(0...500_000) : nil,
+                totalBytes: happens(0.5) ? number(20_000...2_000_000) : nil),
+            whenFull: RetentionPolicy.allCases[number(0...RetentionPolicy.allCases.count - 1)],
+            rescanInterval: Int64(number(5...400)) * 1_000_000_000, pieceSize: number(1...128), capacity: capacity)
+        logManager = SimulatedLogManager(
+            plan, in: data.appending("data"), attic: attic.appending("removed"), of: self)
+        try startLogManager()
+        for _ in 0..<number(0...3) { try logManager?.askForLog() }
+        askLogManager()
     }
 
     // MARK: Hearing

@@ -101,6 +101,9 @@ struct SimulatorCommand: ParsableCommand {
             | samples published, recorded and checked, lost with reason | \(total.published), \(total.samples), \(total.lost) |
             | streams' logs judged, places found that were durable before | \(total.logs), \(total.durable) |
             | longest time from a sample's arrival until it was durable | \(total.oldestUncommitted / 1_000_000) ms |
+            | log-manager killed, requests of people | \(total.logManagerKills), \(total.requests) |
+            | files marked, removed; thresholds crossed | \(total.marked), \(total.removed); \(total.crossings) |
+            | checked: log-manager, configurations of logs | \(total.checks.logManager), \(total.checks.configurations) |
             | runs with violations | \(failed.count) |
             """)
         if !failed.isEmpty { throw ExitCode(1) }
@@ -173,6 +176,13 @@ extension Simulation.Counts {
         judged += other.judged
         logs += other.logs
         durable += other.durable
+        logManagerKills += other.logManagerKills
+        requests += other.requests
+        crossings += other.crossings
+        marked += other.marked
+        removed += other.removed
+        checks.logManager += other.checks.logManager
+        checks.configurations += other.checks.configurations
         oldestUncommitted = max(oldestUncommitted, other.oldestUncommitted)
     }
 }
