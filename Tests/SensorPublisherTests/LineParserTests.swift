@@ -38,6 +38,29 @@ struct LineParserTests {
         #expect(parser.leftOut == ["", "uptime"])
     }
 
+    @Test func timesMayBeNanosecondsSince1970() throws {
+        var parser = LineParser(format: .csv)
+        _ = try parse(&parser, "time,x")
+        #expect(try parse(&parser, "1698501144401773001,1").0 == .sample(time: 1_698_501_144_401_773_001))
+        #expect(try parse(&parser, "1698501144,1").0 == .sample(time: 1_698_501_144_000_000_000))
+        #expect(problem(&parser, "9223372036854775807,1").contains("is not a time"))
+        var objects = LineParser(format: .ndjson)
+        let line = try parse(&objects, #"{"timestamp": 1698501144401773056, "x": 1}"#)
+        #expect(line.0 == .sample(time: 1_698_501_144_401_773_056) && line.1 == [1])
+    }
+
+    /// Sensor Logger's exports have both, and other programs a field that is called time.
+    @Test func aTimeBesideTheSecondsElapsedIsNoField() throws {
+        var parser = LineParser(format: .csv)
+        _ = try parse(&parser, "time,seconds_elapsed,z,y,x")
+        let (line, values) = try parse(&parser, "1698501144401773000,-0.25,3,2,1")
+        #expect(line == .sample(time: -250_000_000) && values == [1, 2, 3])
+        #expect(parser.fields == ["x", "y", "z"] && parser.leftOut == ["time"])
+        var objects = LineParser(format: .ndjson)
+        #expect(try parse(&objects, #"{"time": 1698501144401773000, "seconds_elapsed": 2, "x": 1}"#).1 == [1])
+        #expect(objects.fields == ["x"])
+    }
+
     @Test func aBadRowSaysWhatIsWrongAndChangesNothing() throws {
         var parser = LineParser(format: .csv)
         _ = try parse(&parser, "t,x,y,z")

@@ -41,6 +41,22 @@ struct StepCountTests {
         }
     }
 
+    /// As Sensor Logger exports an accelerometer, by its times from the start or from 1970.
+    @Test func timesMayBeNanosecondsSince1970() throws {
+        func time(_ seconds: Double) -> Int64 { 1_698_501_144_401_773_000 + Int64((seconds * 1e9).rounded()) }
+        let export =
+            "time,seconds_elapsed,z,y,x\n"
+            + rows(walk) { "\(time($0.x)),\($0.x - 0.1),\($0.w),\($0.z),\($0.y)" }
+        let objects = rows(walk) { "{\"timestamp\":\(time($0.x)),\"x\":\($0.y),\"y\":\($0.z),\"z\":\($0.w)}" }
+        let texts = [export, export.replacing("seconds_elapsed", with: "other"), objects]
+        let counts = try texts.map { text in try withFile(text) { try StepCount(ofFile: $0) } }
+        for count in counts {
+            #expect(abs(count.steps.count - walk.steps.count) <= 2)
+            #expect(count.samples == walk.samples(rate: 25).count && count.gaps == 0 && count.leftOut == 0)
+        }
+        #expect(counts.map { $0.start.map { ($0 * 10).rounded() / 10 } } == [-0.1, 1_698_501_144.4, 1_698_501_144.4])
+    }
+
     @Test func theUnitIsToldByGravity() throws {
         let metric = "t,x,y,z\n" + rows(walk, perG: 9.80665) { "\($0.x),\($0.y),\($0.z),\($0.w)" }
         #expect(try withFile(metric) { abs(try StepCount(ofFile: $0).steps.count - walk.steps.count) <= 2 })

@@ -28,7 +28,7 @@ package struct PointsSource: SampleSource {
                 throw PublisherError(
                     .invalidInput, "item \(index) has \(point.values.count) values, but the fields are \(fields)")
             }
-            guard let time = Nanoseconds.from(seconds: point.timestamp) else {
+            guard let time = Nanoseconds.from(time: point.timestamp) else {
                 throw PublisherError(.invalidInput, "item \(index): \(point.timestamp) is not a time in seconds")
             }
             times.append(time)
@@ -44,7 +44,7 @@ package struct PointsSource: SampleSource {
 
     /// Reads points from JSON: an array of objects or an array of arrays.
     ///
-    /// An object has its time as "t" or "timestamp", in seconds, and any other numbers; those of the first object are the
+    /// An object has its time as `FieldOrder.timeNames` calls it, and any other numbers; those of the first object are the
     /// fields (see `FieldOrder`), and every later object must have them. Numbers may be one level deeper:
     /// `{"t": 0, "gravity": {"x": 0, …}}` has the field "gravity.x". An array is the time followed by 1 value ("value"),
     /// 2 or 3 (x, y, z), or 9 (device motion).

@@ -2,8 +2,12 @@
 ///
 /// The same for CSV, NDJSON and JSON points, so that a stream looks the same whichever way it came in.
 package enum FieldOrder {
-    /// The names under which a time in seconds is looked for, in this order, whatever their case.
-    package static let timeNames = ["t", "timestamp", "time"]
+    /// The names under which a time is looked for, in this order, whatever their case: in seconds, or in nanoseconds since
+    /// 1970 (`Nanoseconds.from(time:)`).
+    package static let timeNames = ["t", elapsed, "timestamp", "time"]
+
+    /// What Sensor Logger calls the seconds since a recording's start. Its exports have `time` beside it, in nanoseconds.
+    private static let elapsed = "seconds_elapsed"
 
     /// The field that every stream has already: the publisher's own clock. An input's column of this name is left out.
     package static let reserved = "uptime"
@@ -14,6 +18,12 @@ package enum FieldOrder {
             if let index = names.firstIndex(where: { $0.lowercased() == timeName }) { return index }
         }
         return nil
+    }
+
+    /// Whether a column of this name is no field: a publisher's clock, or a second time beside `seconds_elapsed`.
+    package static func isReserved(_ name: String, besideTime time: String?) -> Bool {
+        let name = name.lowercased()
+        return name == reserved || time?.lowercased() == elapsed && timeNames.contains(name)
     }
 
     /// Puts x, y, z first, in this order; the others keep theirs.

@@ -3,8 +3,8 @@ import Messages
 
 /// Turns lines of CSV or NDJSON into rows of samples: the same for a file that is replayed and for a program on standard input.
 ///
-/// CSV begins with a header that names the columns, in any order; cells may be quoted. The time is the column t, timestamp or
-/// time (seconds), if there is one. x, y and z and every other column that has a number in the first row are fields; what
+/// CSV begins with a header that names the columns, in any order; cells may be quoted. The time is the column t,
+/// seconds_elapsed, timestamp or time (seconds, or nanoseconds since 1970), if there is one. x, y and z and every other column that has a number in the first row are fields; what
 /// else there is (labels) is left out, and named in `leftOut`. NDJSON has one object a line, with the names as keys; the
 /// first object's numbers are the fields, and each later one must have them.
 ///
@@ -37,6 +37,8 @@ package struct LineParser {
 
     private let format: Format
     private var columns: [Column] = []
+    /// What the header calls the time.
+    private var timeName: String?
     private var isFirstLine = true
 
     package init(format: Format) {
@@ -56,7 +58,7 @@ package struct LineParser {
         switch format {
         case .ndjson: return try parseObject(text, into: &row)
         case .csv where columns.isEmpty:
-            columns = try Self.header(text)
+            try readHeader(text)
             return .nothing
         case .csv:
             if fields.isEmpty { try decideColumns(by: text) }
@@ -84,8 +86,8 @@ package struct LineParser {
 
     // MARK: - CSV
 
-    private static func header(_ text: Span<UInt8>) throws(PublisherError) -> [Column] {
-        let names = try cells(of: text).map { string(text.extracting($0)) }
+    private mutating func readHeader(_ text: Span<UInt8>) throws(PublisherError) {
+        let names = try Self.cells(of: text).map { Self.string(text.extracting($0)) }
         guard names.contains(where: { Double($0) == nil }) else {
             throw PublisherError(
                 .invalidInput, "the header is missing: the first line should name the columns, as t,x,y,z")
@@ -94,7 +96,8 @@ package struct LineParser {
             throw PublisherError(.invalidInput, "two columns are named \"\(name)\"")
         }
         let time = FieldOrder.timeIndex(in: names)
-        return names.enumerated().map { index, name in index == time ? .time : .undecided(name) }
+        timeName = time.map { names[$0] }
+        columns = names.enumerated().map { index, name in index == time ? .time : .undecided(name) }
     }
 
     /// Settles by the first row which columns are numbers.
@@ -105,7 +108,7 @@ package struct LineParser {
         for (column, cell) in zip(columns, cells) {
             guard case .undecided(let name) = column else { continue }
             let isNeeded = ["x", "y", "z"].contains(name)
-            let isPossible = !name.isEmpty && name.lowercased() != FieldOrder.reserved
+            let isPossible = !name.isEmpty && !FieldOrder.isReserved(name, besideTime: timeName)
             if isNeeded || isPossible && Self.number(text.extracting(cell)) != nil {
                 names.append(name)
             } else {
@@ -140,7 +143,7 @@ package struct LineParser {
             while let cell = try Self.nextCell(of: text, from: &position) {
                 guard column < columns.count else { throw try wrongCount(text) }
                 switch columns[column] {
-                case .time: time = try Self.time(try Self.number(in: cell, of: text, name: "time"))
+                case .time: time = try Self.time(in: cell, of: text)
                 case .field(let index):
                     row[base + index] = try Self.number(in: cell, of: text, name: fields[index])
                 case .undecided, .leftOut: break
@@ -166,9 +169,15 @@ package struct LineParser {
         return PublisherError(.invalidInput, "\(count) cells, but the header names \(columns.count) columns")
     }
 
-    private static func time(_ seconds: Double) throws(PublisherError) -> Int64 {
-        guard let time = Nanoseconds.from(seconds: seconds) else {
-            throw PublisherError(.invalidInput, "\(seconds) is not a time in seconds")
+    private static func time(in cell: Range<Int>, of text: Span<UInt8>) throws(PublisherError) -> Int64 {
+        // So many digits do not fit into a Double.
+        if cell.count >= 18, let time = Nanoseconds.since1970(string(text.extracting(cell))) { return time }
+        return try time(try number(in: cell, of: text, name: "time"))
+    }
+
+    private static func time(_ number: Double) throws(PublisherError) -> Int64 {
+        guard let time = Nanoseconds.from(time: number) else {
+            throw PublisherError(.invalidInput, "\(number) is not a time in seconds")
         }
         return time
     }

@@ -39,7 +39,7 @@ struct NumericItem: Decodable {
         case .object(let numbers):
             let names = numbers.keys.sorted()
             let time = FieldOrder.timeIndex(in: names).map { names[$0] }
-            let fields = names.filter { $0 != time && $0.lowercased() != FieldOrder.reserved }
+            let fields = names.filter { $0 != time && !FieldOrder.isReserved($0, besideTime: time) }
             guard !fields.isEmpty else {
                 throw PublisherError(.invalidInput, "no numbers beside the time; give x, y, z or value")
             }
@@ -61,7 +61,7 @@ struct NumericItem: Decodable {
         }
     }
 
-    /// The time in seconds, if the item has one, and the values of `fields`.
+    /// The time as it stands there, if the item has one, and the values of `fields`.
     func values(of fields: [String]) throws(PublisherError) -> (time: Double?, values: [Double]) {
         switch content {
         case .object(let numbers):

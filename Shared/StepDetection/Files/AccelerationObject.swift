@@ -52,6 +52,7 @@ enum AccelerationObject {
         try scanner.expect(UInt8(ascii: "}"))
         if isMarker { return .marker(unit: unit) }
         for lane in 0..<4 where !sample[lane].isFinite { return .none }
+        sample.x = AccelerationTable.seconds(sample.x)
         return hasX ? .sample(sample) : .none
     }
 

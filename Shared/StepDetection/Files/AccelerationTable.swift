@@ -3,13 +3,17 @@ import TextInput
 
 /// Reads lines of a table as accelerations: which columns are the time and the axes, and then their numbers.
 ///
-/// With a header the columns are found by name, in any order and whatever their case: `t`, `timestamp`, `time` or `uptime`
-/// (seconds), and `x`, `y` and `z`; `x` alone will do, and is then the magnitude, as is `magnitude`. Without one they are
+/// With a header the columns are found by name, in any order and whatever their case: `t`, `seconds_elapsed`, `timestamp`,
+/// `time` or `uptime` (seconds, or nanoseconds since 1970), and `x`, `y` and `z`; `x` alone will do, and is then the magnitude, as is `magnitude`. Without one they are
 /// time, x, y and z. Cells are separated by commas, tabs or semicolons, and may stand in quotes; what else there is, is left
 /// out. A recording's markers have no numbers, and a `marker` instead.
 struct AccelerationTable {
     /// What the time may be called; if there are several, the first of these is meant.
-    static let timeNames = ["t", "timestamp", "time", "uptime"]
+    static let timeNames = ["t", "seconds_elapsed", "timestamp", "time", "uptime"]
+
+    /// A time in seconds. From 10¹⁷ on (March 1973) it is in nanoseconds since 1970, as no time in seconds can be.
+    @inline(__always)
+    static func seconds(_ time: Double) -> Double { time >= 1e17 ? time / 1e9 : time }
 
     /// The columns of time, x, y and z; an axis that is not there has none.
     private var columns: SIMD4<Int>?
@@ -80,6 +84,7 @@ struct AccelerationTable {
             for lane in 0..<4 where columns[lane] == column { sample[lane] = number(cell) ?? .nan }
         }
         for lane in 0..<4 where !sample[lane].isFinite { return nil }
+        sample.x = seconds(sample.x)
         return sample
     }
 
