@@ -23,7 +23,7 @@ keys: setup
 	@"$$($(SWIFT) build -c release --show-bin-path)/holdfast-keys" make '$(KEYS)'
 
 # What computes comes first and the real programs last: each would keep the others from their processor.
-COMPUTING = ArchiverCoreTests|CrashLabTests|HashingTests|MessagesTests|RecordingTests|StepCounterCoreTests|StepDetectionTests|TextInputTests
+COMPUTING = ArchiverCoreTests|CrashLabTests|ExportTests|HashingTests|MessagesTests|RecordingTests|StepCounterCoreTests|StepDetectionTests|TextInputTests
 # These take the processors for themselves: hundreds of devices, archives, thousands of files, full disks, floods of samples.
 CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|SeveralArchiversTests|ManyFilesTests|AcceptanceTests|GapTests)
 # Attacks.

@@ -85,6 +85,9 @@ let package = Package(
             path: "Shared/Recording",
             swiftSettings: strict),
         .target(
+            name: "Export", dependencies: ["Compression", "Files", "Hashing", "Messages", "Recording", system],
+            path: "Shared/Export", swiftSettings: strict),
+        .target(
             name: "Storage", dependencies: ["Files", "Recording", database, system], path: "Shared/Storage",
             swiftSettings: strict),
         .target(
@@ -167,8 +170,8 @@ let package = Package(
         .executableTarget(
             name: "Recorder",
             dependencies: [
-                "Files", "Messages", "MessageBus", "Metrics", "RecorderCore", "Recording", "ServiceKit", "ZeroMQ",
-                argumentParser, deque, lifecycle, logging, signals, system,
+                "Export", "Files", "Messages", "MessageBus", "Metrics", "RecorderCore", "Recording", "ServiceKit",
+                "ZeroMQ", argumentParser, deque, lifecycle, logging, signals, system,
             ],
             path: "Services/Recorder", swiftSettings: strict),
         .executableTarget(
@@ -226,6 +229,10 @@ let package = Package(
             name: "MessageBusTests", dependencies: ["MessageBus", "Messages", "ZeroMQ"], swiftSettings: strict),
         .testTarget(
             name: "RecordingTests", dependencies: ["Files", "Messages", "Recording", "TestSupport", system],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ExportTests",
+            dependencies: ["Compression", "Export", "Files", "Messages", "Recording", "TestSupport", system],
             swiftSettings: strict),
         .testTarget(
             name: "ServiceKitTests",

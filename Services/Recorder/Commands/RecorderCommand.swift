@@ -11,7 +11,9 @@ package struct RecorderCommand: ServiceCommand {
     package static let configuration: CommandConfiguration = {
         var configuration = commandConfiguration(
             abstract: "Record sessions of sensor data without losing a sample.")
-        configuration.subcommands += [RecordCommand.self, VerifyCommand.self, InfoCommand.self, RecoverCommand.self]
+        configuration.subcommands += [
+            RecordCommand.self, VerifyCommand.self, InfoCommand.self, ExportCommand.self, RecoverCommand.self,
+        ]
         return configuration
     }()
 

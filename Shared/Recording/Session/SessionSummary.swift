@@ -114,7 +114,7 @@ extension SessionDirectory {
     }
 
     /// A file's length; 0 if it is not there.
-    func size(of name: String) -> Int {
+    package func size(of name: String) -> Int {
         Int((try? directory.path.appending(name).stat(followTargetSymlink: false).size) ?? 0)
     }
 }

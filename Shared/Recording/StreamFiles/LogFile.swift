@@ -161,7 +161,7 @@ package final class LogFile {
     /// Gives the file its final name, at once: nothing is synced. Nothing may be appended afterwards.
     ///
     /// - Throws: after an error the file has the name that it had, and can be sealed or appended to later.
-    func seal(as newName: FinishedName) throws(RecordingError) {
+    package func seal(as newName: FinishedName) throws(RecordingError) {
         try repair()
         let directory = Directory(path.removingLastComponent())
         try directory.rename(name.fileName(format), to: newName.description, calls: handle.calls)

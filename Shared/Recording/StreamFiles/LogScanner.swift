@@ -53,7 +53,13 @@ package struct LogScanner: ~Copyable {
     package init(
         _ path: FilePath, format: LogFormat, root: JSONRoot, from offset: Int? = nil
     ) throws(RecordingError) {
-        let source = try OpenFile(path, .readOnly, action: "read")
+        try self.init(OpenFile(path, .readOnly, action: "read"), format: format, root: root, from: offset)
+    }
+
+    /// The same for a file that is open already, so that it may get another name meanwhile.
+    package init(
+        _ source: OpenFile, format: LogFormat, root: JSONRoot, from offset: Int? = nil
+    ) throws(RecordingError) {
         var piece = Piece(offset: 0)
         var finding = Finding<(end: Int, columns: [String])>.more
         while case .more = finding {
@@ -119,6 +125,12 @@ package struct LogScanner: ~Copyable {
             let part = UnsafeRawBufferPointer(rebasing: bytes[found.bytes])
             return format == .json ? LogRecord(json: part) : LogRecord(table: part, columns: columns, format: format)
         }
+    }
+
+    /// Lends the bytes of the record that `next` returned last. Before the following `next` only.
+    @inline(__always)
+    package func withRecordBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        piece.withBytes { bytes in body(UnsafeRawBufferPointer(rebasing: bytes[found.bytes])) }
     }
 
     /// The uptime of the record that `next` returned last, in seconds.

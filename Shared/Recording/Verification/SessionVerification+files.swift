@@ -1,4 +1,4 @@
-import Files
+package import Files
 import Messages
 import SystemPackage
 
@@ -17,7 +17,7 @@ extension SessionDirectory {
     }
 
     /// What became of files that do not exist any more, as far as anything says so.
-    func removedFiles() throws(RecordingError) -> [String: RemovedFile] {
+    package func removedFiles() throws(RecordingError) -> [String: RemovedFile] {
         let gone = try RemovedFile.read(in: directory).filter { !isFile($0.name) }
         return Dictionary(gone.map { ($0.name, $0) }) { _, last in last }
     }

@@ -23,7 +23,7 @@ package final class SessionVerification {
     package internal(set) var samples = 0
     let directory: SessionDirectory
     /// Of the files, by name.
-    var hashes: [String: String] = [:]
+    package internal(set) var hashes: [String: String] = [:]
     /// What became of files that do not exist any more, by name.
     var gone: [String: RemovedFile] = [:]
     var streams = 0

@@ -1,0 +1,104 @@
+import ArgumentParser
+import Export
+import Files
+import Glibc
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+
+/// The `export` subcommand: writes sessions in the formats that tools of analysis read. Needs no running recorder.
+///
+/// Exits 0 if all samples are in the export, 3 if some are absent or damaged, 1 if a session can't be exported.
+struct ExportCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Export sessions in formats that analysis tools read.",
+        discussion: """
+            Reads finished sessions, copies of them, and running sessions up to now. Times are on the recorder's clock, by the \
+            offsets that were measured during the session. A provenance file beside the data says what was read, done and \
+            written, and what is absent.
+            """)
+
+    @Argument(help: ArgumentHelp("Directories of sessions.", valueName: "dir"), completion: .directory)
+    var sessions: [String]
+
+    @Option(help: ArgumentHelp("Export to this directory.", valueName: "dir"), completion: .directory)
+    var to: String
+
+    @Option(help: "csv.")
+    var format: SessionExport.Format
+
+    @Option(
+        help: """
+            utc: the recorder's clock, as dates; recorder: the same, as seconds since the session's start; own: the \
+            publishers' own clocks, uncorrected, as seconds (default: utc).
+            """)
+    var clock: ExportClock?
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "Streams: DEVICE/STREAM, DEVICE/ for all of a device, or '*' for all (default: all).", valueName: "stream"))
+    var streams: [String] = []
+
+    @Flag(help: "Replace an export that exists.")
+    var replace = false
+
+    @Flag(help: "Export what can be read of a session that is damaged.")
+    var allowDamaged = false
+
+    func run() throws {
+        var hasLoss = false
+        for session in sessions {
+            let outcome = try SessionDirectory.opening(session) { path throws(RecordingError) in
+                try export(path)
+            }
+            hasLoss = hasLoss || outcome.hasLoss
+        }
+        if hasLoss { throw ExitCode(ExitStatus.doneWithLoss.rawValue) }
+    }
+
+    private func export(_ path: FilePath) throws(RecordingError) -> SessionExport.Outcome {
+        let session = try SessionDirectory(at: path)
+        var options = SessionExport.Options(format: format)
+        if let clock { options.clock = clock }
+        options.streams = streams.isEmpty ? nil : streams
+        options.replaces = replace
+        options.acceptsDamage = allowDamaged
+        let line = ExportProgress(session.session)
+        defer { line.clear() }
+        let outcome = try SessionExport(session, options, version: Version.current)
+            .run(to: FilePath(to), progress: line.show)
+        line.clear()
+        let noun = outcome.samples == 1 ? "sample" : "samples"
+        StandardStream.output.print(
+            "\(session.session): \(outcome.samples) \(noun), \(ByteCount(bytes: outcome.bytes).rounded) in "
+                + "\(outcome.files.count) files in \(to)\n")
+        return outcome
+    }
+}
+
+extension SessionExport.Format: ExpressibleByArgument {}
+extension ExportClock: ExpressibleByArgument {}
+
+/// How far an export is, in a line that moves on a terminal.
+private final class ExportProgress {
+    private let isShown = isatty(STDERR_FILENO) == 1
+    private let session: SessionIdentifier
+    private var percent = -1
+
+    init(_ session: SessionIdentifier) { self.session = session }
+
+    func show(_ bytes: Int, of total: Int) {
+        let now = total > 0 ? min(99, bytes * 100 / total) : 0
+        guard isShown, now != percent else { return }
+        percent = now
+        StandardStream.error.print("\r\(session): \(now) % of \(ByteCount(bytes: total).rounded)\u{1B}[K")
+    }
+
+    func clear() {
+        guard isShown, percent >= 0 else { return }
+        percent = -1
+        StandardStream.error.print("\r\u{1B}[K")
+    }
+}

@@ -1,0 +1,58 @@
+package import Files
+import Messages
+
+/// Writes a directory for a session: a table of each stream, and beside them `gaps.tsv` and `events.tsv`.
+package struct CSVExport: ExportWriter {
+    private let directory: ExportDirectory
+    private let session: ExportedSession
+    private var rows: CSVRows?
+    private var file: OutputFile?
+    private var gaps = ""
+
+    package init(_ session: ExportedSession, in directory: ExportDirectory) {
+        self.session = session
+        self.directory = directory
+    }
+
+    package var provenanceName: String { "\(session.name)/provenance.json" }
+
+    package func files(of stream: ExportedStream) -> [String] { ["\(session.name)/\(stream.log).csv"] }
+
+    package mutating func begin(_ stream: ExportedStream) throws(RecordingError) {
+        let rows = CSVRows(stream, clock: session.clock, startDate: session.startDate)
+        let file = try directory.create("\(session.name)/\(stream.log).csv")
+        rows.appendHeader(to: &file.buffer)
+        self.rows = rows
+        self.file = file
+    }
+
+    @inline(__always)
+    package mutating func append(_ row: SampleRow) {
+        guard let file else { return }
+        rows?.append(row, to: &file.buffer)
+    }
+
+    package mutating func append(_ absence: StreamBreak) {}
+
+    package mutating func writeIfFull() throws(RecordingError) { try file?.writeIfFull() }
+
+    package mutating func end(_ stream: ExportedStream, _ walk: StreamWalk) throws(RecordingError) {
+        if let file { try directory.finish(file) }
+        file = nil
+        for absence in walk.breaks {
+            gaps += session.line(
+                [
+                    stream.name.description, absence.after.map(session.text(of:)),
+                    absence.before.map(session.text(of:)),
+                    absence.reason, absence.epoch, absence.from.map { "\($0)" }, "\(absence.count)",
+                ])
+        }
+    }
+
+    package mutating func finish() throws(RecordingError) {
+        let header = "stream\tafter\tbefore\treason\tepoch\tfrom\tcount\n"
+        try directory.write("\(session.name)/gaps.tsv", Array((header + gaps).utf8))
+        let events = session.events.map { session.line([session.text(of: $0.time), $0.name, $0.step]) }
+        try directory.write("\(session.name)/events.tsv", Array(("time\tevent\tstep\n" + events.joined()).utf8))
+    }
+}

@@ -1,0 +1,89 @@
+import Messages
+package import Recording
+
+/// Turns times of a publisher's clock into times of the recorder's, by the comparisons of both during the session: linear
+/// between two of them, constant before the first and behind the last.
+package struct ClockAlignment: Hashable, Sendable {
+    package struct Point: Hashable, Sendable {
+        /// Nanoseconds since the session's start on the publisher's clock.
+        package var time: Int64
+        /// Nanoseconds by which the publisher's clock was ahead of the recorder's.
+        package var offset: Int64
+        /// How much the offset may be wrong, in seconds.
+        package var uncertainty: Double
+
+        package init(time: Int64, offset: Int64, uncertainty: Double) {
+            self.time = time
+            self.offset = offset
+            self.uncertainty = uncertainty
+        }
+    }
+
+    /// In order of time, each later than the one before.
+    package let points: [Point]
+    /// The point at or before the last time asked for.
+    private var index = 0
+
+    package init(_ points: [Point]) {
+        var ordered: [Point] = []
+        for point in points.sorted(by: { $0.time < $1.time }) where ordered.last.map({ $0.time < point.time }) ?? true {
+            ordered.append(point)
+        }
+        self.points = ordered
+    }
+
+    /// The alignment of an epoch's clock.
+    ///
+    /// A comparison is of the same run of the machine as long as uptimes rise from one to the next; of several runs the one counts
+    /// that is nearest to when the epoch was heard of.
+    package init(of epoch: SessionRecord.Epoch, in record: SessionRecord) {
+        var runs: [[ClockComparison]] = []
+        for comparison in record.clocks where comparison.endpoint == epoch.replay {
+            if let last = runs.last?.last, last.clock.uptime <= comparison.clock.uptime {
+                runs[runs.count - 1].append(comparison)
+            } else {
+                runs.append([comparison])
+            }
+        }
+        let heard = epoch.heard.nanosecondsSince1970
+        func distance(_ run: [ClockComparison]) -> Int64 {
+            run.map { abs($0.date.nanosecondsSince1970 - heard) }.min() ?? .max
+        }
+        let run = runs.min { distance($0) < distance($1) } ?? []
+        self.init(
+            run.map { comparison in
+                let own = epoch.time(of: comparison.clock.uptime, startDate: record.startDate)
+                let recorder = comparison.date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970
+                return Point(time: own, offset: own &- recorder, uncertainty: comparison.roundTrip / 2)
+            })
+    }
+
+    /// The time on the recorder's clock. Times that follow each other cost least in order.
+    @inline(__always)
+    package mutating func recorderTime(of time: Int64) -> Int64 {
+        time &- offset(at: time)
+    }
+
+    /// Nanoseconds by which the publisher's clock is ahead.
+    package mutating func offset(at time: Int64) -> Int64 {
+        guard points.count > 1 else { return points.first?.offset ?? 0 }
+        while index > 0, time < points[index].time { index -= 1 }
+        while index + 2 < points.count, time >= points[index + 1].time { index += 1 }
+        let (from, to) = (points[index], points[index + 1])
+        if time <= from.time { return from.offset }
+        if time >= to.time { return to.offset }
+        let part = Double(time - from.time) / Double(to.time - from.time)
+        return from.offset + Int64((part * Double(to.offset - from.offset)).rounded())
+    }
+}
+
+extension SessionRecord.Epoch {
+    /// Nanoseconds since the session's start, as the stream's files have them, of an uptime in seconds.
+    func time(of uptime: Double, startDate: WallTime) -> Int64 {
+        func nanoseconds(_ seconds: Double) -> Int64 { Int64(exactly: (seconds * 1e9).rounded()) ?? 0 }
+        let sinceStart = clock.date.nanosecondsSince1970 &- startDate.nanosecondsSince1970
+        let start = nanoseconds(clock.uptime) &- sinceStart
+        let uptime = nanoseconds(uptime)
+        return uptime &- (sleeps?.origin(at: uptime, start: start) ?? start)
+    }
+}

@@ -1,0 +1,123 @@
+package import Files
+import FoundationEssentials
+import Messages
+package import SystemPackage
+
+/// Where the files of one export come to be: beside their place, each under its final name once all are whole and durable.
+///
+/// A program that is killed leaves no half file under a final name; what it left beside is removed by the next export of the
+/// same.
+package final class ExportDirectory {
+    private let directory: Directory
+    private let replaces: Bool
+    private let calls: FileCalls
+    private let beside: String
+    /// Keeps other exports of the same away.
+    private let lock: OpenFile
+    private var finished: [OutputFile.Written] = []
+
+    /// - Parameters:
+    ///   - name: tells exports to the same directory apart.
+    ///   - replaces: whether files that exist may be replaced.
+    /// - Throws: `locked` while another program exports the same.
+    package init(
+        _ path: FilePath, name: String, replaces: Bool, calls: FileCalls = .system
+    ) throws(RecordingError) {
+        directory = Directory(path)
+        self.replaces = replaces
+        self.calls = calls
+        beside = ".\(name).new"
+        try directory.create()
+        let place = Directory(path.appending(beside))
+        try place.create()
+        guard let lock = try OpenFile.lock(place.path.appending(Self.lockName)) else {
+            throw RecordingError(
+                .locked, action: "export to", path: path, reason: "another program exports the same there",
+                advice: "Wait for its end, or choose another directory.")
+        }
+        self.lock = lock
+        for name in try place.names() where name != Self.lockName {
+            try Self.remove(place.path.appending(name))
+        }
+    }
+
+    deinit {
+        // Also after an error: what is there then is of no use.
+        try? Self.remove(directory.path.appending(beside))
+    }
+
+    private static let lockName = "lock"
+
+    private static func remove(_ path: FilePath) throws(RecordingError) {
+        do {
+            try FileManager.default.removeItem(atPath: path.string)
+        } catch {
+            throw RecordingError(
+                .inputOutput, action: "remove", path: path, reason: "\(error)", advice: "Remove it yourself.")
+        }
+    }
+
+    /// Refuses a name that is taken, if files are not to be replaced.
+    package func check(_ name: String) throws(RecordingError) {
+        guard !replaces, directory.contains(name) else { return }
+        throw RecordingError(
+            .alreadyExists, action: "export to", path: directory.path.appending(name), reason: "it exists already",
+            advice: "Say --replace to replace it, or choose another directory.")
+    }
+
+    /// Begins a file.
+    /// - Parameter name: its path in the directory.
+    package func create(_ name: String) throws(RecordingError) -> OutputFile {
+        try check(name)
+        let path = directory.path.appending(beside).appending(name)
+        try Directory(path.removingLastComponent()).create()
+        return try OutputFile(name, creating: path, calls: calls)
+    }
+
+    /// Ends a file. It gets its name with all others.
+    package func finish(_ file: OutputFile) throws(RecordingError) {
+        finished.append(try file.finish())
+    }
+
+    /// Writes a small file at once.
+    package func write(_ name: String, _ bytes: [UInt8]) throws(RecordingError) {
+        let file = try create(name)
+        file.buffer.append(bytes)
+        try finish(file)
+    }
+
+    /// The bytes of a file that an earlier export left; `nil` if there is none.
+    package func existing(_ name: String) throws(RecordingError) -> [UInt8]? {
+        directory.contains(name) ? try directory.read(name) : nil
+    }
+
+    /// Replaces a file that several exports share, such as a data set's list of participants.
+    package func replaceShared(_ name: String, _ bytes: [UInt8]) throws(RecordingError) {
+        let path = directory.path.appending(name)
+        guard let last = path.lastComponent else { return }
+        let parent = Directory(path.removingLastComponent())
+        try parent.create()
+        try parent.replace(last.string, with: bytes, calls: calls)
+    }
+
+    /// The files that are finished, in their order.
+    package var written: [OutputFile.Written] { finished }
+
+    /// Gives the files their names, the last one last: if it is there, all are.
+    package func publish() throws(RecordingError) {
+        guard let last = finished.last else { return }
+        if replaces, directory.contains(last.name) {
+            // It describes the files that go now.
+            try Directory.removeFile(directory.path.appending(last.name))
+        }
+        var parents: Set<FilePath> = []
+        for file in finished {
+            let parent = directory.path.appending(file.name).removingLastComponent()
+            if parents.insert(parent).inserted { try Directory(parent).create() }
+            if file.name == last.name { for parent in parents { try Directory(parent).sync(calls: calls) } }
+            try Directory(directory.path).rename("\(beside)/\(file.name)", to: file.name, calls: calls)
+        }
+        try Directory(directory.path.appending(last.name).removingLastComponent()).sync(calls: calls)
+        finished = []
+    }
+}

@@ -1,0 +1,49 @@
+package import Messages
+package import Recording
+
+/// A stream as an export describes it.
+package struct ExportedStream: Hashable, Sendable {
+    package struct Column: Hashable, Sendable {
+        /// What the values of a column are, as far as formats distinguish them.
+        package enum Kind: String, Sendable {
+            case number, text, boolean, json
+        }
+
+        package var name: String
+        package var kind: Kind
+
+        package init(_ name: String, _ kind: Kind = .number) {
+            self.name = name
+            self.kind = kind
+        }
+    }
+
+    package var name: StreamName
+    /// What its files are called.
+    package var log: LogName
+    /// The fields of a sample after its uptime.
+    package var columns: [Column]
+    /// The unit of the columns, where it is one.
+    package var unit: String?
+    /// Samples per second as the publisher names it, or as they were resampled.
+    package var rate: Double?
+
+    package init(_ log: SessionRecord.Log) {
+        name = StreamName(device: log.device, stream: log.stream)
+        self.log = log.name
+        columns = log.fields.dropFirst().map { Column($0) }
+        unit = log.unit
+        rate = log.rate
+    }
+
+    /// The columns, by their index, whose values are numbers.
+    package var numbers: [Int] { columns.indices.filter { columns[$0].kind == .number } }
+
+    /// The columns of x, y and z, if these are numbers.
+    package var axes: [Int]? {
+        let places = ["x", "y", "z"].compactMap { name in
+            columns.firstIndex { $0.name == name && $0.kind == .number }
+        }
+        return places.count == 3 ? places : nil
+    }
+}

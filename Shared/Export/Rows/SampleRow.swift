@@ -1,0 +1,50 @@
+import Messages
+
+/// A sample during its export: the bytes of its record, and where its values stand in them. Valid only in the call that lends it.
+package struct SampleRow {
+    package let bytes: UnsafeRawBufferPointer
+    /// Where the stream's values stand: JSON values, or a table's fields with their quotes.
+    package let cells: UnsafeBufferPointer<Range<Int>>
+    package let isJSON: Bool
+    /// Where the digits of the seconds since the session's start stand, as they were recorded.
+    package let timestamp: Range<Int>
+    /// Nanoseconds since the session's start, on the clock of the export; `nil` for a sample without a time.
+    package let time: Int64?
+    /// Its number in its epoch.
+    package let sequence: Int
+
+    package init(
+        bytes: UnsafeRawBufferPointer, cells: UnsafeBufferPointer<Range<Int>>, isJSON: Bool, timestamp: Range<Int>,
+        time: Int64?, sequence: Int
+    ) {
+        self.bytes = bytes
+        self.cells = cells
+        self.isJSON = isJSON
+        self.timestamp = timestamp
+        self.time = time
+        self.sequence = sequence
+    }
+
+    @inline(__always)
+    package func cell(_ index: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: bytes[cells[index]])
+    }
+
+    /// Whether the source had no value there.
+    @inline(__always)
+    package func isNull(_ index: Int) -> Bool {
+        let cell = cell(index)
+        return isJSON ? cell.first == UInt8(ascii: "n") : cell.isEmpty
+    }
+
+    /// The value of a column of numbers; NaN if there is none.
+    @inline(__always)
+    package func number(_ index: Int) -> Double { DecimalParser.parse(cell(index)) ?? .nan }
+
+    /// The value of a column of another kind, without quotes and escapes; JSON as it stands.
+    package func text(_ index: Int) -> String {
+        let cell = cell(index)
+        guard cell.first == UInt8(ascii: "\"") else { return String(decoding: cell, as: UTF8.self) }
+        return isJSON ? JSONScanner.string(at: 0..<cell.count, in: cell) : TableCell.unquoted(cell)
+    }
+}

@@ -1,0 +1,104 @@
+package import Files
+import Messages
+package import Recording
+
+/// Walks a stream's records, places them on the clock of the export, and gives them to a sink.
+package struct StreamWalk {
+    package private(set) var samples = 0
+    /// The times of the first and the last sample, in nanoseconds since the session's start.
+    package private(set) var first: Int64?
+    package private(set) var last: Int64?
+    package private(set) var breaks: [StreamBreak] = []
+    /// What can't be read, for a person.
+    package private(set) var damage: [String] = []
+
+    private let clock: ExportClock
+    private let alignments: [String: ClockAlignment]
+    /// Of the epoch that is read.
+    private var alignment = ClockAlignment([])
+    private var epoch: String?
+    /// Those behind which no sample came yet.
+    private var open: [StreamBreak] = []
+
+    /// - Parameter alignments: of the publisher's clock in each epoch.
+    package init(clock: ExportClock, alignments: [String: ClockAlignment]) {
+        self.clock = clock
+        self.alignments = alignments
+    }
+
+    /// Reads on, up to so many bytes or to the end.
+    ///
+    /// - Returns: whether there is more.
+    package mutating func read(
+        _ reader: inout StreamReader, bytes: Int, into sink: inout some RowSink
+    ) throws(RecordingError) -> Bool {
+        let end = reader.bytesRead + bytes
+        while let item = try reader.next() {
+            switch item {
+            case .sample: append(reader, to: &sink)
+            case .marker(let marker, let discontinuity): note(marker, discontinuity)
+            case .absent(let file, let removed):
+                open.append(
+                    StreamBreak(
+                        reason: removed == nil ? StreamBreak.missing : StreamBreak.removed, count: file.samples,
+                        date: removed?.date))
+            }
+            if reader.bytesRead >= end { return true }
+        }
+        damage = reader.damage
+        if !open.isEmpty { closeBreaks(before: nil, in: &sink) }
+        return false
+    }
+
+    @inline(__always)
+    private mutating func append(_ reader: borrowing StreamReader, to sink: inout some RowSink) {
+        if reader.epoch != epoch {
+            epoch = reader.epoch
+            alignment = (clock == .own ? nil : epoch.flatMap { alignments[$0] }) ?? ClockAlignment([])
+        }
+        reader.withSample { bytes, timestamp, cells in
+            var time = Nanoseconds.parse(UnsafeRawBufferPointer(rebasing: bytes[timestamp]))
+            if let own = time { time = alignment.recorderTime(of: own) }
+            if !open.isEmpty { closeBreaks(before: time, in: &sink) }
+            sink.append(
+                SampleRow(
+                    bytes: bytes, cells: cells, isJSON: reader.format == .json, timestamp: timestamp, time: time,
+                    sequence: reader.sequence))
+            samples += 1
+            if let time {
+                if first == nil { first = time }
+                last = time
+            }
+        }
+    }
+
+    private mutating func closeBreaks(before time: Int64?, in sink: inout some RowSink) {
+        for var absence in open {
+            absence.after = last
+            absence.before = time
+            breaks.append(absence)
+            sink.append(absence)
+        }
+        open = []
+    }
+
+    private mutating func note(_ marker: LogRecord, _ discontinuity: StreamReader.Discontinuity?) {
+        if let gap = marker.gap {
+            open.append(
+                StreamBreak(
+                    reason: gap.reason.rawValue, epoch: gap.epoch, from: gap.from, count: gap.count, date: gap.date))
+        }
+        switch discontinuity {
+        case nil: break
+        case .newEpoch:
+            open.append(
+                StreamBreak(
+                    reason: StreamBreak.newEpoch, epoch: marker["epoch"], from: marker.position?.from, count: 0,
+                    date: marker.date))
+        case .skipped(let from, let count):
+            open.append(
+                StreamBreak(
+                    reason: StreamBreak.paused, epoch: marker["epoch"], from: from, count: count, date: marker.date))
+        }
+    }
+}

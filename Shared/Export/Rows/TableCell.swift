@@ -1,0 +1,66 @@
+import Messages
+import Recording
+
+/// Values as tables have them, digits as they were recorded.
+enum TableCell {
+    /// Appends a value: a number's digits; other kinds in quotes if they need them; nothing if there is no value.
+    @inline(__always)
+    static func append(
+        _ row: SampleRow, _ index: Int, _ kind: ExportedStream.Column.Kind, delimiter: UInt8,
+        to buffer: inout ByteBuffer
+    ) {
+        let cell = row.cell(index)
+        guard let first = cell.first else { return }
+        if first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 { return buffer.append(cell) }
+        appendOther(row, index, kind, delimiter: delimiter, to: &buffer)
+    }
+
+    @inline(never)
+    private static func appendOther(
+        _ row: SampleRow, _ index: Int, _ kind: ExportedStream.Column.Kind, delimiter: UInt8,
+        to buffer: inout ByteBuffer
+    ) {
+        if row.isNull(index) { return }
+        let text = row.text(index)
+        // A text that is empty is another thing than no value.
+        buffer.append(utf8: text.isEmpty ? "\"\"" : TableText.quoted(text, delimiter: delimiter))
+    }
+
+    static func unquoted(_ field: UnsafeRawBufferPointer) -> String {
+        let inner = String(decoding: field.dropFirst().dropLast(), as: UTF8.self)
+        return inner.split(separator: "\"\"", omittingEmptySubsequences: false).joined(separator: "\"")
+    }
+}
+
+/// Values as JSON has them, digits as they were recorded.
+enum JSONCell {
+    /// Appends a value: `null` for none, and for a number that JSON does not have.
+    @inline(__always)
+    static func append(
+        _ row: SampleRow, _ index: Int, _ kind: ExportedStream.Column.Kind, to buffer: inout ByteBuffer
+    ) {
+        let cell = row.cell(index)
+        if let first = cell.first, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10,
+            row.isJSON || JSONScanner.isValid(cell)
+        {
+            return buffer.append(cell)
+        }
+        appendOther(row, index, kind, to: &buffer)
+    }
+
+    @inline(never)
+    private static func appendOther(
+        _ row: SampleRow, _ index: Int, _ kind: ExportedStream.Column.Kind, to buffer: inout ByteBuffer
+    ) {
+        if row.isNull(index) { return buffer.append(utf8: "null") }
+        switch kind {
+        case .number:
+            // A word such as NaN, or a number with a plus sign.
+            let number = row.number(index)
+            if number.isFinite { buffer.append(json: number) } else { buffer.append(utf8: "null") }
+        case .text: buffer.append(jsonString: row.text(index))
+        case .boolean: buffer.append(utf8: row.text(index))
+        case .json: if row.isJSON { buffer.append(row.cell(index)) } else { buffer.append(utf8: row.text(index)) }
+        }
+    }
+}

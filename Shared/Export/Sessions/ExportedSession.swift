@@ -1,0 +1,63 @@
+import Messages
+package import Recording
+
+/// A session as an export describes it.
+package struct ExportedSession: Sendable {
+    /// Something that happened to the whole session.
+    package struct Event: Hashable, Sendable {
+        /// Nanoseconds since the session's start, on the recorder's clock.
+        package var time: Int64
+        package var name: String
+        /// The step path behind it.
+        package var step: String?
+    }
+
+    package let name: String
+    package let task: String
+    /// Nanoseconds since 1970, on the recorder's clock.
+    package let startDate: Int64
+    package let clock: ExportClock
+    package let events: [Event]
+
+    package init(_ record: SessionRecord, clock: ExportClock) {
+        name = record.session.text
+        task = record.task
+        startDate = record.startDate.nanosecondsSince1970
+        self.clock = clock
+        func path(_ step: String) -> String { SessionTimeline.path(task: record.task, step: step) }
+        var events = [Event(time: 0, name: "start", step: path(record.step))]
+        for change in record.changes {
+            events.append(
+                Event(
+                    time: Int64((change.timestamp * 1e9).rounded()), name: change.event.name,
+                    step: change.step.map(path)))
+        }
+        for date in record.restarts {
+            events.append(Event(time: date.nanosecondsSince1970 - startDate, name: "resumed", step: nil))
+        }
+        if let end = record.endDate {
+            events.append(Event(time: end.nanosecondsSince1970 - startDate, name: "stop", step: nil))
+        }
+        self.events = events.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }
+            .map(\.element)
+    }
+
+    /// A time in the form that tables of the export have.
+    package func text(of time: Int64) -> String {
+        var buffer = ByteBuffer(capacity: 64)
+        if clock == .utc {
+            var date = DateText()
+            date.append(startDate &+ time, to: &buffer)
+        } else {
+            Nanoseconds.append(time, to: &buffer)
+        }
+        return buffer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// A line of a table with tabs.
+    func line(_ fields: [String?], absent: String = "") -> String {
+        fields.map { field in
+            field.map { TableText.quoted($0, delimiter: UInt8(ascii: "\t")) } ?? absent
+        }.joined(separator: "\t") + "\n"
+    }
+}

@@ -1,0 +1,190 @@
+package import Files
+import Messages
+package import Recording
+package import SystemPackage
+
+/// Exports a session: verifies it, reads its streams one after the other, and writes them in a format.
+///
+/// The memory that it takes does not grow with the session. The same session, options and version give the same bytes.
+package struct SessionExport {
+    package enum Format: String, CaseIterable, Sendable {
+        case csv
+    }
+
+    package struct Options: Sendable {
+        package var format: Format
+        package var clock: ExportClock
+        /// Samples per second to resample to.
+        package var rate: Double?
+        /// Patterns of streams, as a recording takes them; `nil` for all.
+        package var streams: [String]?
+        package var subject: String?
+        package var run: Int?
+        package var replaces = false
+        /// Whether to export what can be read of a session that is damaged.
+        package var acceptsDamage = false
+
+        package init(format: Format, clock: ExportClock = .utc) {
+            self.format = format
+            self.clock = clock
+        }
+    }
+
+    /// What came of an export.
+    package struct Outcome: Sendable {
+        package var files: [String]
+        package var samples: Int
+        package var bytes: Int
+        /// Whether samples are absent, or something is damaged.
+        package var hasLoss: Bool
+    }
+
+    /// How far it is: bytes that were read, of how many.
+    package typealias Progress = (_ bytes: Int, _ total: Int) -> Void
+
+    /// Bytes that are read between two looks at what is to be written.
+    private static let step = 256 << 10
+    /// How often a session that runs is verified if its files change meanwhile.
+    private static let attempts = 3
+
+    private let session: SessionDirectory
+    private let record: SessionRecord
+    private let options: Options
+    private let version: String
+    private let calls: FileCalls
+
+    /// - Parameter version: of the program.
+    package init(
+        _ session: SessionDirectory, _ options: Options, version: String, calls: FileCalls = .system
+    ) throws(RecordingError) {
+        self.session = session
+        record = try session.record()
+        self.options = options
+        self.version = version
+        self.calls = calls
+    }
+
+    /// Exports to a directory.
+    ///
+    /// - Throws: `alreadyExists` if the export is there and is not to be replaced; `unreadable` if the session is damaged and
+    ///   that is not accepted; `notFound` if it has none of the streams; `noSpace`. Nothing is left behind then.
+    package func run(to path: FilePath, progress: Progress) throws(RecordingError) -> Outcome {
+        let directory = try ExportDirectory(
+            path, name: "\(session.session)-\(options.format.rawValue)", replaces: options.replaces, calls: calls)
+        do throws(RecordingError) {
+            let exported = ExportedSession(record, clock: options.clock)
+            switch options.format {
+            case .csv: return try run(CSVExport(exported, in: directory), in: directory, progress: progress)
+            }
+        } catch {
+            guard error.code == .noSpace else { throw error }
+            throw RecordingError(
+                .noSpace, action: "export to", path: path, errno: error.errno,
+                advice: "Nothing was left behind. Free some space, or choose another directory, and export again.")
+        }
+    }
+
+    private func run(
+        _ writer: some ExportWriter, in directory: ExportDirectory, progress: Progress
+    ) throws(RecordingError) -> Outcome {
+        try directory.check(writer.provenanceName)
+        let logs = try chosenLogs()
+        let verification = try verify()
+        var alignments: [String: ClockAlignment] = [:]
+        for epoch in logs.flatMap(\.epochs) { alignments[epoch.epoch] = ClockAlignment(of: epoch, in: record) }
+
+        let total = logs.reduce(0) { total, log in
+            total + log.files.reduce(0) { $0 + $1.bytes } + (log.file.map(session.size(of:)) ?? 0)
+        }
+        var done = 0
+        var hasLoss = false
+        var writer = writer
+        var streams: [Provenance.Stream] = []
+        for log in logs {
+            var stream = ExportedStream(log)
+            if let rate = options.rate { stream.rate = rate }
+            try writer.begin(stream)
+            var reader = try StreamReader(log, of: record, in: session, acceptsDamage: options.acceptsDamage)
+            var walk = StreamWalk(clock: options.clock, alignments: alignments)
+            while try walk.read(&reader, bytes: Self.step, into: &writer) {
+                try writer.writeIfFull()
+                progress(done + reader.bytesRead, total)
+            }
+            done += reader.bytesRead
+            hasLoss = hasLoss || walk.breaks.contains(where: \.isLoss)
+            try writer.end(stream, walk)
+            streams.append(description(of: stream, walk, files: writer.files(of: stream)))
+        }
+        try writer.finish()
+
+        let provenance = Provenance(
+            version: version, session: session.session.text, task: record.task.isEmpty ? nil : record.task,
+            status: record.status.rawValue, startDate: record.startDate, endDate: record.endDate,
+            options: Provenance.Options(
+                format: options.format.rawValue, clock: options.clock.rawValue, rate: options.rate,
+                streams: options.streams, subject: options.subject, run: options.run,
+                allowDamaged: options.acceptsDamage ? true : nil),
+            verdict: "\(verification.verdict)", findings: verification.findings.map(\.description),
+            clocks: Provenance.Clock.clocks(of: record, streams: logs, alignments), streams: streams,
+            inputs: verification.hashes.sorted { $0.key < $1.key }.map { Provenance.Input(name: $0, sha256: $1) },
+            outputs: directory.written)
+        try directory.write(writer.provenanceName, StoredJSON.document(provenance))
+        let written = directory.written
+        try directory.publish()
+        return Outcome(
+            files: written.map(\.name), samples: streams.reduce(0) { $0 + $1.samples },
+            bytes: written.reduce(0) { $0 + $1.bytes },
+            hasLoss: verification.verdict == .damaged || hasLoss || logs.contains { !$0.gaps.isEmpty })
+    }
+
+    // MARK: Parts
+
+    private func chosenLogs() throws(RecordingError) -> [SessionRecord.Log] {
+        let logs = record.logs.filter { log in
+            options.streams.map { patterns in
+                patterns.contains { pattern in
+                    pattern == "*" || pattern == "\(log.device)/\(log.stream)" || pattern == "\(log.device)/"
+                }
+            } ?? true
+        }
+        guard logs.isEmpty else { return logs }
+        let names = record.logs.map { "\($0.device)/\($0.stream)" }.joined(separator: ", ")
+        throw RecordingError(
+            .notFound, action: "export", path: session.directory.path,
+            reason: names.isEmpty ? "the session has no streams" : "the session has none of these streams",
+            advice: names.isEmpty ? "Export another session." : "It has \(names).")
+    }
+
+    private func verify() throws(RecordingError) -> SessionVerification {
+        var verification = session.verify()
+        var attempt = 1
+        // Files of a session that runs may be finished while they are looked at.
+        while verification.verdict == .damaged, !record.status.isOver, attempt < Self.attempts {
+            verification = session.verify()
+            attempt += 1
+        }
+        guard verification.verdict == .damaged, !options.acceptsDamage else { return verification }
+        let first = verification.findings.first { $0.verdict == .damaged }
+        throw RecordingError(
+            .unreadable, action: "export", path: session.directory.path,
+            reason: "it does not verify: \(first?.description ?? "")",
+            advice: "See `recorder verify`. Say --allow-damaged to export what can be read.")
+    }
+
+    private func description(of stream: ExportedStream, _ walk: StreamWalk, files: [String]) -> Provenance.Stream {
+        func date(_ time: Int64?) -> WallTime? {
+            time.map { WallTime(nanosecondsSince1970: record.startDate.nanosecondsSince1970 &+ $0) }
+        }
+        func seconds(_ time: Int64?) -> Double? { time.map { Double($0) / 1e9 } }
+        let kinds = stream.columns.map(\.kind.rawValue)
+        return Provenance.Stream(
+            stream: stream.name.description, files: files, columns: stream.columns.map(\.name),
+            types: kinds.contains { $0 != "number" } ? kinds : nil, unit: stream.unit, rate: stream.rate,
+            samples: walk.samples, start: date(walk.first), end: date(walk.last),
+            absent: walk.breaks.map {
+                Provenance.Absence(
+                    reason: $0.reason, epoch: $0.epoch, from: $0.from, count: $0.count, after: seconds($0.after),
+                    before: seconds($0.before), date: $0.date)
+            })
+    }
+}

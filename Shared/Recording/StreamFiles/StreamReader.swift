@@ -1,0 +1,188 @@
+package import Files
+import Messages
+import SystemPackage
+
+/// Reads a stream's samples and markers in the order in which they were recorded, across its files, one record at a time.
+///
+/// Also of a session that runs: up to the last record that is whole in the file being written, whichever name the file gets
+/// meanwhile. Not Sendable.
+package struct StreamReader: ~Copyable {
+    package enum Item {
+        /// `withSample` has it.
+        case sample
+        case marker(LogRecord, Discontinuity?)
+        /// A file that does not exist any more.
+        case absent(FinishedFile, RemovedFile?)
+    }
+
+    /// How the samples behind a marker do not follow on those before it, other than by a gap, which says so itself.
+    package enum Discontinuity: Hashable, Sendable {
+        /// Samples were left out, as in a pause.
+        case skipped(from: Int, count: Int)
+        /// The publisher started anew.
+        case newEpoch
+    }
+
+    private enum Source {
+        case finished(String)
+        case current(OpenFile)
+        case absent(FinishedFile, RemovedFile?)
+    }
+
+    package let log: SessionRecord.Log
+    package let format: LogFormat
+    /// The epoch that the samples are of; `nil` while nothing has said so.
+    package private(set) var epoch: String?
+    /// The number of the sample that `next` returned last, in its epoch.
+    package private(set) var sequence = -1
+    /// How many bytes of the files were read so far.
+    package private(set) var bytesRead = 0
+    /// What can't be read, for a person: the rest of a file, if the session is damaged.
+    package private(set) var damage: [String] = []
+
+    private var cells: SampleCells
+    private let directory: Directory
+    private let root: JSONRoot
+    /// Whether the session continues: the file being written may end in the middle of a record.
+    private let isRunning: Bool
+    private let acceptsDamage: Bool
+    private var sources: ArraySlice<Source>
+    private var scanner: LogScanner?
+    /// The file that is read, if it is finished.
+    private var name: String?
+    private var endOfLast = 0
+    /// The sample that comes next, of each epoch but the present one.
+    private var places: [String: Int] = [:]
+
+    /// - Parameters:
+    ///   - log: one of the record's.
+    ///   - acceptsDamage: whether to read on behind what can't be read, and note that.
+    package init(
+        _ log: SessionRecord.Log, of record: SessionRecord, in session: SessionDirectory, acceptsDamage: Bool = false
+    ) throws(RecordingError) {
+        self.log = log
+        format = record.format(of: log)
+        root = record.root
+        directory = session.directory
+        isRunning = !record.status.isOver
+        self.acceptsDamage = acceptsDamage
+        cells = SampleCells(fields: max(0, log.fields.count - 1))
+
+        // The file being written is opened first: it may be finished, and listed, before the names are read.
+        var current: OpenFile?
+        let currentName = log.file ?? (isRunning ? log.name.fileName(format) : nil)
+        if let currentName, directory.contains(currentName) {
+            current = try OpenFile(directory.path.appending(currentName), .readOnly, action: "read")
+        }
+        let removed = try session.removedFiles()
+        let listed = Dictionary(log.files.map { ($0.name, $0) }) { first, _ in first }
+        let found = try directory.names().compactMap { FinishedName($0, of: log.name) }
+        let names = Set(found + log.files.compactMap { FinishedName($0.name, of: log.name) }).sorted()
+        let present = Set(found)
+        var sources: [Source] = []
+        for name in names {
+            if present.contains(name) {
+                sources.append(.finished(name.description))
+                if let file = current, file.isFile(at: directory.path.appending(name.description)) { current = nil }
+            } else if let file = listed[name.description] {
+                sources.append(.absent(file, removed[file.name]))
+            }
+        }
+        if let current { sources.append(.current(current)) }
+        self.sources = sources[...]
+    }
+
+    /// The next sample, marker or missing file; `nil` at the end.
+    /// - Throws: `unreadable` for a finished file that is not what was written, unless damage is accepted.
+    package mutating func next() throws(RecordingError) -> Item? {
+        while true {
+            if scanner == nil {
+                if let item = try open() { return item }
+                if scanner == nil { return nil }
+            }
+            if let record = try scanner?.next() {
+                let end = scanner?.end ?? 0
+                bytesRead += end - endOfLast
+                endOfLast = end
+                if !record.isSample, let marker = scanner?.record {
+                    return .marker(marker, note(marker))
+                }
+                sequence += 1
+                let isFound = scanner?.withRecordBytes { cells.find(in: $0, format) } ?? false
+                if isFound { return .sample }
+                try note("a sample at byte \(end) has other fields than the stream")
+                continue
+            }
+            if scanner?.isClean == false, !(isRunning && name == nil) {
+                try note("it is not valid after \(scanner?.end ?? 0) bytes")
+            }
+            scanner = nil
+        }
+    }
+
+    /// Lends the sample that `next` returned last.
+    ///
+    /// - Parameter body: gets the bytes of its record, where its timestamp stands in them, and where its values do.
+    @inline(__always)
+    package func withSample(
+        _ body: (UnsafeRawBufferPointer, _ timestamp: Range<Int>, _ values: UnsafeBufferPointer<Range<Int>>) -> Void
+    ) {
+        scanner?.withRecordBytes { bytes in
+            cells.values.withUnsafeBufferPointer { body(bytes, cells.timestamp, $0) }
+        }
+    }
+
+    // MARK: Parts
+
+    private mutating func open() throws(RecordingError) -> Item? {
+        guard let source = sources.popFirst() else { return nil }
+        endOfLast = 0
+        switch source {
+        case .finished(let name):
+            self.name = name
+            scanner = try LogScanner(directory.path.appending(name), format: format, root: root)
+        case .current(let file):
+            name = nil
+            scanner = try LogScanner(file, format: format, root: root)
+        case .absent(let file, let removed):
+            if removed == nil {
+                name = file.name
+                try note("it is missing")
+            }
+            // The file behind it says which samples follow.
+            epoch = nil
+            return .absent(file, removed)
+        }
+        return nil
+    }
+
+    private mutating func note(_ text: String) throws(RecordingError) {
+        let name = name ?? log.name.fileName(format)
+        guard acceptsDamage else {
+            throw .changed(directory.path.appending(name), action: "read", text)
+        }
+        damage.append("\(name): \(text)")
+    }
+
+    /// Takes what a marker says of the samples that follow.
+    private mutating func note(_ marker: LogRecord) -> Discontinuity? {
+        if let gap = marker.gap {
+            let end = gap.from.addingClamped(gap.count)
+            if gap.epoch == epoch {
+                sequence = max(sequence, end - 1)
+            } else {
+                places[gap.epoch] = max(places[gap.epoch] ?? 0, end)
+            }
+            return nil
+        }
+        guard let (next, from) = marker.position else { return nil }
+        let former = epoch
+        let expected = next == former ? sequence + 1 : places[next] ?? 0
+        if let former, former != next { places[former] = sequence + 1 }
+        epoch = next
+        sequence = from - 1
+        if former == nil { return nil }
+        if former != next { return .newEpoch }
+        return from > expected ? .skipped(from: expected, count: from - expected) : nil
+    }
+}

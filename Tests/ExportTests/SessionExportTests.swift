@@ -1,0 +1,181 @@
+import Export
+import Files
+import Foundation
+import Messages
+import Recording
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What every export refuses, keeps and leaves behind, whatever its format.
+@Suite(.timeLimit(.minutes(1)))
+struct SessionExportTests {
+    private static func made(in data: FilePath) throws -> MadeSession {
+        let session = try MadeSession(in: data)
+        try session.add("a/b", fields: ["x"])
+        try session.samples("a/b", from: 0.01, count: 50) { "\($0)" }
+        try session.rotate("a/b", at: 0.5)
+        try session.samples("a/b", from: 0.51, count: 50) { "\($0 + 50)" }
+        try session.finish(at: 2)
+        return session
+    }
+
+    @Test(arguments: SessionExport.Format.allCases)
+    func whatIsThereIsReplacedOnlyOnRequest(_ format: SessionExport.Format) throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.made(in: directory)
+            let out = directory.appending("out")
+            let first = try Exported(session.directory, to: out, format)
+            let files = try first.files
+            let error = #expect(throws: RecordingError.self) { try Exported(session.directory, to: out, format) }
+            #expect(error?.code == .alreadyExists)
+            #expect(error?.description.contains("--replace") == true)
+            #expect(try first.files == files)
+            let again = try Exported(session.directory, to: out, format) { $0.replaces = true }
+            #expect(try again.files == files)
+        }
+    }
+
+    @Test(arguments: SessionExport.Format.allCases)
+    func aDamagedSessionIsExportedOnlyOnRequest(_ format: SessionExport.Format) throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.made(in: directory)
+            let file = session.path.appending(session.record.logs[0].files[0].name)
+            var bytes = try Data(contentsOf: URL(filePath: file.string))
+            // A digit of a sample in the middle becomes something else.
+            bytes[bytes.count / 2] = UInt8(ascii: "!")
+            try bytes.write(to: URL(filePath: file.string))
+            let out = directory.appending("out")
+            let error = #expect(throws: RecordingError.self) { try Exported(session.directory, to: out, format) }
+            #expect(error?.code == .unreadable)
+            #expect(error?.description.contains("--allow-damaged") == true)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: out.string) == [])
+            let exported = try Exported(session.directory, to: out, format) { $0.acceptsDamage = true }
+            #expect(exported.outcome.hasLoss)
+            // What stands before the damage, and the other file.
+            #expect((51..<100).contains(exported.outcome.samples))
+            let name = try #require(exported.files.keys.first { $0.hasSuffix("provenance.json") })
+            let provenance = try JSONDecoder().decode(JSONValue.self, from: Data(exported.text(name).utf8))
+            #expect("\(provenance)".contains("damaged"))
+        }
+    }
+
+    /// A disk that is full at any write, and a rename that fails, leave nothing under a final name.
+    @Test(arguments: SessionExport.Format.allCases)
+    func whateverFailsNothingIsLeft(_ format: SessionExport.Format) throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.made(in: directory)
+            let out = directory.appending("out")
+            let whole = try Exported(session.directory, to: directory.appending("whole"), format).files.keys
+            var number = 0
+            while true {
+                let fault = Fault(at: number, noSpace: number.isMultiple(of: 2))
+                let export = try SessionExport(
+                    session.directory, SessionExport.Options(format: format), version: "0.0.0", calls: fault.calls)
+                guard
+                    let error = RecordingError.thrown(by: { () throws(RecordingError) in
+                        _ = try export.run(to: out) { _, _ in }
+                    })
+                else { break }
+                #expect(fault.wasHit)
+                #expect(error.code == (number.isMultiple(of: 2) ? .noSpace : .inputOutput))
+                let left = try FileManager.default.subpathsOfDirectory(atPath: out.string)
+                #expect(!left.contains { $0.contains(".new") }, "\(number): \(left)")
+                // Files that got their names were whole by then; the last one says that all are there.
+                let isWhole = left.contains { $0.hasSuffix("provenance.json") }
+                #expect(!isWhole || Set(left).isSuperset(of: whole), "\(number): \(left)")
+                try FileManager.default.removeItem(atPath: out.string)
+                number += 1
+            }
+            #expect(number > 3)
+            #expect(try !FileManager.default.contentsOfDirectory(atPath: out.string).isEmpty)
+        }
+    }
+
+    @Test func whatAKilledExportLeftIsRemoved() throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.made(in: directory)
+            let beside = directory.appending("out/.s1-csv.new/s1")
+            try FileManager.default.createDirectory(atPath: beside.string, withIntermediateDirectories: true)
+            try Data("half".utf8).write(to: URL(filePath: beside.appending("a_b.csv").string))
+            let exported = try Exported(session.directory, to: directory.appending("out"), .csv)
+            #expect(try exported.files.keys.contains { $0.contains(".new") } == false)
+            #expect(try exported.text("s1/a_b.csv").hasPrefix("time,x\n"))
+        }
+    }
+
+    @Test func aFileThatWasRemovedIsAnAbsence() throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.made(in: directory)
+            let file = session.record.logs[0].files[0]
+            try RemovedFile.append(
+                [
+                    RemovedFile(
+                        name: file.name, bytes: file.bytes, sha256: file.sha256, reason: "removeUploaded", date: .now)
+                ],
+                in: session.directory.directory)
+            try Directory.removeFile(session.path.appending(file.name))
+            let exported = try Exported(session.directory, to: directory.appending("out"), .csv)
+            #expect(exported.outcome.samples == 50)
+            #expect(exported.outcome.hasLoss)
+            #expect(try exported.text("s1/gaps.tsv").contains("\tremoved\t\t\t50\n"))
+        }
+    }
+
+    @Test func chosenStreamsAloneAreExported() throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            for name in ["a/b", "a/c", "d/e"] {
+                try session.add(name, fields: ["x"])
+                try session.sample(name, 0.1, "1")
+            }
+            try session.finish(at: 1)
+            let exported = try Exported(session.directory, to: directory.appending("out"), .csv) {
+                $0.streams = ["a/c", "d/"]
+            }
+            #expect(try Set(exported.files.keys).isSuperset(of: ["s1/a_c.csv", "s1/d_e.csv"]))
+            #expect(try exported.files["s1/a_b.csv"] == nil)
+            let error = #expect(throws: RecordingError.self) {
+                try Exported(session.directory, to: directory.appending("out2"), .csv) { $0.streams = ["x/y"] }
+            }
+            #expect(error?.description.contains("It has a/b, a/c, d/e.") == true)
+        }
+    }
+}
+
+/// Makes one call of the system fail: the n-th write, sync or rename.
+private final class Fault: @unchecked Sendable {
+    // Not synchronised: an export makes its calls on one thread.
+    private var rest: Int
+    private let errno: Errno
+
+    init(at number: Int, noSpace: Bool) {
+        rest = number
+        errno = noSpace ? .noSpace : .ioError
+    }
+
+    var wasHit: Bool { rest < 0 }
+
+    private func pass() throws(Errno) {
+        rest -= 1
+        if rest == -1 { throw errno }
+    }
+
+    var calls: FileCalls {
+        var calls = FileCalls.system
+        let system = FileCalls.system
+        calls.write = { descriptor, bytes, offset throws(Errno) in
+            try self.pass()
+            return try system.write(descriptor, bytes, offset)
+        }
+        calls.syncAll = { descriptor throws(Errno) in
+            try self.pass()
+            try system.syncAll(descriptor)
+        }
+        calls.rename = { old, new throws(Errno) in
+            try self.pass()
+            try system.rename(old, new)
+        }
+        return calls
+    }
+}
