@@ -8,13 +8,13 @@ import ServiceKit
 extension LogEngine {
     var thresholds: LogThresholds { catalog.thresholds }
 
-    var logNames: [String] { catalog.logNames.map(\.text) }
+    var names: LogsNames.Reply { core.names }
 
     func configuration(_ request: LogsGet) throws(RequestError) -> LogConfiguration { try core.configuration(request) }
 
-    func files(of name: String?, pendingOnly: Bool, after: String?, limit: Int?) throws(RequestError) -> LogFileList {
+    func files(of name: String?, isUploaded: Bool?, after: String?, limit: Int?) throws(RequestError) -> LogFileList {
         defer { perform() }
-        return try core.files(of: name, pendingOnly: pendingOnly, after: after, limit: limit, at: .now)
+        return try core.files(of: name, isUploaded: isUploaded, after: after, limit: limit, at: .now)
     }
 
     func usage(_ request: LogsUsage) async throws(RequestError) -> LogsUsage.Reply {

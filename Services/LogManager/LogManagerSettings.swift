@@ -19,6 +19,14 @@ package struct LogManagerSettings: SettingGroup {
     @Setting("Remove files when --total-threshold or --minimum-free is crossed: nothing, uploaded-only or oldest.")
     var whenFull = RetentionPolicy.nothing
 
+    @Setting("Finish stream files at this size, unless a rule for their log says otherwise; 0 for never.")
+    var maximumFileSize = ByteCount(bytes: LogConfiguration.defaultMaximumFileSize)
+
+    @Setting(
+        "Finish stream files after this long, unless a rule for their log says otherwise; 0s for never.",
+        accepting: { $0 == .seconds(0) || $0 >= .seconds(1) }, otherwise: "1s or more, or 0s")
+    var maximumFileAge = TimeSpan.seconds(Int64(LogConfiguration.defaultMaximumFileAge))
+
     @Setting(
         "Compare the disk with the catalog this often.", accepting: { $0 >= .seconds(1) },
         otherwise: "1s or more, it looks at every file")
@@ -32,6 +40,7 @@ package struct LogManagerSettings: SettingGroup {
             pendingUploadBytes: pendingThreshold?.bytes, totalBytes: totalThreshold?.bytes,
             minimumFreeBytes: minimumFree?.bytes)
         return StreamFiles.Settings(
-            thresholds: thresholds, whenFull: whenFull, rescanInterval: rescanInterval.nanoseconds)
+            thresholds: thresholds, whenFull: whenFull, rescanInterval: rescanInterval.nanoseconds,
+            maximumFileSize: maximumFileSize.bytes, maximumFileAge: Double(maximumFileAge.nanoseconds) / 1e9)
     }
 }

@@ -8,14 +8,20 @@ extension RequestRouter {
     init(_ engine: LogEngine) {
         self.init()
         on(LogsAdd.self) { request in try await engine.answer { $0.add(request, at: .now) } }
+        on(LogsSet.self) { request in try await engine.answer { $0.set(request, at: .now) } }
+        on(LogsFinish.self) { _ in
+            throw RequestError(
+                .unsupported, "the recorder that writes a log finishes its files: send logs.finish to it")
+        }
         on(LogsRemove.self) { request in try await engine.answer { $0.remove(request, at: .now) } }
-        on(LogsNames.self) { _ in LogsNames.Reply(names: await engine.logNames) }
+        on(LogsNames.self) { _ in await engine.names }
         on(LogsGet.self) { try await engine.configuration($0) }
         on(LogsList.self) { request in
-            try await engine.files(of: request.name, pendingOnly: false, after: request.after, limit: request.limit)
+            try await engine.files(
+                of: request.name, isUploaded: request.uploaded, after: request.after, limit: request.limit)
         }
         on(LogsNeedingUpload.self) { request in
-            try await engine.files(of: request.name, pendingOnly: true, after: request.after, limit: request.limit)
+            try await engine.files(of: request.name, isUploaded: false, after: request.after, limit: request.limit)
         }
         on(LogsMarkUploaded.self) { request in try await engine.answer { $0.mark(request, at: .now) } }
         on(LogsUnmarkUploaded.self) { request in try await engine.answer { $0.unmark(request, at: .now) } }

@@ -14,8 +14,9 @@ package enum CatalogChange: Hashable, Sendable {
     case endRemoval([CatalogFile])
     /// Takes files out of the ledger that are not removed after all. They are as they were before, with their marks.
     case takeBack([CatalogFile])
-    case addLog(LogConfiguration)
-    case removeLog(LogName)
+    /// How a log or those of a pattern are to be written.
+    case setRule(LogConfiguration, LogPattern)
+    case removeRule(LogPattern)
     case setThresholds(LogThresholds)
     case setCrossing(Threshold)
 
@@ -23,7 +24,7 @@ package enum CatalogChange: Hashable, Sendable {
     var mayUseReserve: Bool {
         switch self {
         case .mark, .unmark, .beginRemoval, .endRemoval, .takeBack, .setCrossing: true
-        case .add, .addLog, .removeLog, .setThresholds: false
+        case .add, .setRule, .removeRule, .setThresholds: false
         }
     }
 }

@@ -12,8 +12,8 @@ package protocol CatalogReader: AnyObject {
     /// Sessions of which something is known, by name.
     var sessions: [SessionIdentifier] { get }
 
-    /// How a log is to be written; nil if it was not added.
-    func configuration(of log: LogName) -> LogConfiguration?
+    /// How logs are to be written.
+    var rules: LogRules { get }
     /// Whether a session is known, and was not over when it was looked at last.
     func isOpen(_ session: SessionIdentifier) -> Bool
     /// The file at a path; nil if there is none, or if it is being removed.

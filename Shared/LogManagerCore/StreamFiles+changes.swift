@@ -21,8 +21,8 @@ extension StreamFiles {
         case startThresholds
         /// To find out that the catalog can be written again.
         case proof
-        case newLog(LogConfiguration, Answer<LogConfiguration>)
-        case oldLog(LogsRemove.Reply, Answer<LogsRemove.Reply>)
+        case rule(LogConfiguration, Answer<LogConfiguration>)
+        case oldRule(LogsRemove.Reply, Answer<LogsRemove.Reply>)
         case mark(MarkWork)
         case removal(Removal)
     }
@@ -61,8 +61,8 @@ extension StreamFiles {
         case (.proof, _):
             if note(result, at: now), !hasCatalogFailed { emit(.well("catalog")) }
         case (.thresholds(let answer), _): give(answer, result, catalog.thresholds, at: now)
-        case (.newLog(let configuration, let answer), _): give(answer, result, configuration, at: now)
-        case (.oldLog(let reply, let answer), _): give(answer, result, reply, at: now)
+        case (.rule(let configuration, let answer), _): give(answer, result, configuration, at: now)
+        case (.oldRule(let reply, let answer), _): give(answer, result, reply, at: now)
         }
         if case .success = result { evaluate(at: now) }
         advance(at: now)

@@ -4,26 +4,56 @@ import Recording
 
 /// How logs are to be written, and lists of files.
 extension StreamFiles {
+    /// Adds how a log, or those of a pattern, are to be written.
     package func add(_ request: LogsAdd, at now: Moment) -> Answer<LogConfiguration> {
+        answering { () throws(RequestError) in
+            let pattern = try Self.pattern(request.name)
+            if catalog.rules[pattern] != nil {
+                throw RequestError(
+                    .alreadyExists,
+                    "'\(request.name)' was added already; change it with logs.set, or remove it first")
+            }
+            return (
+                pattern,
+                try changed(
+                    defaults(for: request.name), request.format, request.maximumFileSize, request.maximumFileAge)
+            )
+        }
+    }
+
+    /// Changes how a log is to be written that was added or has files, or what was added for a pattern.
+    package func set(_ request: LogsSet, at now: Moment) -> Answer<LogConfiguration> {
+        answering { () throws(RequestError) in
+            let pattern = try Self.pattern(request.name)
+            return (
+                pattern,
+                try changed(
+                    try known(pattern), request.format, request.maximumFileSize, request.maximumFileAge)
+            )
+        }
+    }
+
+    private func answering(
+        _ body: () throws(RequestError) -> (LogPattern, LogConfiguration)
+    ) -> Answer<LogConfiguration> {
         let answer = Answer<LogConfiguration>()
         do throws(RequestError) {
-            let configuration = try Self.configuration(by: request)
-            if catalog.configuration(of: try Self.log(request.name)) != nil {
-                throw RequestError(
-                    .alreadyExists, "there is a log '\(request.name)' already; remove it first, or choose another name")
-            }
-            change(.addLog(configuration), for: .newLog(configuration, answer))
+            let (pattern, configuration) = try body()
+            change(.setRule(configuration, pattern), for: .rule(configuration, answer))
         } catch {
             answer.refuse(error)
         }
         return answer
     }
 
-    private static func configuration(by request: LogsAdd) throws(RequestError) -> LogConfiguration {
-        var configuration = LogConfiguration(name: try log(request.name).text, format: request.format)
-        configuration.maximumFileSize = request.maximumFileSize ?? configuration.maximumFileSize
-        configuration.maximumFileAge = request.maximumFileAge ?? configuration.maximumFileAge
-        if let format = request.format, LogFormat(rawValue: format) == nil {
+    private func changed(
+        _ configuration: LogConfiguration, _ format: String?, _ size: Int?, _ age: Double?
+    ) throws(RequestError) -> LogConfiguration {
+        var configuration = configuration
+        configuration.format = format ?? configuration.format
+        configuration.maximumFileSize = size ?? configuration.maximumFileSize
+        configuration.maximumFileAge = age ?? configuration.maximumFileAge
+        if let format, LogFormat(rawValue: format) == nil {
             throw RequestError(.invalidParameter, "there is no format '\(format)'; write json, csv or tsv")
         }
         let age = configuration.maximumFileAge
@@ -36,16 +66,43 @@ extension StreamFiles {
         return configuration
     }
 
+    /// How a log is to be written that no rule is about.
+    private func defaults(for name: String) -> LogConfiguration {
+        LogConfiguration(
+            name: name, maximumFileSize: settings.maximumFileSize, maximumFileAge: settings.maximumFileAge)
+    }
+
     package func configuration(_ request: LogsGet) throws(RequestError) -> LogConfiguration {
-        guard let configuration = catalog.configuration(of: try Self.log(request.name)) else {
-            throw RequestError(.unknownLog, "there is no log '\(request.name)'; logs.names lists those that were added")
+        let pattern = try Self.pattern(request.name)
+        if request.orDefaults == true, let log = pattern.log {
+            return catalog.rules.configuration(of: log) ?? defaults(for: log.text)
         }
-        return configuration
+        return try known(pattern)
+    }
+
+    /// What was added for a log or a pattern, or how a log is written that has files or a pattern's name.
+    func known(_ pattern: LogPattern) throws(RequestError) -> LogConfiguration {
+        if let own = catalog.rules[pattern] { return own }
+        if let log = pattern.log {
+            if let configuration = catalog.rules.configuration(of: log) { return configuration }
+            if hasFiles(log) { return defaults(for: log.text) }
+        }
+        throw RequestError(
+            .unknownLog, "there is no log '\(pattern)'; logs.names lists those that were added or have files")
+    }
+
+    private func hasFiles(_ log: LogName) -> Bool { catalog.usage.logs[log] != nil }
+
+    /// The logs that were added or have files, and the patterns that were added.
+    package var names: LogsNames.Reply {
+        let names = Set(catalog.rules.logNames).union(catalog.usage.logs.keys.map(\.text))
+        let patterns = catalog.rules.patternNames
+        return LogsNames.Reply(names: names.sorted(), patterns: patterns.isEmpty ? nil : patterns)
     }
 
     /// Finished files, oldest first.
     package func files(
-        of name: String?, pendingOnly: Bool, after: String?, limit: Int?, at now: Moment
+        of name: String?, isUploaded: Bool?, after: String?, limit: Int?, at now: Moment
     ) throws(RequestError) -> LogFileList {
         let limit = limit ?? LogsList.maximumLimit
         guard (1...LogsList.maximumLimit).contains(limit) else {
@@ -54,13 +111,22 @@ extension StreamFiles {
         var log: LogName?
         if let name { log = try Self.log(name) }
         do throws(RecordingError) {
-            var files = try catalog.files(of: log, isPending: pendingOnly ? true : nil, after: after, limit: limit + 1)
+            var files = try catalog.files(of: log, isPending: isUploaded.map(!), after: after, limit: limit + 1)
             let more = files.count > limit
             if more { files.removeLast() }
             return LogFileList(files: files.map(\.entry), more: more ? true : nil)
         } catch {
             throw refusal(of: error, at: now)
         }
+    }
+
+    static func pattern(_ name: String) throws(RequestError) -> LogPattern {
+        guard let pattern = LogPattern(name) else {
+            // A pattern may be anything that a log's name may be, so the refusal is that of a name.
+            _ = try log(name)
+            throw RequestError(.invalidParameter, "'\(name)' can't be a log's name or a pattern of names")
+        }
+        return pattern
     }
 
     static func log(_ name: String) throws(RequestError) -> LogName {

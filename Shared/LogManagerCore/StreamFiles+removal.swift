@@ -32,7 +32,7 @@ extension StreamFiles {
             case uploaded(Answer<LogFileOutcome>)
             /// To have no more bytes than this.
             case old(bytes: Int, Answer<LogsRemoveOldAndUploaded.Reply>)
-            case log(LogName, Answer<LogsRemove.Reply>)
+            case log(LogName, LogPattern, Answer<LogsRemove.Reply>)
             case whenFull
         }
 
@@ -102,14 +102,20 @@ extension StreamFiles {
     package func remove(_ request: LogsRemove, at now: Moment) -> Answer<LogsRemove.Reply> {
         let answer = Answer<LogsRemove.Reply>()
         do throws(RequestError) {
-            let log = try Self.log(request.name)
-            _ = try configuration(LogsGet(name: request.name))
-            let usage = catalog.usage.logs[log] ?? LogUsage()
-            if usage.files == 0 {
-                removeConfiguration(of: log, removed: [], answer)
-            } else if request.deleteFiles == true {
+            let pattern = try Self.pattern(request.name)
+            let usage = pattern.log.flatMap { catalog.usage.logs[$0] } ?? LogUsage()
+            guard let log = pattern.log, usage.files > 0 else {
+                if catalog.rules[pattern] == nil {
+                    throw RequestError(
+                        .unknownLog, "'\(pattern)' was not added and has no finished files, so nothing was removed")
+                }
+                removeRule(pattern, removed: [], answer)
+                return answer
+            }
+            if request.deleteFiles == true {
                 begin(
-                    Removal(.log(log, answer), deadline: now.monotonic + Self.requestLimit.nanoseconds), at: now)
+                    Removal(.log(log, pattern, answer), deadline: now.monotonic + Self.requestLimit.nanoseconds),
+                    at: now)
             } else {
                 throw RequestError(
                     .wouldDelete,
@@ -122,8 +128,8 @@ extension StreamFiles {
         return answer
     }
 
-    private func removeConfiguration(of log: LogName, removed: [String], _ answer: Answer<LogsRemove.Reply>) {
-        change(.removeLog(log), for: .oldLog(LogsRemove.Reply(name: log.text, removed: removed), answer))
+    private func removeRule(_ pattern: LogPattern, removed: [String], _ answer: Answer<LogsRemove.Reply>) {
+        change(.removeRule(pattern), for: .oldRule(LogsRemove.Reply(name: pattern.text, removed: removed), answer))
     }
 
     private func begin(_ removal: Removal, at now: Moment) {
@@ -262,7 +268,7 @@ extension StreamFiles {
             if isLate { return nil }
             let plan = removal.plan ?? RemovalPlan(freeing: catalog.usage.totalBytes - bytes)
             return try oldest(of: removal, plan, .oldest, nil, .removeOldAndUploaded, at: now)
-        case .log(let log, _):
+        case .log(let log, _, _):
             if isLate { return nil }
             return try oldest(
                 of: removal, removal.plan ?? RemovalPlan(freeing: .max), .oldest, log, .logRemoved, at: now)
@@ -435,10 +441,10 @@ extension StreamFiles {
                         "\(done.count) files were removed, and \(totalBytes) bytes are left, more than \(bytes): "
                             + "the others can't be removed; the log says why"))
             }
-        case .log(let log, let answer):
+        case .log(_, let pattern, let answer):
             if let error = removal.error { return answer.refuse(refusal(of: error, at: now)) }
             if isLate { return answer.refuse(timedOut) }
-            removeConfiguration(of: log, removed: done, answer)
+            removeRule(pattern, removed: done, answer)
         case .whenFull:
             if let error = removal.error { note(error) }
             if !done.isEmpty { log(.notice, "cleaned up", ["files": "\(done.count)"]) }

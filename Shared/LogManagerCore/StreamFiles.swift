@@ -18,11 +18,20 @@ package final class StreamFiles {
         package let whenFull: RetentionPolicy
         /// How often the disk is compared with the catalog, in nanoseconds.
         package let rescanInterval: Int64
+        /// How logs are to be written that no rule is about: bytes and seconds, 0 for no limit.
+        package let maximumFileSize: Int
+        package let maximumFileAge: Double
 
-        package init(thresholds: LogsSetThresholds, whenFull: RetentionPolicy, rescanInterval: Int64) {
+        package init(
+            thresholds: LogsSetThresholds, whenFull: RetentionPolicy, rescanInterval: Int64,
+            maximumFileSize: Int = LogConfiguration.defaultMaximumFileSize,
+            maximumFileAge: Double = LogConfiguration.defaultMaximumFileAge
+        ) {
             self.thresholds = thresholds
             self.whenFull = whenFull
             self.rescanInterval = rescanInterval
+            self.maximumFileSize = maximumFileSize
+            self.maximumFileAge = maximumFileAge
         }
     }
 

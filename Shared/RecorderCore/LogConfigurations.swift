@@ -21,6 +21,8 @@ package struct LogConfigurations {
 
     /// How long an answer holds, and so does the lack of one. Then it is time to ask again.
     package static let life = TimeSpan.seconds(10)
+    /// How soon a log that is being written has limits that were changed.
+    package static let lifeWhileWritten = TimeSpan.seconds(60)
     /// Logs that are remembered: a stranger could describe streams of ever new names.
     private static let maximumNames = 4_096
 
@@ -38,9 +40,11 @@ package struct LogConfigurations {
         awaySince.map { time - $0 < 2 * Self.life.nanoseconds } ?? false
     }
 
-    package func isDue(_ name: LogName, at time: Int64) -> Bool {
-        if let awaySince, time - awaySince < Self.life.nanoseconds { return false }
-        return known[name].map { time - $0.time >= Self.life.nanoseconds } ?? true
+    /// Whether a log is to be asked for.
+    /// - Parameter age: how old the answer must be, or the lack of one.
+    package func isDue(_ name: LogName, at time: Int64, age: TimeSpan = life) -> Bool {
+        if let awaySince, time - awaySince < age.nanoseconds { return false }
+        return known[name].map { time - $0.time >= age.nanoseconds } ?? true
     }
 
     /// Whether a log can be begun with what is known.

@@ -134,6 +134,20 @@ extension Recordings {
         return configurations.isSettled(name, at: now.monotonic)
     }
 
+    /// Has the logs asked for that are being written, from time to time: somebody may have changed their limits.
+    func askForChangedLimits(at now: Moment) {
+        let known = unasked.count
+        for session in sessions.values where session.status == .running {
+            for stream in session.ordered where unasked.count < Self.maximumNames {
+                let name = stream.log.name
+                if configurations.isDue(name, at: now.monotonic, age: LogConfigurations.lifeWhileWritten) {
+                    unasked.insert(name)
+                }
+            }
+        }
+        if known == 0, !unasked.isEmpty { emit(.configure) }
+    }
+
     /// The logs that log-manager is to be asked for now.
     package func unknownLogs(at now: Moment) -> [LogName] {
         defer { unasked = [] }
@@ -142,11 +156,26 @@ extension Recordings {
 
     /// Takes what log-manager said, if it was asked, and begins the logs that waited for it.
     package func configured(_ answers: LogConfigurations.Answers?, at now: Moment) {
-        if let answers { configurations.take(answers, at: now.monotonic) }
+        if let answers {
+            configurations.take(answers, at: now.monotonic)
+            limitFiles(by: answers, at: now)
+        }
         let heard = waiting
         waiting = [:]
         for (description, time) in heard.values { take(description.later(by: now.monotonic - time), at: now) }
         advance(at: now)
+    }
+
+    private func limitFiles(by answers: LogConfigurations.Answers, at now: Moment) {
+        for session in sessions.values where session.status == .running {
+            for stream in session.ordered {
+                guard let configuration = answers.configurations[stream.log.name] ?? nil,
+                    stream.log.limit(by: configuration, in: session.record, at: now)
+                else { continue }
+                stream.isChanged = true
+                isStoringDue = true
+            }
+        }
     }
 }
 

@@ -27,6 +27,7 @@ extension Recordings {
             tell(session.watch.check(at: now.monotonic, time: time, isListening: !isBehind), of: session, at: now)
             compareClocks(of: session, at: now)
         }
+        askForChangedLimits(at: now)
         tellOfWrongClocks()
         tellOfLag(at: now)
     }

@@ -43,6 +43,8 @@ package final class Session {
     /// When it may be stored again, on the monotonic clock.
     private var storableAt: Int64 = 0
     private var isChanged = false
+    /// Logs whose file is being finished because somebody asked for it.
+    private var awaitedLogs: Set<LogName> = []
     /// When everything was last made durable in the stream files, on the monotonic clock.
     package var checkpointedAt: Int64
     /// Whether it was resumed from what its files alone say, so that the write-ahead log does not know their places.
@@ -244,9 +246,14 @@ package final class Session {
         storableAt = 0
     }
 
+    /// Has it stored when the file of a log is finished, however lately it was stored: somebody waits for that.
+    func storeOnceFinished(_ log: LogName) { awaitedLogs.insert(log) }
+
     package func add(_ file: FinishedFile, to name: LogName) {
         guard let stream = streamsByLog[name], stream.log.add(file) else { return }
         stream.isChanged = true
+        // The last of them: to store a session of a thousand streams takes time.
+        if awaitedLogs.remove(name) != nil, awaitedLogs.isEmpty { storableAt = 0 }
     }
 
     package var isWaitingForFiles: Bool { ordered.contains { $0.log.isWaitingForFiles || !$0.log.isClosed } }

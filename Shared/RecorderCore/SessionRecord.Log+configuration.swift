@@ -10,11 +10,17 @@ extension SessionRecord.Log {
         {
             self.format = format
         }
-        if session.limits.maximumFileSize == nil, configuration.maximumFileSize > 0 {
-            maximumFileSize = configuration.maximumFileSize
+        limit(by: configuration, in: session)
+    }
+
+    /// Takes the limits of the log's files, as far as the recording left them open.
+    package mutating func limit(by configuration: LogConfiguration, in session: SessionRecord) {
+        if session.limits.maximumFileSize == nil {
+            maximumFileSize = configuration.maximumFileSize > 0 ? configuration.maximumFileSize : nil
         }
-        if session.limits.maximumFileAge == nil, configuration.maximumFileAge > 0, configuration.maximumFileAge < 1e9 {
-            maximumFileAge = configuration.maximumFileAge
+        if session.limits.maximumFileAge == nil {
+            let age = configuration.maximumFileAge
+            maximumFileAge = age > 0 && age < 1e9 ? age : nil
         }
     }
 }

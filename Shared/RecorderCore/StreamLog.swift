@@ -42,9 +42,9 @@ package final class StreamLog {
     private let format: LogFormat
     private let root: JSONRoot
     /// Bytes after which a file is rotated. No batch is split, so a file may be longer by one.
-    private let maximumFileSize: Int?
+    private var maximumFileSize: Int?
     /// Nanoseconds after which it is.
-    private let maximumFileAge: Int64?
+    private var maximumFileAge: Int64?
     private let terminatorLength: Int
     /// When the file being written was begun, on the monotonic clock: a wall clock that is set back must not make a file young.
     private var fileBegan: Int64
@@ -74,8 +74,7 @@ package final class StreamLog {
         startDate = session.startDate
         format = session.format(of: record)
         root = session.root
-        maximumFileSize = session.limits.maximumFileSize ?? record.maximumFileSize
-        maximumFileAge = (session.limits.maximumFileAge ?? record.maximumFileAge).map { Int64($0 * 1e9) }
+        (maximumFileSize, maximumFileAge) = Self.limits(of: record, in: session)
         terminatorLength = LogFile.terminator(format, root).count
         lastName = record.files.last.flatMap { FinishedName($0.name, of: record.name) }
         formatter = RecordFormatter(format: format, sensorType: record.stream, fields: record.fields)
@@ -180,7 +179,7 @@ package final class StreamLog {
         next = batch.body.sequence + rows.upperBound
         if result.written > 0 { record.isMarkedStopped = nil }
         endRecords(bytes: appender.buffer.count - start, samples: result.written)
-        if let maximumFileSize, openBytes >= maximumFileSize { rotate(at: now) }
+        if let maximumFileSize, openBytes >= maximumFileSize { _ = rotate(at: now) }
     }
 
     /// What makes a batch's uptimes times since the session's start.
@@ -271,13 +270,35 @@ package final class StreamLog {
 
     /// Rotates the file if it is old enough and holds something.
     package func rotateIfExpired(at now: Moment) {
-        if let maximumFileAge, now.monotonic - fileBegan >= maximumFileAge { rotate(at: now) }
+        if let maximumFileAge, now.monotonic - fileBegan >= maximumFileAge { _ = rotate(at: now) }
     }
 
-    private func rotate(at now: Moment) {
-        guard let file, file.samples > 0, sealed.count < Self.maximumSealed else { return }
+    /// Takes limits that were changed.
+    /// - Returns: whether they are others than before.
+    package func limit(by configuration: LogConfiguration, in session: SessionRecord, at now: Moment) -> Bool {
+        let old = (maximumFileSize, maximumFileAge)
+        record.limit(by: configuration, in: session)
+        (maximumFileSize, maximumFileAge) = Self.limits(of: record, in: session)
+        if old == (maximumFileSize, maximumFileAge) { return false }
+        if let maximumFileSize, openBytes >= maximumFileSize { _ = rotate(at: now) }
+        return true
+    }
+
+    private static func limits(of record: SessionRecord.Log, in session: SessionRecord) -> (size: Int?, age: Int64?) {
+        (
+            session.limits.maximumFileSize ?? record.maximumFileSize,
+            (session.limits.maximumFileAge ?? record.maximumFileAge).map { Int64($0 * 1e9) }
+        )
+    }
+
+    /// Finishes the file being written and begins the next one, if it holds something.
+    /// - Returns: which of the log's files it is; nil if it stays.
+    package func rotate(at now: Moment) -> Int? {
+        guard let file, file.samples > 0, sealed.count < Self.maximumSealed else { return nil }
+        let finished = index
         close(at: now.date)
         openNext(at: now)
+        return finished
     }
 
     /// Continues in a new file with other columns, at the sample that comes next.

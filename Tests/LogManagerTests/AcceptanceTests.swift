@@ -39,7 +39,7 @@ struct AcceptanceTests {
             for name in ["one", "two", "three"] {
                 let log = try await manager.send(LogsGet(name: name))
                 #expect(log == LogConfiguration(name: name))
-                #expect(log.maximumFileSize == 1_048_576 && log.maximumFileAge == 259_200)
+                #expect(log.maximumFileSize == 64_000_000 && log.maximumFileAge == 259_200)
             }
             #expect(try await manager.refusal(LogsAdd(name: "two"))?.data?.reason == "alreadyExists")
             #expect(try await manager.refusal(LogsGet(name: "four"))?.data?.reason == "unknownLog")

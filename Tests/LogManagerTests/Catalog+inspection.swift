@@ -1,5 +1,7 @@
 import Files
 import GRDB
+import Messages
+import Recording
 
 @testable import LogManagerCore
 @testable import LogStorage
@@ -11,6 +13,14 @@ extension Catalog {
         var changes = CatalogChanges()
         while let step = try reconciliation.step() { changes += step }
         return changes
+    }
+
+    /// Stores a rule under its own name.
+    func set(_ configuration: LogConfiguration) throws(RecordingError) {
+        guard let pattern = LogPattern(configuration.name) else {
+            throw RecordingError(.invalidParameter, action: "add", reason: "no log has that name", advice: "")
+        }
+        try set(configuration, for: pattern)
     }
 
     /// What a pragma answers, as text; empty if it answers nothing.

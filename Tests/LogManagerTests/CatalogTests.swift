@@ -24,28 +24,49 @@ struct CatalogTests {
 
     // MARK: Logs and thresholds
 
-    @Test func logsAreKept() throws {
+    @Test func rulesOfLogsAreKept() throws {
         try withTemporaryDirectory { data in
             var configuration = LogConfiguration(name: "watch_gyro", format: "csv", maximumFileSize: 7)
             configuration.maximumFileAge = 1.5
             do {
                 let catalog = try Catalog(in: data)
-                #expect(try catalog.add(configuration))
-                #expect(try catalog.add(LogConfiguration(name: "a")))
-                #expect(try !catalog.add(LogConfiguration(name: "watch_gyro")))
-                #expect(throws: RecordingError.self) { try catalog.add(LogConfiguration(name: "no name")) }
+                try catalog.set(configuration)
+                try catalog.set(LogConfiguration(name: "a"))
+                try catalog.set(LogConfiguration(name: "watch_*", format: "tsv"))
+                // The last one counts.
+                try catalog.set(LogConfiguration(name: "a", format: "csv"))
             }
             do {
                 let catalog = try Catalog(in: data)
-                #expect(catalog.logNames.map(\.text) == ["a", "watch_gyro"])
-                #expect(catalog.configuration(of: LogName("watch_gyro")) == configuration)
-                #expect(try catalog.remove(LogName("watch_gyro")))
-                #expect(try !catalog.remove(LogName("watch_gyro")))
+                #expect(catalog.rules.logNames == ["a", "watch_gyro"] && catalog.rules.patternNames == ["watch_*"])
+                #expect(catalog.rules.configuration(of: LogName("watch_gyro")) == configuration)
+                #expect(catalog.rules.configuration(of: LogName("a"))?.format == "csv")
+                try catalog.removeRule(of: #require(LogPattern("watch_gyro")))
+                try catalog.removeRule(of: #require(LogPattern("watch_gyro")))
             }
             let catalog = try Catalog(in: data)
-            #expect(catalog.logNames.map(\.text) == ["a"])
-            #expect(catalog.configuration(of: LogName("watch_gyro")) == nil)
-            #expect(try catalog.add(configuration))
+            #expect(catalog.rules.logNames == ["a"])
+            #expect(catalog.rules.configuration(of: LogName("watch_gyro"))?.format == "tsv")
+        }
+    }
+
+    /// A catalog of 0.6 has no rules for patterns.
+    @Test func logsThatWereAddedBeforeThereWerePatternsAreKept() throws {
+        try withTemporaryDirectory { data in
+            do {
+                let catalog = try Catalog(in: data)
+                try catalog.execute(
+                    """
+                    DROP TABLE rule;
+                    CREATE TABLE configuration (log INTEGER PRIMARY KEY REFERENCES log, format TEXT,
+                        maximumFileSize INTEGER NOT NULL, maximumFileAge REAL NOT NULL);
+                    INSERT INTO log (id, name) VALUES (7, 'watch_gyro');
+                    INSERT INTO configuration VALUES (7, 'csv', 5000, 60);
+                    DELETE FROM grdb_migrations WHERE identifier = '2';
+                    """)
+            }
+            let log = LogConfiguration(name: "watch_gyro", format: "csv", maximumFileSize: 5_000, maximumFileAge: 60)
+            #expect(try Catalog(in: data).rules.configuration(of: LogName("watch_gyro")) == log)
         }
     }
 
@@ -298,6 +319,7 @@ struct CatalogTests {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)
             let path = try session.write("phone_gyro-20261120235301.json")
+            for count in 10..<99 { try session.write("phone_gyro-20261120235301-\(count).json") }
             let catalog = try Catalog(in: data)
             // As a full disk: the database may not grow.
             let pages = try catalog.pragma("page_count")
@@ -307,10 +329,10 @@ struct CatalogTests {
             for number in 1...2000 {
                 let name = "log\(number)_\(String(repeating: "x", count: 15))"
                 do throws(RecordingError) {
-                    _ = try catalog.add(LogConfiguration(name: name))
+                    try catalog.set(LogConfiguration(name: name))
                 } catch {
                     #expect(error.code == .noSpace)
-                    #expect(catalog.configuration(of: LogName(name)) == nil)
+                    #expect(catalog.rules.configuration(of: LogName(name)) == nil)
                     isFull = true
                     break
                 }
@@ -320,10 +342,10 @@ struct CatalogTests {
                 for _ in 0..<100 { try catalog.execute("INSERT INTO receipt (json) VALUES (zeroblob(5000))") }
             }
             let content = try folder.content(of: session.identifier)
-            _ = try? catalog.reconcile(with: content, in: folder)
+            #expect(throws: RecordingError.self) { try catalog.reconcile(with: content, in: folder) }
             #expect(try Catalog(in: data).usage == catalog.usage)
             _ = try catalog.pragma("max_page_count = 100000")
-            #expect(try catalog.reconcile(with: content, in: folder).added == 1)
+            #expect(try catalog.reconcile(with: content, in: folder).added == 90)
             #expect(try Catalog(in: data).file(at: path) == catalog.file(at: path))
         }
     }

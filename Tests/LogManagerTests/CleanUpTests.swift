@@ -74,7 +74,9 @@ struct CleanUpTests {
 
     @Test func aLogIsRemovedWithItsFilesOnlyWhereThatIsSaid() async throws {
         try await run { manager, paths in
-            #expect(try await manager.refusal(LogsRemove(name: "phone_gyro"))?.data?.reason == "unknownLog")
+            #expect(try await manager.refusal(LogsRemove(name: "phone_gps"))?.data?.reason == "unknownLog")
+            // It has files, so it is known.
+            #expect(try await manager.refusal(LogsRemove(name: "phone_gyro"))?.data?.reason == "wouldDelete")
             _ = try await manager.send(LogsAdd(name: "phone_gyro"))
             _ = try await manager.send(LogsAdd(name: "empty"))
             let refusal = try #require(try await manager.refusal(LogsRemove(name: "phone_gyro")))
@@ -99,6 +101,9 @@ struct CleanUpTests {
             let rest = try await manager.send(LogsList(after: paths[3]))
             #expect(rest.files.map(\.path) == Array(paths[4...]) && rest.more == nil)
             #expect(try await manager.send(LogsList(name: "other")).files.isEmpty)
+            _ = try await manager.send(LogsMarkUploaded(paths: [paths[4]]))
+            #expect(try await manager.send(LogsList(uploaded: true)).files.map(\.path) == [paths[4]])
+            #expect(try await manager.send(LogsList(uploaded: false)).files.count == 5)
             #expect(try await manager.refusal(LogsList(limit: 0))?.data?.reason == "invalidParameter")
             #expect(try await manager.refusal(LogsList(after: "../x"))?.data?.reason == "invalidParameter")
         }

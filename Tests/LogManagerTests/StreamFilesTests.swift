@@ -92,6 +92,49 @@ import Testing
         #expect(busy.paths.count == 1)
     }
 
+    @Test func aLogThatHasFilesIsKnownAndCanBeChanged() throws {
+        let manager = try ScriptedLogManager(files: 2)
+        #expect(manager.core.names == LogsNames.Reply(names: ["phone_gyro"]))
+        #expect(try manager.core.configuration(LogsGet(name: "phone_gyro")) == LogConfiguration(name: "phone_gyro"))
+        let answer = manager.core.set(LogsSet(name: "phone_gyro", maximumFileSize: 7), at: manager.now)
+        manager.perform()
+        let changed = LogConfiguration(name: "phone_gyro", maximumFileSize: 7)
+        #expect(try answer.result?.get() == changed)
+        #expect(try manager.core.configuration(LogsGet(name: "phone_gyro")) == changed)
+        // What is omitted stays.
+        _ = manager.core.set(LogsSet(name: "phone_gyro", format: "csv"), at: manager.now)
+        manager.perform()
+        #expect(try manager.core.configuration(LogsGet(name: "phone_gyro")).maximumFileSize == 7)
+        for request in [LogsSet(name: "phone_gps"), LogsSet(name: "phone_*"), LogsSet(name: "no name")] {
+            #expect(throws: RequestError.self) { try manager.core.set(request, at: manager.now).result?.get() }
+        }
+        let removal = manager.core.remove(LogsRemove(name: "phone_gyro", deleteFiles: true), at: manager.now)
+        manager.perform()
+        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        #expect(try removal.result?.get().removed.count == 2)
+        #expect(manager.core.names.names.isEmpty)
+        #expect(throws: RequestError.self) { try manager.core.configuration(LogsGet(name: "phone_gyro")) }
+    }
+
+    @Test func aPatternIsAboutAllLogsOfItsNames() throws {
+        let manager = try ScriptedLogManager(files: 2)
+        let added = manager.core.add(LogsAdd(name: "phone_*", format: "csv", maximumFileSize: 7), at: manager.now)
+        manager.perform()
+        #expect(try added.result?.get().maximumFileAge == LogConfiguration.defaultMaximumFileAge)
+        #expect(try manager.core.configuration(LogsGet(name: "phone_gps")).maximumFileSize == 7)
+        #expect(try manager.core.configuration(LogsGet(name: "phone_*")).format == "csv")
+        #expect(manager.core.names == LogsNames.Reply(names: ["phone_gyro"], patterns: ["phone_*"]))
+        // A recorder asks for logs that nobody knows yet.
+        #expect(throws: RequestError.self) { try manager.core.configuration(LogsGet(name: "watch_gyro")) }
+        let unknown = try manager.core.configuration(LogsGet(name: "watch_gyro", orDefaults: true))
+        #expect(unknown == LogConfiguration(name: "watch_gyro"))
+        // It has no files of its own.
+        let removal = manager.core.remove(LogsRemove(name: "phone_*"), at: manager.now)
+        manager.perform()
+        #expect(try removal.result?.get().removed == [])
+        #expect(manager.paths.count == 2)
+    }
+
     @Test func aFileThatIsNamedTwiceIsMarkedOnce() throws {
         let manager = try ScriptedLogManager(files: 6)
         let paths = manager.paths

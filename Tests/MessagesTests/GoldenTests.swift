@@ -245,7 +245,14 @@ struct GoldenTests {
         try expectGolden(reply: LogsRemove.self, LogsRemove.Reply(name: name, removed: [Self.path]))
         try expectGolden(LogsNames())
         try expectGolden(reply: LogsNames.self, LogsNames.Reply(names: [name]))
+        try expectGolden(
+            reply: LogsNames.self, LogsNames.Reply(names: [name], patterns: ["left-*"]), variant: "-patterns")
         try expectGolden(LogsGet(name: name))
+        try expectGolden(LogsGet(name: name, orDefaults: true), variant: "-defaults")
+        try expectGolden(LogsSet(name: name, maximumFileSize: 2_000_000))
+        try expectGolden(LogsFinish(name: "left-*", session: "s1"))
+        try expectGolden(reply: LogsFinish.self, LogsFinish.Reply(files: [Self.path]))
+        try expectGolden(LogsList(uploaded: true), variant: "-uploaded")
         try expectGolden(LogsList(name: name, after: Self.path, limit: 100))
         try expectGolden(
             reply: LogsList.self,
@@ -320,16 +327,18 @@ struct GoldenTests {
         #expect(try WireCoding.decode(StreamDescription.self, from: later.utf8) == Self.description)
     }
 
-    private func expectGolden<Params: Request & Equatable>(_ request: Params) throws {
+    private func expectGolden<Params: Request & Equatable>(_ request: Params, variant: String = "") throws {
         let envelope = RequestEnvelope(id: .integer(1), params: request)
+        let name = "\(Params.method)\(variant)"
         let bytes = try WireCoding.encode(envelope)
-        #expect(String(decoding: bytes, as: UTF8.self) == String(decoding: try golden(Params.method), as: UTF8.self))
-        #expect(try WireCoding.decode(RequestEnvelope<Params>.self, from: golden(Params.method)).params == request)
+        #expect(String(decoding: bytes, as: UTF8.self) == String(decoding: try golden(name), as: UTF8.self))
+        #expect(try WireCoding.decode(RequestEnvelope<Params>.self, from: golden(name)).params == request)
     }
 
-    private func expectGolden<Params: Request>(reply type: Params.Type, _ reply: Params.Reply) throws
-    where Params.Reply: Equatable {
-        let name = "\(Params.method)-reply"
+    private func expectGolden<Params: Request>(
+        reply type: Params.Type, _ reply: Params.Reply, variant: String = ""
+    ) throws where Params.Reply: Equatable {
+        let name = "\(Params.method)\(variant)-reply"
         let bytes = try WireCoding.encode(ReplyEnvelope(id: .integer(1), result: reply))
         #expect(String(decoding: bytes, as: UTF8.self) == String(decoding: try golden(name), as: UTF8.self))
         #expect(try WireCoding.decode(ReplyEnvelope<Params.Reply>.self, from: golden(name)).result == reply)

@@ -26,7 +26,8 @@ import Testing
             StreamsStart(stream: stream), StreamsStop(stream: stream), RecordingStart(streams: []),
             RecordingMoveTo(session: "", step: nil), RecordingPause(session: ""), RecordingResume(session: ""),
             RecordingCancel(session: ""), RecordingStop(session: ""), StepsStartUpdates(device: "", updateOn: 1),
-            StepsStopUpdates(subscription: ""), LogsAdd(name: ""), LogsUnmarkUploaded(paths: []),
+            StepsStopUpdates(subscription: ""), LogsAdd(name: ""), LogsSet(name: ""), LogsFinish(),
+            LogsUnmarkUploaded(paths: []),
             ArchiveCreate(session: ""), ArchiveRetry(session: ""),
         ]
         for request in changing { #expect(request.neededRole == .command, "\(type(of: request).method)") }

@@ -19,6 +19,8 @@ import Testing
         let session: Session
         private(set) var time: Int64 = 0
         private var next = 0
+        /// Whether log-manager is to be asked since a test reset it.
+        var asksLogManager = false
 
         private let files: SessionFiles
 
@@ -95,6 +97,7 @@ import Testing
                 for effect in effects {
                     if let name = effect.work { work.append(name) }
                     switch effect {
+                    case .configure: asksLogManager = true
                     case .append: core.appended(nil, at: now)
                     case .removeLog: core.removedLog(0)
                     case .write(let block): core.wrote(files.apply(block, at: time), at: now)
@@ -191,6 +194,44 @@ import Testing
             let work = script.settle()
             #expect(work.prefix { $0 != "conclude" && $0 != "rebuild" }.count { $0 == "write" } >= 2)
             #expect(script.core.isIdle)
+        }
+    }
+
+    /// A log-manager is asked again each minute, and what it says then concerns the file being written.
+    @Test func limitsThatAreChangedHoldForTheFileBeingWritten() throws {
+        try withScript { script in
+            func asked() -> [String] {
+                script.core.tick(at: script.now)
+                _ = script.settle()
+                guard script.asksLogManager else { return [] }
+                script.asksLogManager = false
+                return script.core.unknownLogs(at: script.now).map(\.text)
+            }
+            func answer(_ size: Int) {
+                var answers = LogConfigurations.Answers()
+                let configuration = LogConfiguration(name: "phone_gyro", maximumFileSize: size, maximumFileAge: 0)
+                answers.configurations.updateValue(configuration, forKey: LogName("phone_gyro"))
+                script.core.configured(answers, at: script.now)
+            }
+            script.wait(Self.second)
+            #expect(asked() == ["phone_gyro"])
+            answer(1_000_000)
+            try script.sample(10)
+            script.wait(59 * Self.second)
+            #expect(asked() == [])
+            script.wait(2 * Self.second)
+            #expect(asked() == ["phone_gyro"])
+            answer(100)
+            _ = script.settle()
+            let log = try #require(script.session.ordered.first?.log)
+            #expect(log.record.files.map(\.samples) == [10])
+            #expect(log.record.maximumFileSize == 100 && log.record.maximumFileAge == nil)
+            // Without one, nobody is asked more often.
+            script.core.configured(LogConfigurations.Answers(isAway: true), at: script.now)
+            script.wait(59 * Self.second)
+            #expect(asked() == [])
+            script.wait(2 * Self.second)
+            #expect(asked() == ["phone_gyro"])
         }
     }
 

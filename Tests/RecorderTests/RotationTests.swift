@@ -63,6 +63,37 @@ struct RotationTests {
         }
     }
 
+    @Test func filesAreFinishedWhenSomebodyAsks() async throws {
+        let phone = try await FakePublisher()
+        let wrist = try await FakePublisher(StreamName(device: "left-wrist", stream: "gyro"))
+        try await RecorderUnderTest.run(listeningTo: [phone, wrist]) { recorder in
+            try await recorder.start("s", phone, wrist)
+            for publisher in [phone, wrist] {
+                try await recorder.prime(publisher)
+                try publisher.sample(3)
+                try await recorder.hasAll(of: publisher)
+            }
+            let reply = try await recorder.send(LogsFinish(name: "left-*"))
+            let path = try #require(reply.files.first)
+            #expect(reply.files.count == 1 && path.contains("recordings/s/left-wrist_gyro-2"))
+            #expect(try LogItem.read(recorder.data.appending(path)).sequences == Array(0..<wrist.next))
+            // Whoever reads the answer may remove the file.
+            let listed = try recorder.directory().record().logs.flatMap(\.files).map(\.name)
+            #expect(listed.count == 1 && path.hasSuffix(listed[0]))
+            // It has nothing new.
+            #expect(try await recorder.send(LogsFinish(name: "left-*")).files.isEmpty)
+            #expect(try await recorder.send(LogsFinish(session: "s")).files.count == 1)
+            for (request, reason) in [
+                (LogsFinish(name: "no name"), "invalidParameter"), (LogsFinish(name: "watch_*"), "unknownLog"),
+                (LogsFinish(session: "t"), "unknownSession"),
+            ] {
+                #expect(try await recorder.refusal(request) == reason)
+            }
+            let result = try await recorder.stop()
+            #expect(result.report.isWhole && result.logs.allSatisfy { $0.files.count == 2 })
+        }
+    }
+
     @Test func anOldLogGoesOnInANewFileAlsoWhenNothingArrives() async throws {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in

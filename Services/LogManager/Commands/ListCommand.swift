@@ -16,8 +16,15 @@ struct ListCommand: AsyncParsableCommand {
     @Flag(help: "List only files that are not marked as uploaded.")
     var pending = false
 
+    @Flag(help: "Files alone that are marked as uploaded.")
+    var uploaded = false
+
     @Option(help: "text, json, csv or ndjson.")
     var format = ReportFormat.text
+
+    func validate() throws {
+        if pending, uploaded { throw ValidationError("write --pending or --uploaded, or neither for all files") }
+    }
 
     func run() async throws {
         try await RunningProgram.report(of: .logManager, options: options) { program in
@@ -28,7 +35,7 @@ struct ListCommand: AsyncParsableCommand {
                 let piece =
                     pending
                     ? try await program.ask(LogsNeedingUpload(name: log, after: after))
-                    : try await program.ask(LogsList(name: log, after: after))
+                    : try await program.ask(LogsList(name: log, after: after, uploaded: uploaded ? true : nil))
                 files += piece.files
                 more = piece.more == true && !piece.files.isEmpty
             }

@@ -34,7 +34,8 @@ struct LogManagerClient: Sendable {
             for name in names {
                 let limit = Duration.nanoseconds(max(1, deadline - MonotonicClock.now))
                 do {
-                    let configuration = try await client.send(LogsGet(name: name.text), timeout: limit)
+                    let configuration = try await client.send(
+                        LogsGet(name: name.text, orDefaults: true), timeout: limit)
                     answers.configurations.updateValue(configuration, forKey: name)
                 } catch let error where error is RequestError || error is MessageError {
                     answers.configurations.updateValue(nil, forKey: name)

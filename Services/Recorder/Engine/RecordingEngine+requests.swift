@@ -14,6 +14,8 @@ extension RecordingEngine {
     private static let descriptionsKnown = TimeSpan.seconds(3)
     /// How long a publisher may take to say where its streams are: what it does not say of a stream's end is not asked for.
     static let listTimeout = Duration.seconds(3)
+    /// How long a request to finish files may wait for the disk: less than `ReplyServer`'s time limit.
+    private static let finishLimit = TimeSpan.seconds(20)
     /// How many logs are opened in one go.
     private static let streamsAtOnce = 50
     /// How long a task or a step may be, in bytes of UTF-8: both stand in every record.
@@ -231,6 +233,18 @@ extension RecordingEngine {
             perform()
         }
         return state
+    }
+
+    /// Finishes files. When this returns, `session.json` lists them.
+    func finishFiles(_ request: LogsFinish) async throws -> LogsFinish.Reply {
+        let files = try core.finishFiles(request, at: .now)
+        perform()
+        try await wait(until: MonotonicClock.now + Self.finishLimit.nanoseconds) { files.allSatisfy(\.isOver) }
+        if !files.allSatisfy(\.isOver) {
+            throw RequestError(
+                .timedOut, "the files are still being finished, because the disk is slow; segment events report them")
+        }
+        return LogsFinish.Reply(files: files.compactMap(\.path))
     }
 
     private func requireSound(_ session: Session) throws(RequestError) {

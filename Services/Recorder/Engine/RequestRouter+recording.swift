@@ -14,6 +14,7 @@ extension RequestRouter {
         on(RecordingStop.self) { request in try await refusing { try await engine.stop(request) } }
         on(RecordingStatus.self) { request in try await refusing { try await engine.status(request) } }
         on(RecordingResultRequest.self) { request in try await refusing { try await engine.result(request) } }
+        on(LogsFinish.self) { request in try await refusing { try await engine.finishFiles(request) } }
         on(RecordingList.self) { _ in try await refusing { try await engine.list() } }
     }
 }

@@ -14,8 +14,8 @@ extension Catalog {
             return try beginRemoval(of: files, reason: reason, date: date)
         case .endRemoval(let files): try endRemoval(of: files)
         case .takeBack(let files): try takeBack(files)
-        case .addLog(let configuration): _ = try add(configuration)
-        case .removeLog(let log): try remove(log)
+        case .setRule(let configuration, let pattern): try set(configuration, for: pattern)
+        case .removeRule(let pattern): try removeRule(of: pattern)
         case .setThresholds(let thresholds): try setThresholds(thresholds)
         case .setCrossing(let threshold): try setCrossing(threshold)
         }

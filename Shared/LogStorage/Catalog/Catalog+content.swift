@@ -9,7 +9,7 @@ extension Catalog {
     struct Content {
         let names: CatalogNames
         var usage = CatalogUsage()
-        var configurations: [LogName: LogConfiguration] = [:]
+        var rules = LogRules()
         var thresholds = LogThresholds()
         var crossings: [Threshold] = []
         var removing: Set<LogFilePath> = []
@@ -18,11 +18,13 @@ extension Catalog {
             names = try CatalogNames(database)
             try readUsage(database)
             for row in try Row.fetchAll(
-                database, sql: "SELECT log, format, maximumFileSize, maximumFileAge FROM configuration")
+                database, sql: "SELECT name, format, maximumFileSize, maximumFileAge FROM rule")
             {
-                let log = try names.log(row[0])
-                configurations[log] = LogConfiguration(
-                    name: log.text, format: row[1], maximumFileSize: row[2], maximumFileAge: row[3])
+                let name: String = row[0]
+                guard let pattern = LogPattern(name) else { throw UnreadableRow("no log is called \"\(name)\"") }
+                rules.set(
+                    LogConfiguration(name: name, format: row[1], maximumFileSize: row[2], maximumFileAge: row[3]),
+                    for: pattern)
             }
             var crossed: Set<Threshold.Kind> = []
             for row in try Row.fetchAll(database, sql: "SELECT kind, bytes, isCrossed FROM threshold") {

@@ -2,7 +2,7 @@ package import Files
 import GRDB
 package import LogManagerCore
 package import Messages
-package import Recording
+import Recording
 import Storage
 package import SystemPackage
 
@@ -22,8 +22,7 @@ package final class Catalog: CatalogReader {
     var names: CatalogNames
     /// How much there is. Files that are being removed do not count.
     package private(set) var usage: CatalogUsage
-    /// How logs are to be written, of those that were added.
-    private(set) var configurations: [LogName: LogConfiguration]
+    package private(set) var rules: LogRules
     /// The limits, 0 for none.
     package private(set) var thresholds: LogThresholds
     /// The thresholds as they stood when they were compared last.
@@ -39,7 +38,7 @@ package final class Catalog: CatalogReader {
         let content = try database.read(Content.init)
         names = content.names
         usage = content.usage
-        configurations = content.configurations
+        rules = content.rules
         thresholds = content.thresholds
         crossings = content.crossings
         removing = content.removing
@@ -97,38 +96,24 @@ package final class Catalog: CatalogReader {
 
     // MARK: Logs
 
-    /// The logs that were added, in alphabetical order.
-    package var logNames: [LogName] { configurations.keys.sorted() }
-
-    package func configuration(of log: LogName) -> LogConfiguration? { configurations[log] }
-
-    /// Adds a log.
-    /// - Returns: false, with nothing changed, if there is one of that name.
-    func add(_ configuration: LogConfiguration) throws(RecordingError) -> Bool {
-        guard let log = LogName(existing: configuration.name) else {
-            throw RecordingError(
-                .invalidParameter, action: "add log \"\(configuration.name)\"", reason: "no log can have that name",
-                advice: "Write it as its files are named.")
-        }
-        guard configurations[log] == nil else { return false }
+    /// Stores how a log, or those of a pattern, are to be written.
+    func set(_ configuration: LogConfiguration, for pattern: LogPattern) throws(RecordingError) {
         try write { database in
-            let id = try names.id(of: log, addingTo: database)
             try database.execute(
-                sql: "INSERT INTO configuration (log, format, maximumFileSize, maximumFileAge) VALUES (?, ?, ?, ?)",
-                arguments: [id, configuration.format, configuration.maximumFileSize, configuration.maximumFileAge])
+                sql: """
+                    INSERT OR REPLACE INTO rule (name, format, maximumFileSize, maximumFileAge) VALUES (?, ?, ?, ?)
+                    """,
+                arguments: [
+                    pattern.text, configuration.format, configuration.maximumFileSize, configuration.maximumFileAge,
+                ])
         }
-        configurations[log] = configuration
-        return true
+        rules.set(configuration, for: pattern)
     }
 
-    /// Forgets how a log is to be written. Its files stay.
-    /// - Returns: false if it was not added.
-    @discardableResult
-    func remove(_ log: LogName) throws(RecordingError) -> Bool {
-        guard configurations[log] != nil, let id = names.id(of: log) else { return false }
-        try write { try $0.execute(sql: "DELETE FROM configuration WHERE log = ?", arguments: [id]) }
-        configurations[log] = nil
-        return true
+    /// Forgets how a log, or those of a pattern, are to be written. Files stay.
+    func removeRule(of pattern: LogPattern) throws(RecordingError) {
+        try write { try $0.execute(sql: "DELETE FROM rule WHERE name = ?", arguments: [pattern.text]) }
+        rules.remove(pattern)
     }
 
     // MARK: Thresholds

@@ -60,6 +60,21 @@ enum CatalogSchema {
                     CREATE INDEX removalReceipt ON removal (receipt) WHERE receipt IS NOT NULL;
                     """)
         }
+        // Rules are about patterns too, and about logs that have no files.
+        migrator.registerMigration("2") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE rule (
+                        name TEXT PRIMARY KEY,
+                        format TEXT,
+                        maximumFileSize INTEGER NOT NULL,
+                        maximumFileAge REAL NOT NULL
+                    ) WITHOUT ROWID;
+                    INSERT INTO rule SELECT name, format, maximumFileSize, maximumFileAge
+                        FROM configuration JOIN log ON log.id = configuration.log;
+                    DROP TABLE configuration;
+                    """)
+        }
         return migrator
     }()
 

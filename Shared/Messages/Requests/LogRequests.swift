@@ -1,4 +1,4 @@
-/// Says how a log is to be written: `logs.add`. A name that is there is refused.
+/// Adds how a log, or all logs of a pattern, are to be written: `logs.add`. A name that was added already is refused.
 public struct LogsAdd: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.add"
@@ -9,13 +9,13 @@ public struct LogsAdd: Request, Hashable {
     /// What is known of the log then.
     public typealias Reply = LogConfiguration
 
-    /// The log.
+    /// The log; or a pattern of logs, in which each `*` stands for any characters: `left-*`.
     public var name: String
-    /// `json`, `csv` or `tsv`; what the recording says if omitted.
+    /// `json`, `csv` or `tsv`; if omitted, what the recording says.
     public var format: String?
-    /// Bytes at which a file is finished: 1 MiB if omitted, 0 for never.
+    /// Bytes at which a file is finished, 0 for never; if omitted, log-manager's `--maximum-file-size`.
     public var maximumFileSize: Int?
-    /// Seconds after which a file is finished: 3 days if omitted, 0 for never.
+    /// Seconds after which a file is finished, 0 for never; if omitted, log-manager's `--maximum-file-age`.
     public var maximumFileAge: Double?
 
     /// Adds a log.
@@ -29,9 +29,71 @@ public struct LogsAdd: Request, Hashable {
     }
 }
 
+/// Changes how a log is to be written that was added or has files: `logs.set`. A log that is neither is refused as
+/// `unknownLog`. Recorders that write the log learn of it within a minute.
+public struct LogsSet: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.set"
+    /// Who may ask.
+    public var neededRole: Role { .command }
+    /// What is known of the log then.
+    public typealias Reply = LogConfiguration
+
+    /// The log, or a pattern that was added.
+    public var name: String
+    /// `json`, `csv` or `tsv`, from the log's next session on. What is omitted stays as it is, here and below.
+    public var format: String?
+    /// Bytes at which a file is finished; 0 for never.
+    public var maximumFileSize: Int?
+    /// Seconds after which a file is finished; 0 for never.
+    public var maximumFileAge: Double?
+
+    /// Changes a log.
+    public init(
+        name: String, format: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil
+    ) {
+        self.name = name
+        self.format = format
+        self.maximumFileSize = maximumFileSize
+        self.maximumFileAge = maximumFileAge
+    }
+}
+
+/// Finishes files that are being written, and begins new ones: `logs.finish`. The recorder that writes them answers, once the
+/// finished files are listed in `session.json`. A file without samples stays as it is.
+public struct LogsFinish: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "logs.finish"
+    /// Who may ask.
+    public var neededRole: Role { .command }
+    /// A second one finishes what was written since.
+    public static let isRepeatable = false
+
+    /// What is finished.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// The files, by their paths under the data directory.
+        public var files: [String]
+
+        /// An answer.
+        public init(files: [String]) { self.files = files }
+    }
+
+    /// The log, or a pattern of logs; all if omitted.
+    public var name: String?
+    /// The session; all that are being recorded if omitted.
+    public var session: String?
+
+    /// Finishes files.
+    public init(name: String? = nil, session: String? = nil) {
+        self.name = name
+        self.session = session
+    }
+}
+
 /// Forgets how a log is to be written, and deletes its finished files: `logs.remove`.
 ///
-/// Where there are files, it is refused with how many, unless `deleteFiles` says that they may go.
+/// If there are files, it is refused with how many, unless `deleteFiles` says that they may go. Removing a pattern deletes no
+/// files.
 public struct LogsRemove: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.remove"
@@ -66,7 +128,7 @@ public struct LogsRemove: Request, Hashable {
     }
 }
 
-/// Asks which logs were added: `logs.names`.
+/// Asks which logs were added or have files: `logs.names`.
 public struct LogsNames: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.names"
@@ -77,16 +139,22 @@ public struct LogsNames: Request, Hashable {
     public struct Reply: Codable, Hashable, Sendable {
         /// In alphabetical order.
         public var names: [String]
+        /// The patterns that were added, in alphabetical order; nil if there are none.
+        public var patterns: [String]?
 
         /// An answer.
-        public init(names: [String]) { self.names = names }
+        public init(names: [String], patterns: [String]? = nil) {
+            self.names = names
+            self.patterns = patterns
+        }
     }
 
     /// Asks.
     public init() {}
 }
 
-/// Asks how a log is to be written: `logs.get`. A log that was not added is refused as `unknownLog`.
+/// Asks how a log is to be written: `logs.get`. A log that was not added, has no files and no pattern's name is refused as
+/// `unknownLog`.
 public struct LogsGet: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "logs.get"
@@ -95,11 +163,16 @@ public struct LogsGet: Request, Hashable {
     /// What is known of it.
     public typealias Reply = LogConfiguration
 
-    /// The log.
+    /// The log, or a pattern that was added.
     public var name: String
+    /// Whether a log that is not known is answered for too: as it would be written.
+    public var orDefaults: Bool?
 
     /// Asks.
-    public init(name: String) { self.name = name }
+    public init(name: String, orDefaults: Bool? = nil) {
+        self.name = name
+        self.orDefaults = orDefaults
+    }
 }
 
 /// Finished files, oldest first.
@@ -133,12 +206,15 @@ public struct LogsList: Request, Hashable {
     public var after: String?
     /// At most so many files; 50,000 if omitted.
     public var limit: Int?
+    /// Only files that are marked as uploaded, or with false only those that are not.
+    public var uploaded: Bool?
 
     /// Asks.
-    public init(name: String? = nil, after: String? = nil, limit: Int? = nil) {
+    public init(name: String? = nil, after: String? = nil, limit: Int? = nil, uploaded: Bool? = nil) {
         self.name = name
         self.after = after
         self.limit = limit
+        self.uploaded = uploaded
     }
 }
 

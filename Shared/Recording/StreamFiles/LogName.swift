@@ -50,10 +50,15 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
 
     /// The name that was read from a session's files, or `nil` if no log can have it.
     package init?(existing text: String) {
-        guard !text.isEmpty, text.utf8.count <= Self.maximumBytes + 5, Self.fitting(text) == text,
-            !Self.reserved.contains(text.lowercased())
+        guard !text.isEmpty, Self.canContain(text), !Self.reserved.contains(text.lowercased()),
+            !FinishedNameReader.endsInStamp(text)
         else { return nil }
         self.text = text
+    }
+
+    /// Whether a log can have a name with these characters in it.
+    package static func canContain(_ text: String) -> Bool {
+        text.utf8.count <= maximumBytes + 5 && fitting(text) == text
     }
 
     package var description: String { text }

@@ -14,7 +14,7 @@ final class ModelCatalog: CatalogReader {
     private(set) var ledger: [InterruptedRemoval] = []
     private(set) var thresholds = LogThresholds()
     private(set) var crossings = Threshold.Kind.allCases.map { Threshold($0) }
-    private(set) var configurations: [LogConfiguration] = []
+    private(set) var rules = LogRules()
     /// Each session once, in the order in which they were compared.
     private(set) var known: [(session: SessionIdentifier, isOver: Bool)] = []
     private var lastID: Int64 = 0
@@ -38,8 +38,6 @@ final class ModelCatalog: CatalogReader {
     }
 
     var sessions: [SessionIdentifier] { known.map(\.session).sorted() }
-
-    func configuration(of log: LogName) -> LogConfiguration? { configurations.first { $0.name == log.text } }
 
     func isOpen(_ session: SessionIdentifier) -> Bool { known.contains { $0.session == session && !$0.isOver } }
 
@@ -83,8 +81,8 @@ final class ModelCatalog: CatalogReader {
             let back = ledger.map(\.file).filter { file in files.contains { $0.id == file.id } }
             ledger.removeAll { back.contains($0.file) }
             all += back
-        case .addLog(let configuration): configurations.append(configuration)
-        case .removeLog(let log): configurations.removeAll { $0.name == log.text }
+        case .setRule(let configuration, let pattern): rules.set(configuration, for: pattern)
+        case .removeRule(let pattern): rules.remove(pattern)
         case .setThresholds(let thresholds): self.thresholds = thresholds
         case .setCrossing(let threshold):
             crossings = crossings.map { $0.kind == threshold.kind ? threshold : $0 }

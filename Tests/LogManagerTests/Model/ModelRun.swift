@@ -260,13 +260,13 @@ final class ModelRun {
         let log = Self.logs[Int.random(in: 0..<2, using: &random)]
         if Bool.random(using: &random) {
             ask(core.add(LogsAdd(name: log), at: now)) { [self] reply in
-                require(catalog.configurations.contains(reply), "a log was answered that is not there")
+                require(catalog.rules.configuration(of: LogName(log)) == reply, "a log was answered that is not there")
             }
         } else {
             let deletes = Bool.random(using: &random)
             if deletes { removedLogs.insert(log) }
             ask(core.remove(LogsRemove(name: log, deleteFiles: deletes), at: now)) { [self] _ in
-                require(catalog.configuration(of: LogName(log)) == nil, "a log was answered as removed")
+                require(catalog.rules.configuration(of: LogName(log)) == nil, "a log was answered as removed")
             }
         }
     }

@@ -1,0 +1,54 @@
+package import Messages
+package import Recording
+
+/// How logs are to be written: of single logs, and of all whose name has a pattern.
+package struct LogRules: Hashable, Sendable {
+    private var logs: [String: LogConfiguration] = [:]
+    /// The most exact first: more literal bytes, then by name.
+    private var patterns: [Rule] = []
+
+    private struct Rule: Hashable, Sendable {
+        let pattern: LogPattern
+        var configuration: LogConfiguration
+    }
+
+    package init() {}
+
+    /// The logs that have a rule of their own, in alphabetical order.
+    package var logNames: [String] { logs.keys.sorted() }
+    /// The patterns, in alphabetical order.
+    package var patternNames: [String] { patterns.map(\.pattern.text).sorted() }
+
+    /// The rule of a log or of a pattern itself.
+    package subscript(pattern: LogPattern) -> LogConfiguration? {
+        if pattern.log != nil { return logs[pattern.text] }
+        return patterns.first { $0.pattern == pattern }?.configuration
+    }
+
+    /// How a log is to be written: by its own rule, or by that of the most exact pattern; nil if there is none.
+    package func configuration(of log: LogName) -> LogConfiguration? {
+        if let own = logs[log.text] { return own }
+        guard var configuration = patterns.first(where: { $0.pattern.matches(log) })?.configuration else { return nil }
+        configuration.name = log.text
+        return configuration
+    }
+
+    /// Adds a rule, or replaces it.
+    package mutating func set(_ configuration: LogConfiguration, for pattern: LogPattern) {
+        if pattern.log != nil {
+            logs[pattern.text] = configuration
+        } else if let index = patterns.firstIndex(where: { $0.pattern == pattern }) {
+            patterns[index].configuration = configuration
+        } else {
+            patterns.append(Rule(pattern: pattern, configuration: configuration))
+            patterns.sort { one, other in
+                (-one.pattern.literalBytes, one.pattern.text) < (-other.pattern.literalBytes, other.pattern.text)
+            }
+        }
+    }
+
+    package mutating func remove(_ pattern: LogPattern) {
+        logs[pattern.text] = nil
+        patterns.removeAll { $0.pattern == pattern }
+    }
+}
