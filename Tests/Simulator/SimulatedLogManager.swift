@@ -142,8 +142,10 @@ final class SimulatedLogManager {
 
     func noteReconnect() { core?.noteReconnect() }
 
-    /// How a log is to be written; nil if it was not added.
-    func configuration(of log: LogName) -> LogConfiguration? { try? core?.configuration(LogsGet(name: log.text)) }
+    /// How a log is to be written, as a recorder asks for it.
+    func configuration(of log: LogName) -> LogConfiguration? {
+        try? core?.configuration(LogsGet(name: log.text, orDefaults: true))
+    }
 
     // MARK: Requests
 
@@ -239,12 +241,19 @@ final class SimulatedLogManager {
             try ask({ [now] in $0.add(request, at: now) }) { [self] in
                 if case .success(let reply) = $0 { require(reply.name == log.text, "another log was added") }
             }
+        } else if simulation.happens(0.5) {
+            let request = LogsSet(name: log.text, maximumFileSize: simulation.number(2_000...100_000))
+            try ask({ [now] in $0.set(request, at: now) }) { [self] in
+                if case .success(let reply) = $0 {
+                    require(reply.maximumFileSize == request.maximumFileSize, "a limit was answered that is not set")
+                }
+            }
         } else {
             let deletes = simulation.happens(0.5)
             if deletes { removedLogs.insert(log) }
             try ask({ [now] in $0.remove(LogsRemove(name: log.text, deleteFiles: deletes), at: now) }) { [self] in
                 if case .success = $0 {
-                    require(self.catalog?.configuration(of: log) == nil, "\(log) was answered as removed")
+                    require(self.catalog?.rules.configuration(of: log) == nil, "\(log) was answered as removed")
                 }
             }
         }
