@@ -210,8 +210,8 @@ let package = Package(
         .executableTarget(
             name: "Simulator",
             dependencies: [
-                "Files", "LogManagerCore", "LogStorage", "MessageBus", "Messages", "PublisherCore", "RecorderCore",
-                "Recording", "SampleSources", "ServiceKit", "TestSupport", argumentParser, heap, system,
+                "ArchiveStorage", "ArchiverCore", "Files", "LogManagerCore", "LogStorage", "MessageBus", "Messages",
+                "PublisherCore", "RecorderCore", "Recording", "SampleSources", "ServiceKit", "TestSupport", "Upload", argumentParser, heap, system,
             ],
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(

@@ -27,6 +27,13 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
         package var sha256: String
         /// Whether only its recipients can open it.
         package var isEncrypted: Bool
+
+        package init(name: String, bytes: Int, sha256: String, isEncrypted: Bool) {
+            self.name = name
+            self.bytes = bytes
+            self.sha256 = sha256
+            self.isEncrypted = isEncrypted
+        }
     }
 
     /// A log file in an archive.
@@ -38,6 +45,13 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
         package var sha256: String
         /// The archive that has it.
         package var archive: String
+
+        package init(name: String, bytes: Int, sha256: String, archive: String) {
+            self.name = name
+            self.bytes = bytes
+            self.sha256 = sha256
+            self.archive = archive
+        }
     }
 
     /// What was made just now.

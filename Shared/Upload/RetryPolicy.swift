@@ -2,13 +2,15 @@
 /// and jitter", AWS Architecture Blog, 2015), so that many machines that failed together don't come back together.
 package struct RetryPolicy: Hashable, Sendable {
     /// How often is tried at most, the first time included.
-    var attempts = 8
+    var attempts: Int
     /// What the first wait is chosen below; each further one has twice the room.
     var base = Duration.seconds(1)
     /// What no wait is chosen above.
     var cap = Duration.seconds(300)
     /// A receiver that asks for more patience than this is left alone until somebody asks for the upload again.
     var patience = Duration.seconds(3600)
+
+    package init(attempts: Int = 8) { self.attempts = attempts }
 
     /// How long to wait before the next try.
     /// - Parameter attempt: how many tries have failed, this one included.

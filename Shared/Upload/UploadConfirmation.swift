@@ -30,4 +30,16 @@ package struct UploadConfirmation: Codable, Hashable, Sendable {
     package let wasThere: Bool
     /// When it was confirmed, on this machine's clock.
     package let date: WallTime
+
+    package init(
+        location: String, bytes: Int, sha256: String, proof: Proof, checksum: String, wasThere: Bool, date: WallTime
+    ) {
+        self.location = location
+        self.bytes = bytes
+        self.sha256 = sha256
+        self.proof = proof
+        self.checksum = checksum
+        self.wasThere = wasThere
+        self.date = date
+    }
 }

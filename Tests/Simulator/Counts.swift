@@ -3,6 +3,7 @@ extension Simulation {
     struct Checks: Equatable {
         var logManager = 0
         var configurations = 0
+        var archiver = 0
     }
 
     /// What was done and checked.
@@ -31,6 +32,11 @@ extension Simulation {
         var crossings = 0
         var marked = 0
         var removed = 0
+        // archiver
+        var archiverKills = 0
+        var archives = 0
+        /// Tries of uploads.
+        var uploads = 0
         var checks = Checks()
         /// Nanoseconds for which the oldest bytes waited to be durable.
         var oldestUncommitted: Int64 = 0

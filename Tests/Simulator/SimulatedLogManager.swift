@@ -47,6 +47,7 @@ final class SimulatedLogManager {
 
     // What is allowed, by what was asked for
     private var markedPaths: Set<String> = []
+    private var unmarkedPaths: Set<String> = []
     private var isOldAsked = false
     private var removedLogs: Set<LogName> = []
     /// Thresholds whose value was back since they were published last.
@@ -183,6 +184,24 @@ final class SimulatedLogManager {
         }
     }
 
+    func removeUploaded(
+        _ paths: [String], _ done: @escaping (Result<LogFileOutcome, RequestError>) -> Void = { _ in }
+    ) throws {
+        try ask({ [now] in $0.removeUploaded(LogsRemoveUploaded(paths: paths), at: now) }) { [self] result in
+            if case .success(let outcome) = result {
+                checkOutcome(outcome, of: paths)
+                let left = outcome.done.filter { (try? self.catalog?.file(at: $0)) != nil }
+                require(left.isEmpty, "\(left) were answered as removed")
+            }
+            done(result)
+        }
+    }
+
+    /// Whether a file is marked, or was, until somebody asked to take that back.
+    func hasMarked(_ path: String) -> Bool {
+        unmarkedPaths.contains(path) || (try? catalog?.file(at: path))?.uploaded != nil || catalog == nil
+    }
+
     /// Asks for something, as people do.
     func askForSomething() throws {
         guard let catalog, isRunning else { return }
@@ -194,16 +213,11 @@ final class SimulatedLogManager {
         switch simulation.number(0...5) {
         case 0: try mark(paths, receipt: .string("by hand"))
         case 1:
+            unmarkedPaths.formUnion(paths)
             try ask({ [now] in $0.unmark(LogsUnmarkUploaded(paths: paths), at: now) }) { [self] in
                 if case .success(let outcome) = $0 { checkOutcome(outcome, of: paths) }
             }
-        case 2:
-            try ask({ [now] in $0.removeUploaded(LogsRemoveUploaded(paths: paths), at: now) }) { [self] in
-                guard case .success(let outcome) = $0 else { return }
-                checkOutcome(outcome, of: paths)
-                let left = outcome.done.filter { (try? self.catalog?.file(at: $0)) != nil }
-                require(left.isEmpty, "\(left) were answered as removed")
-            }
+        case 2: try removeUploaded(paths)
         case 3:
             let bytes = simulation.number(0...400_000)
             isOldAsked = true

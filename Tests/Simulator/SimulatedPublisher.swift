@@ -110,6 +110,9 @@ final class SimulatedPublisher {
         for name in names { simulation.oracle.end(name, at: simulation.now) }
     }
 
+    /// Lets nothing more happen to it.
+    func fallSilent() { core = nil }
+
     /// Ends the program among its next effects: what it was to publish together is published in part.
     func kill(after effects: Int) { effectsLeft = effects }
 

@@ -15,7 +15,7 @@ extension Simulation {
         let index = number(0...(publishers.count - 1))
         faultCount += 1
         if skipped.contains(faultCount) { return }
-        switch number(0...7) {
+        switch number(0...8) {
         case 0 where faults.kills && !asked.isEmpty:
             try killRecorder(cutsPower: faults.powerCuts && happens(0.4))
         case 1 where faults.publisherKills && publishers[index].isRunning:
@@ -52,8 +52,25 @@ extension Simulation {
             logManagerLink.dropsUntil = now + Int64(number(1_000_000...5_000_000_000))
             note("log-manager misses events until \(Double(logManagerLink.dropsUntil) / 1e9) s")
             later(5_000_000_000...6_000_000_000) { [self] in logManager?.noteReconnect() }
+        case 8 where faults.archiverKills && archiver?.isRunning == true:
+            if happens(0.5) { archiver?.kill(after: number(0...10)) } else { archiverEnded() }
         default: break
         }
+    }
+
+    /// Is called where the archiver ends.
+    func archiverEnded() {
+        guard let archiver, archiver.isRunning else { return }
+        counts.archiverKills += 1
+        note("the archiver is killed")
+        archiver.kill()
+        later(20_000_000...4_000_000_000) { [self] in try startArchiver() }
+    }
+
+    func startArchiver() throws {
+        guard let archiver, !archiver.isRunning else { return }
+        try archiver.start()
+        note("the archiver \(archiver.isRunning ? "runs" : "does not run")")
     }
 
     /// Is called where log-manager ends.
@@ -90,7 +107,10 @@ extension Simulation {
         if cutsPower { counts.powerCuts += 1 }
         note(cutsPower ? "the power is cut" : "the recorder is killed")
         // It is one machine.
-        if cutsPower { logManagerEnded(cutsPower: true) }
+        if cutsPower {
+            logManagerEnded(cutsPower: true)
+            archiverEnded()
+        }
         try recorder.kill(cutsPower: cutsPower)
         later(20_000_000...3_000_000_000) { [self] in try startRecorder() }
     }

@@ -32,19 +32,27 @@ extension Simulation {
         }
     }
 
-    /// Lets log-manager come to rest.
+    /// Lets log-manager and archiver come to rest.
     private func rest() throws {
-        guard let logManager else { return }
+        if logManager == nil, archiver == nil { return }
+        try advance(until: now + 5_000_000_000)
+        // Their samples matter no more.
+        for publisher in publishers { publisher.fallSilent() }
+        archiver?.receiver.faults = 0
         var unrest: String?
-        for second in 0..<120 where violations.isEmpty {
+        for second in 0..<400 where violations.isEmpty {
             try startLogManager()
-            // It may have missed an event.
-            if second % 10 == 0 { logManager.noteReconnect() }
+            try startArchiver()
+            // They may have missed an event, or given up.
+            if second % 10 == 0 {
+                logManager?.noteReconnect()
+                for session in asked.keys.sorted() { try archiver?.hurry(session) }
+            }
             try advance(until: now + 1_000_000_000)
-            unrest = try logManager.unrest()
+            unrest = try archiver?.unrest(of: asked.keys.sorted()) ?? logManager?.unrest()
             if second > 5, unrest == nil { return }
         }
-        if violations.isEmpty { violate("in the end \(unrest ?? "log-manager does not rest")") }
+        if violations.isEmpty { violate("in the end \(unrest ?? "the programs do not rest")") }
     }
 
     private func judge(_ identifier: SessionIdentifier, _ session: Asked) throws {

@@ -92,10 +92,15 @@ extension Simulation {
         }
     }
 
-    // MARK: log-manager
+    // MARK: What recorders finish
 
-    /// Sends what the recorder publishes to log-manager.
+    /// Sends what the recorder publishes to log-manager and archiver.
     func announce(_ segments: [SegmentFinished], _ events: [RecordingEvent]) {
+        if let archiver, archiver.isRunning, !events.isEmpty, !faults.drops || happens(0.8) {
+            later(100_000...5_000_000) { [life = archiver.life] in
+                for event in events where archiver.isRunning && archiver.life == life { try archiver.take(event) }
+            }
+        }
         guard let logManager, logManager.isRunning, logManagerLink.delivers(at: now) else { return }
         let time = logManagerLink.arrival(sentAt: now, delay: Int64(number(100_000...5_000_000)))
         at(time) { [life = logManager.life] in

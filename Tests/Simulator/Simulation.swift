@@ -1,8 +1,10 @@
+import ArchiverCore
 import Foundation
 import LogManagerCore
 import Messages
 import RecorderCore
 import Recording
+import ServiceKit
 import SystemPackage
 import TestSupport
 
@@ -33,6 +35,7 @@ final class Simulation {
         var pauses = true
         var failures = true
         var logManagerKills = true
+        var archiverKills = true
         /// Nanoseconds from one to the next.
         var pause: ClosedRange<Int64> = 1_000_000_000...6_000_000_000
     }
@@ -40,6 +43,7 @@ final class Simulation {
     /// Which programs run beside publishers and the recorder.
     struct Programs {
         var logManager = true
+        var archiver = true
     }
 
     /// A session, as somebody who asks for it knows it.
@@ -79,6 +83,7 @@ final class Simulation {
     var logManager: SimulatedLogManager?
     /// From recorder to log-manager.
     var logManagerLink = Connection()
+    var archiver: SimulatedArchiver?
     var disk: VirtualDisk?
     let data: FilePath
     private let size: Size
@@ -100,9 +105,9 @@ final class Simulation {
         faults = Faults(
             kills: happens(0.8), powerCuts: happens(0.6), publisherKills: happens(0.6), cuts: happens(0.5),
             drops: happens(0.5), pauses: happens(0.5), failures: size.hasFailingCalls && happens(0.5),
-            logManagerKills: happens(0.6),
+            logManagerKills: happens(0.6), archiverKills: happens(0.6),
             pause: happens(0.3) ? 50_000_000...1_500_000_000 : 1_000_000_000...6_000_000_000)
-        programs = Programs(logManager: happens(0.5))
+        programs = Programs(logManager: happens(0.5), archiver: happens(0.4))
         segmentLength = happens(0.5) ? 64 << 20 : Int.random(in: 4_000...200_000, using: &random)
         // A checkpoint after so many times fewer bytes than the real one, for runs are short.
         checkpointScale = happens(0.5) ? 1 : Int.random(in: 10...4_000, using: &random)
@@ -150,6 +155,7 @@ final class Simulation {
         let publisherCount = number(1...3)
         for index in 0..<(size.publishers ?? publisherCount) { try addPublisher(index) }
         if programs.logManager { try addLogManager(attic: attic) }
+        if programs.archiver { try addArchiver() }
         try startRecorder()
         later(500_000_000...1_500_000_000) { [self] in try beginSession() }
         if happens(0.3) { later(2_000_000_000...20_000_000_000) { [self] in try beginSession() } }
@@ -159,7 +165,7 @@ final class Simulation {
         isOver = true
         try finish()
         // They have each other.
-        (publishers, self.recorder, logManager, schedule) = ([], nil, nil, Schedule())
+        (publishers, self.recorder, logManager, archiver, schedule) = ([], nil, nil, nil, Schedule())
     }
 
     func advance(until end: Int64) throws {
@@ -213,6 +219,19 @@ final class Simulation {
         try startLogManager()
         for _ in 0..<number(0...3) { try logManager?.askForLog() }
         askLogManager()
+    }
+
+    private func addArchiver() throws {
+        let keeps: [KeepTime] = [.always, .time(.seconds(0)), .time(.seconds(20))]
+        let policy = ArchivePolicy(
+            uploads: true, encrypts: happens(0.5), keepArchives: keeps[number(0...2)],
+            keepRecordings: keeps[number(0...2)])
+        let receiver = SimulatedReceiver(faults: [0, 5, 30][number(0...2)], of: self)
+        archiver = SimulatedArchiver(
+            SimulatedArchiver.Plan(
+                policy: policy, uploads: number(1...3), rescanInterval: Int64(number(5...60)) * 1_000_000_000),
+            receiver: receiver, in: data.appending("data"), of: self)
+        try startArchiver()
     }
 
     // MARK: Hearing

@@ -103,7 +103,8 @@ struct SimulatorCommand: ParsableCommand {
             | longest time from a sample's arrival until it was durable | \(total.oldestUncommitted / 1_000_000) ms |
             | log-manager killed, requests of people | \(total.logManagerKills), \(total.requests) |
             | files marked, removed; thresholds crossed | \(total.marked), \(total.removed); \(total.crossings) |
-            | checked: log-manager, configurations of logs | \(total.checks.logManager), \(total.checks.configurations) |
+            | archiver killed, archives made, uploads tried | \(total.archiverKills), \(total.archives), \(total.uploads) |
+            | checked: archiver, log-manager, configurations of logs | \(total.checks.archiver), \(total.checks.logManager), \(total.checks.configurations) |
             | runs with violations | \(failed.count) |
             """)
         if !failed.isEmpty { throw ExitCode(1) }
@@ -181,6 +182,10 @@ extension Simulation.Counts {
         crossings += other.crossings
         marked += other.marked
         removed += other.removed
+        archiverKills += other.archiverKills
+        archives += other.archives
+        uploads += other.uploads
+        checks.archiver += other.checks.archiver
         checks.logManager += other.checks.logManager
         checks.configurations += other.checks.configurations
         oldestUncommitted = max(oldestUncommitted, other.oldestUncommitted)

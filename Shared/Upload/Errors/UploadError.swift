@@ -20,25 +20,25 @@ package struct UploadError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The receiver does not take files of this size.
         static let tooLarge = Code(rawValue: "tooLarge")
         /// The receiver asks us to come later.
-        static let busy = Code(rawValue: "busy")
+        package static let busy = Code(rawValue: "busy")
         /// Something is wrong inside the receiver.
         static let receiverFailed = Code(rawValue: "receiverFailed")
         /// The receiver was not reached, or the connection broke.
-        static let unreachable = Code(rawValue: "unreachable")
+        package static let unreachable = Code(rawValue: "unreachable")
         /// Nothing moved for too long.
-        static let timedOut = Code(rawValue: "timedOut")
+        package static let timedOut = Code(rawValue: "timedOut")
         /// The receiver's certificate is not to be trusted; nothing was sent.
         static let untrusted = Code(rawValue: "untrusted")
         /// The receiver got other bytes than were sent.
-        static let corrupted = Code(rawValue: "corrupted")
+        package static let corrupted = Code(rawValue: "corrupted")
         /// The receiver has another file of this name, which is not replaced.
-        static let different = Code(rawValue: "different")
+        package static let different = Code(rawValue: "different")
         /// The receiver took the file, but nothing shows that what it has is the file.
         static let unconfirmed = Code(rawValue: "unconfirmed")
         /// The receiver sends us elsewhere, where we don't follow.
         static let redirected = Code(rawValue: "redirected")
         /// The receiver does not understand what we ask.
-        static let refused = Code(rawValue: "refused")
+        package static let refused = Code(rawValue: "refused")
         /// The archive on this machine can't be read, or is not what it was.
         static let unreadable = Code(rawValue: "unreadable")
         /// Settings or secrets on this machine can't be used.
@@ -66,7 +66,7 @@ package struct UploadError: Error, Hashable, Sendable, CustomStringConvertible {
     let advice: String
     package let retry: Retry
 
-    init(_ code: Code, at location: String, _ reason: String, advice: String, retry: Retry) {
+    package init(_ code: Code, at location: String, _ reason: String, advice: String, retry: Retry) {
         self.code = code
         self.location = location
         self.reason = reason
