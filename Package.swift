@@ -101,6 +101,11 @@ let package = Package(
             ],
             path: "Shared/ServiceKit", swiftSettings: strict),
         .target(
+            name: "Runtime",
+            dependencies: [
+                "Messages", "MessageBus", "Metrics", "ServiceKit", "ZeroMQ", deque, lifecycle, logging,
+            ], path: "Shared/Runtime", swiftSettings: strict),
+        .target(
             name: "RecorderCore",
             dependencies: ["Files", "MessageBus", "Messages", "Recording", "ServiceKit", deque, logging],
             path: "Shared/RecorderCore", swiftSettings: strict),
@@ -177,23 +182,22 @@ let package = Package(
         .executableTarget(
             name: "LogManager",
             dependencies: [
-                "Files", "LogManagerCore", "LogStorage", "Messages", "MessageBus", "Metrics", "Recording",
-                "ServiceKit", "ZeroMQ", argumentParser, lifecycle, logging, system,
+                "Files", "LogManagerCore", "LogStorage", "Messages", "MessageBus", "Metrics", "Recording", "Runtime",
+                "ServiceKit", "ZeroMQ", argumentParser, logging, system,
             ],
             path: "Services/LogManager", swiftSettings: strict),
         .executableTarget(
             name: "StepCounter",
             dependencies: [
-                "Files", "Messages", "MessageBus", "Metrics", "Recording", "ServiceKit", "StepCounterCore",
-                "StepDetection", "StepStorage", "ZeroMQ", argumentParser, lifecycle, logging, system,
+                "Files", "Messages", "MessageBus", "Metrics", "Recording", "Runtime", "ServiceKit", "StepCounterCore",
+                "StepDetection", "StepStorage", "ZeroMQ", argumentParser, logging, system,
             ],
             path: "Services/StepCounter", swiftSettings: strict),
         .executableTarget(
             name: "Archiver",
             dependencies: [
                 "Archives", "ArchiveStorage", "ArchiverCore", "Encryption", "Files", "Messages", "MessageBus",
-                "Metrics",
-                "Recording", "ServiceKit", "Upload", "ZeroMQ", argumentParser, lifecycle, logging, system,
+                "Metrics", "Recording", "Runtime", "ServiceKit", "Upload", "ZeroMQ", argumentParser, logging, system,
             ],
             path: "Services/Archiver", swiftSettings: strict),
         .executableTarget(
@@ -242,6 +246,12 @@ let package = Package(
                 system,
             ], swiftSettings: strict),
         .testTarget(
+            name: "RuntimeTests",
+            dependencies: [
+                "MessageBus", "Messages", "Metrics", "Runtime", "ServiceKit", "TestSupport", "ZeroMQ", lifecycle,
+                logging,
+            ], swiftSettings: strict),
+        .testTarget(
             name: "OptionTests",
             dependencies: [
                 "Archiver", "LogManager", "Recorder", "SensorPublisher", "ServiceKit", "StepCounter", "TestSupport",
@@ -275,7 +285,8 @@ let package = Package(
         .testTarget(
             name: "StepCounterCoreTests",
             dependencies: [
-                "MessageBus", "Messages", "StepCounterCore", "StepDetection", "StepStorage", "TestSupport",
+                "MessageBus", "Messages", "ServiceKit", "StepCounterCore", "StepDetection", "StepStorage",
+                "TestSupport",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,57 +1,54 @@
 import ArchiveStorage
 import ArchiverCore
+import Archives
 import Encryption
 import Files
-import Logging
 import MessageBus
 import Messages
 import Recording
-import ServiceKit
+import Runtime
 import SystemPackage
 import Upload
 import ZeroMQ
 
-/// Carries out the effects of `Deliveries`. Work that takes time goes into a queue for its kind, and each queue has one task.
-/// What the end of the program interrupts is not reported: it is done at the next start.
+/// Carries out the effects of `Deliveries`. What the end of the program interrupts is not reported: it is done at the next start.
 extension ArchiveEngine {
-    /// Carries out the effects. Call it after every call of the core.
-    func perform() {
-        for effect in core.takeEffects() { perform(effect) }
+    enum Queue: Int, EffectQueueName {
+        case disk, making, uploads, logManager
+
+        var order: EffectOrder { self == .uploads ? .atOnce : .inTurn }
     }
 
-    private func perform(_ effect: Deliveries.Effect) {
+    static func queue(of effect: Deliveries.Effect) -> Queue? {
         switch effect {
-        case .scan, .look, .claim, .release, .storeRecord, .storeReceipt, .find, .removeArchives:
-            queues.disk.add(effect)
-        case .make: queues.making.add(effect)
-        case .upload, .forget: queues.uploads.add(effect)
-        case .ask: queues.logManager.add(effect)
-        case .wake: queues.wakes.add(effect)
-        case .publish(let event): publish(event)
-        case .log(let level, let message, let metadata): logger.log(level: level, message, metadata: metadata)
-        case .degraded(let sentence, let key): health.report(.degraded, sentence, for: key)
-        case .failing(let sentence, let key): health.report(.failing, sentence, for: key)
-        case .well(let key): health.clear(key)
+        case .scan, .look, .claim, .release, .storeRecord, .storeReceipt, .find, .removeArchives: .disk
+        case .make: .making
+        case .upload, .forget: .uploads
+        case .ask: .logManager
+        case .notice: nil
         }
     }
 
-    /// Publishes an event. One that can't be sent is logged: what it says is on disk too.
-    private func publish(_ event: ArchiveEvent) {
-        do {
-            try events.publish(event)
-        } catch {
-            logger.warning("event not published", metadata: [LogKey.error: "\(error)"])
-        }
+    func carryOut(_ effect: Deliveries.Effect) {
+        if case .notice(let notice) = effect { runtime.tell(notice) }
     }
 
-    // MARK: Disk
-
-    /// Requests have their turn between two effects.
-    func carryOutDisk() async throws {
-        try await queues.disk.forEach { [self] effect in
-            carryOutOnDisk(effect)
-            perform()
+    func carryOutQueued(_ effect: Deliveries.Effect) async throws {
+        switch effect {
+        case .make(let session):
+            let outcome = await make(session)
+            try Task.checkCancellation()
+            core.made(session, outcome, at: now)
+        case .upload(let session, let archive): try await upload(archive, of: session)
+        case .forget(let record): for archive in record.archives { await uploader?.forget(archive.name) }
+        case .ask(let session, let request):
+            let outcome = await logManager.ask(request)
+            try Task.checkCancellation()
+            core.answered(session, outcome, at: now)
+        default:
+            // Requests have their turn between two looks at the disk.
             await Task.yield()
+            carryOutOnDisk(effect)
         }
     }
 
@@ -59,68 +56,56 @@ extension ArchiveEngine {
         switch effect {
         case .scan:
             let outcome = Result { () throws(RecordingError) in
-                try folder.removeLeftovers(at: .now)
+                try folder.removeLeftovers(at: now.date)
                 return try folder.sessions()
             }
-            core.scanned(outcome, at: .now)
+            core.scanned(outcome, at: now)
         case .look(let session):
-            let outcome = Result { () throws(RecordingError) in try folder.view(of: session, at: .now) }
-            core.looked(session, outcome, at: .now)
+            let outcome = Result { () throws(RecordingError) in try folder.view(of: session, at: now.date) }
+            core.looked(session, outcome, at: now)
         case .claim(let session):
             let outcome = Result { () throws(RecordingError) -> SessionView? in
                 claims[session] = try folder.claim(session)
-                return claims[session] == nil ? nil : try folder.view(of: session, at: .now)
+                return claims[session] == nil ? nil : try folder.view(of: session, at: now.date)
             }
-            core.claimed(session, outcome, at: .now)
+            core.claimed(session, outcome, at: now)
         case .release(let session): claims[session] = nil
         case .storeRecord(let record):
             let failure = RecordingError.thrown { () throws(RecordingError) in try folder.write(record) }
-            core.stored(record.session, failure, at: .now)
+            core.stored(record.session, failure, at: now)
         case .storeReceipt(let receipt):
             let failure = RecordingError.thrown { () throws(RecordingError) in try folder.write(receipt) }
-            core.stored(receipt.session, failure, at: .now)
+            core.stored(receipt.session, failure, at: now)
         case .find(let session, let paths):
             let data = Directory(folder.data)
-            core.found(session, Set(paths.filter(data.contains)), at: .now)
+            core.found(session, Set(paths.filter(data.contains)), at: now)
         case .removeArchives(let receipt):
             let outcome = Result { () throws(RecordingError) in try folder.removeArchives(of: receipt) }
-            core.removedArchives(receipt.session, outcome, at: .now)
+            core.removedArchives(receipt.session, outcome, at: now)
         default: return
         }
     }
 
-    // MARK: Others
-
-    func carryOutMaking() async throws {
-        try await queues.making.forEach { [self] effect in
-            guard case .make(let session) = effect else { return }
-            let outcome: Result<ArchiveRecord, ArchiveFailure>
-            do throws(ArchiveError) {
-                outcome = .success(try await maker.make(session))
-            } catch {
-                outcome = .failure(ArchiveFailure(error))
-            }
-            try Task.checkCancellation()
-            core.made(session, outcome, at: .now)
-            perform()
-        }
-    }
-
-    /// Uploads archives, as many at a time as the core gives.
-    func carryOutUploads() async throws {
-        try await withThrowingDiscardingTaskGroup { group in
-            try await queues.uploads.forEach { [self] effect in
-                switch effect {
-                case .upload(let session, let archive):
-                    group.addTask { try await self.upload(archive, of: session) }
-                case .forget(let record):
-                    for archive in record.archives { await uploader?.forget(archive.name) }
-                default: return
+    private func make(_ session: SessionIdentifier) async -> Result<ArchiveRecord, ArchiveFailure> {
+        do throws(ArchiveError) {
+            let (made, logs) = try await maker.run { [folder] archiver throws(ArchiveError) in
+                let directory: SessionDirectory
+                let logs: [LogName]
+                do throws(RecordingError) {
+                    directory = try SessionDirectory.open(session, in: folder.data)
+                    logs = try directory.record().logs.map(\.name)
+                } catch {
+                    throw ArchiveError(error)
                 }
+                return (try archiver.archive(directory, to: folder.directory), logs)
             }
+            return .success(ArchiveRecord(session, made: made, logs: logs, date: now.date))
+        } catch {
+            return .failure(ArchiveFailure(error))
         }
     }
 
+    /// Uploads an archive: as many at a time as the core gives.
     private func upload(_ archive: ArchiveRecord.Archive, of session: SessionIdentifier) async throws {
         guard let uploader else { return }
         let file = UploadFile(
@@ -133,33 +118,6 @@ extension ArchiveEngine {
             outcome = .failure(error)
         }
         try Task.checkCancellation()
-        core.uploaded(session, outcome, at: .now)
-        perform()
-    }
-
-    func carryOutAsking() async throws {
-        try await queues.logManager.forEach { [self] effect in
-            guard case .ask(let session, let request) = effect else { return }
-            let outcome = await logManager.ask(request)
-            try Task.checkCancellation()
-            core.answered(session, outcome, at: .now)
-            perform()
-        }
-    }
-
-    /// Sleeps for all times at once: a later one must not keep an earlier one waiting.
-    func wakeInTime() async throws {
-        try await withThrowingDiscardingTaskGroup { group in
-            try await queues.wakes.forEach { [self] effect in
-                guard case .wake(let time) = effect else { return }
-                group.addTask { try await self.wake(at: time) }
-            }
-        }
-    }
-
-    private func wake(at time: Int64) async throws {
-        try await thread.sleep(until: time)
-        core.advance(at: .now)
-        perform()
+        core.uploaded(session, outcome, at: now)
     }
 }

@@ -3,6 +3,7 @@ import ArchiverCore
 import Files
 import Metrics
 import Recording
+import Runtime
 import ServiceKit
 import SystemPackage
 
@@ -42,25 +43,28 @@ extension Metric {
 
 /// What it counts, for those who watch it.
 extension ArchiveEngine {
-    var metrics: MetricsPage {
-        var page = MetricsPage()
+    func measure() {
         for lane in ArchiveLane.allCases {
             let (waiting, working) = core.counts(in: lane)
-            page.add(.queued, waiting + working, "\(lane)")
-            page.add(.working, working, "\(lane)")
+            health.measure(.queued, waiting + working, "\(lane)")
+            health.measure(.working, working, "\(lane)")
         }
-        page.add(.failed, core.failedSessions(isRefusal: false), "archiving")
-        page.add(.failed, core.failedSessions(isRefusal: true), "delivery")
+        health.measure(.failed, core.failedSessions(isRefusal: false), "archiving")
+        health.measure(.failed, core.failedSessions(isRefusal: true), "delivery")
         let totals = core.totals
-        page.add(.failures, totals.failures, "archiving")
-        page.add(.failures, totals.refusals, "delivery")
-        page.add(.made, totals.made.archives)
-        page.add(.madeBytes, totals.made.bytes)
-        page.add(.uploaded, totals.uploaded.archives)
-        page.add(.uploadedBytes, totals.uploaded.bytes)
-        page.add(.retries, totals.uploadRetries)
-        page.add(.receipts, totals.receipts)
-        page.add(.marked, totals.markedFiles)
+        health.measure(.failures, totals.failures, "archiving")
+        health.measure(.failures, totals.refusals, "delivery")
+        health.measure(.made, totals.made.archives)
+        health.measure(.madeBytes, totals.made.bytes)
+        health.measure(.uploaded, totals.uploaded.archives)
+        health.measure(.uploadedBytes, totals.uploaded.bytes)
+        health.measure(.retries, totals.uploadRetries)
+        health.measure(.receipts, totals.receipts)
+        health.measure(.marked, totals.markedFiles)
+    }
+
+    var metrics: MetricsPage {
+        var page = MetricsPage()
         // Others archive into the same directory, so this is looked up.
         if let usage = try? folder.usage() {
             page.add(.archives, usage.archives)

@@ -3,7 +3,7 @@ import ArchiverCore
 import Files
 import Messages
 import Recording
-import ServiceKit
+import Runtime
 
 /// What is asked.
 extension ArchiveEngine {
@@ -11,7 +11,7 @@ extension ArchiveEngine {
     func create(_ request: ArchiveCreate) throws -> ArchiveStatus {
         let session = try SessionIdentifier(request.session)
         defer { perform() }
-        return try core.create(session, knownView(of: session), at: .now)
+        return try core.create(session, knownView(of: session), at: now)
     }
 
     func status(_ request: ArchiveStatusRequest) throws -> ArchiveStatus {
@@ -29,7 +29,7 @@ extension ArchiveEngine {
             view.receipt = receipt
         }
         defer { perform() }
-        return core.hurry(session, view, at: .now)
+        return core.hurry(session, view, at: now)
     }
 
     /// Where sessions stand, by name.
@@ -42,7 +42,7 @@ extension ArchiveEngine {
         return ArchiveList.Reply(
             archives: sessions.prefix(limit).map { session in
                 do throws(RecordingError) {
-                    return core.status(of: session, try folder.view(of: session, at: .now))
+                    return core.status(of: session, try folder.view(of: session, at: now.date))
                 } catch {
                     return ArchiveStatus(session: session.text, state: .failed, reason: error.description)
                 }
@@ -50,7 +50,7 @@ extension ArchiveEngine {
     }
 
     private func knownView(of session: SessionIdentifier) throws -> SessionView {
-        let view = try folder.view(of: session, at: .now)
+        let view = try folder.view(of: session, at: now.date)
         guard view.exists || view.record != nil || view.receipt != nil else {
             throw RequestError(
                 .unknownSession, "there is no session '\(session)'; archive.list lists the existing ones")

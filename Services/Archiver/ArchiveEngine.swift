@@ -2,81 +2,78 @@ import ArchiveStorage
 import ArchiverCore
 import Archives
 import Files
-import Logging
 import MessageBus
 import Messages
 import Recording
+import Runtime
 import ServiceKit
 import Upload
 import ZeroMQ
 
 /// Runs an archiver: tells `Deliveries` what happens and when, carries out what it asks for, and answers requests.
 ///
-/// An actor on a thread of its own, since it waits for the disk; archives are made and uploaded on others. Its work is in
-/// extensions: what is to be done (`+effects`), what is asked (`+requests`), what it counts (`+metrics`).
-actor ArchiveEngine {
+/// On a thread of its own, since it waits for the disk; archives are made and uploaded on others. Its work is in extensions:
+/// what is to be done (`+effects`), what is asked (`+requests`), what it counts (`+metrics`).
+actor ArchiveEngine: Engine {
+    let thread: SocketThread
+    let runtime: Runtime<Deliveries.Effect, Queue>
     let core: Deliveries
     let folder: ArchiveDirectory
-    let maker: ArchiveMaker
+    /// Makes archives, one after the other.
+    let maker: OwnThread<SessionArchiver>
     /// Nil if archives stay here.
     let uploader: Uploader?
     let logManager: LogManagerClient
-    let health: Health
-    let logger: Logger
-    let events: EventPublisher
-    let thread: SocketThread
-    nonisolated let queues = EffectQueues()
+    let listener: Listener
     /// Of the sessions that are being worked on.
     var claims: [SessionIdentifier: DirectoryLock] = [:]
-    private var malformed: MalformedMessages
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    init(settings: ArchiverSettings, on host: ServiceHost) throws {
+    init(settings: ArchiverSettings, on host: ServiceHost) async throws {
+        listener = try await host.listener(to: [TopicArea.recording], of: .recorder, at: settings.subscribe)
         core = Deliveries(
             Deliveries.Settings(
                 policy: settings.policy, retries: settings.uploads.policy, uploads: settings.uploads.count,
                 rescanInterval: settings.rescanInterval.nanoseconds, logManager: settings.logManager.description))
         folder = ArchiveDirectory(host.configuration.dataDirectory)
-        maker = try ArchiveMaker(SessionArchiver(choices: settings.choices, recipients: settings.recipients), folder)
+        maker = try OwnThread(
+            name: "archiving", SessionArchiver(choices: settings.choices, recipients: settings.recipients))
         uploader = try settings.uploads.uploader()
         logManager = try LogManagerClient(on: host, endpoint: settings.logManager)
-        health = host.health
-        logger = host.logger
-        malformed = MalformedMessages(health: host.health, logger: host.logger)
-        events = host.publisher
+        runtime = Runtime(host)
         thread = try SocketThread(name: "archives")
     }
 
     /// Begins to look for sessions.
     func begin() {
-        core.begin(at: .now)
+        core.begin(at: now)
         perform()
+    }
+
+    /// What is under way at its end is interrupted: it continues, or begins anew, at the next start.
+    func run() async throws {
+        // An archiver that ends leaves no claims.
+        defer { claims = [:] }
+        try await serve(
+            { try await self.listener.forEachBatch { await self.take($0) } },
+            { try await self.listener.onReconnect { await self.scan() } })
     }
 
     /// Looks at all sessions.
-    func scan() {
-        core.scan(at: .now)
+    private func scan() {
+        core.scan(at: now)
         perform()
     }
 
-    /// Gives back the claims of sessions whose work was interrupted: an archiver that ends leaves none.
-    func releaseClaims() { claims = [:] }
-
     /// Takes events of recorders.
-    func take(_ batch: MessageBatch) {
-        batch.withUnsafeMessages { messages in
-            for message in 0..<messages.count {
-                do {
-                    let event = try EventFrames(message, of: messages).decode(RecordingEvent.self)
-                    guard SessionStatus(rawValue: event.status)?.isOver ?? false,
-                        let session = try? SessionIdentifier(event.session)
-                    else { continue }
-                    core.ended(session, at: .now)
-                } catch {
-                    malformed.note(error)
-                }
-            }
+    private func take(_ batch: MessageBatch) {
+        forEachEvent(in: batch) { frames, _, _ in
+            let event = try frames.decode(RecordingEvent.self)
+            guard SessionStatus(rawValue: event.status)?.isOver ?? false,
+                let session = try? SessionIdentifier(event.session)
+            else { return }
+            core.ended(session, at: now)
         }
         perform()
     }

@@ -5,6 +5,7 @@ import Files
 import MessageBus
 import Messages
 import Recording
+import Runtime
 package import ServiceKit
 import Upload
 import ZeroMQ
@@ -49,16 +50,8 @@ package struct ArchiverCommand: ServiceCommand {
     }
 
     package static func start(_ settings: ArchiverSettings, on host: ServiceHost) async throws -> RunningService {
-        let listener = try await ArchiverService.listener(on: host, settings: settings)
-        let engine = try ArchiveEngine(settings: settings, on: host)
+        let engine = try await ArchiveEngine(settings: settings, on: host)
         await engine.begin()
-        return RunningService(
-            router: RequestRouter(engine),
-            metrics: {
-                var page = await engine.metrics
-                page.add(listener)
-                return page
-            },
-            parts: { _ in [ArchiverService(engine: engine, listener: listener)] })
+        return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
     }
 }

@@ -1,9 +1,12 @@
 import LogManagerCore
 import LogStorage
 import Metrics
+import Runtime
 import ServiceKit
 
 extension Metric {
+    fileprivate static let pendingBytes = Metric(health: "pendingUploadBytes")
+    fileprivate static let totalBytes = Metric(health: "totalBytes")
     fileprivate static let files = Metric(
         .gauge, "holdfast_log_manager_files", "Finished log files, by whether their upload is pending or confirmed.",
         labels: ["upload"])
@@ -30,26 +33,26 @@ extension Metric {
 
 /// What it counts, for those who watch it.
 extension LogEngine {
-    var metrics: MetricsPage {
-        var page = MetricsPage()
+    func measure() {
         let total = catalog.usage.total
-        page.add(.files, total.pendingFiles, "pending")
-        page.add(.files, total.files - total.pendingFiles, "confirmed")
-        page.add(.bytes, total.pendingBytes, "pending")
-        page.add(.bytes, total.bytes - total.pendingBytes, "confirmed")
-        page.add(.logs, catalog.usage.logs.count)
+        health.measure(.pendingBytes, catalog.usage.pendingBytes)
+        health.measure(.totalBytes, catalog.usage.totalBytes)
+        health.measure(.files, total.pendingFiles, "pending")
+        health.measure(.files, total.files - total.pendingFiles, "confirmed")
+        health.measure(.bytes, total.pendingBytes, "pending")
+        health.measure(.bytes, total.bytes - total.pendingBytes, "confirmed")
+        health.measure(.logs, catalog.usage.logs.count)
         for kind in Threshold.Kind.allCases {
-            page.add(.threshold, catalog.thresholds[keyPath: kind.limit], kind.rawValue)
+            health.measure(.threshold, catalog.thresholds[keyPath: kind.limit], kind.rawValue)
         }
-        page.add(.excess, core.bytesToFree)
+        health.measure(.excess, core.bytesToFree)
         for reason in RemovalReason.allCases {
             let removed = core.removedUsage[reason] ?? LogUsage()
-            page.add(.removed, removed.files, reason.rawValue)
-            page.add(.removedBytes, removed.bytes, reason.rawValue)
+            health.measure(.removed, removed.files, reason.rawValue)
+            health.measure(.removedBytes, removed.bytes, reason.rawValue)
         }
-        page.add(.marked, core.markedFiles)
-        page.add(.waiting, core.waitingRemovals)
-        if let freeBytes = core.freeBytes { page.add(.freeBytes, freeBytes) }
-        return page
+        health.measure(.marked, core.markedFiles)
+        health.measure(.waiting, core.waitingRemovals)
+        health.measure(.freeBytes, core.freeBytes)
     }
 }

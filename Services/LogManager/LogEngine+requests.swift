@@ -2,7 +2,7 @@ import LogManagerCore
 import LogStorage
 import Messages
 import Recording
-import ServiceKit
+import Runtime
 
 /// What is answered from the catalog and the disk as they are.
 extension LogEngine {
@@ -14,7 +14,7 @@ extension LogEngine {
 
     func files(of name: String?, isUploaded: Bool?, after: String?, limit: Int?) throws(RequestError) -> LogFileList {
         defer { perform() }
-        return try core.files(of: name, isUploaded: isUploaded, after: after, limit: limit, at: .now)
+        return try core.files(of: name, isUploaded: isUploaded, after: after, limit: limit, at: now)
     }
 
     func usage(_ request: LogsUsage) async throws(RequestError) -> LogsUsage.Reply {
@@ -24,11 +24,17 @@ extension LogEngine {
             logs = try request.logs == true ? catalog.usagePerLog() : nil
         } catch {
             defer { perform() }
-            throw core.refusal(of: error, at: .now)
+            throw core.refusal(of: error, at: now)
         }
-        let (currentBytes, freeBytes) = await diskReader.room(of: catalog.openSessions)
+        let (currentBytes, freeBytes) = await room(of: catalog.openSessions)
         return LogsUsage.Reply(
             pendingUploadBytes: usage.pendingBytes, totalBytes: usage.totalBytes, currentBytes: currentBytes,
             freeBytes: freeBytes ?? 0, logs: logs)
+    }
+
+    /// Bytes of the files that are being written, and bytes free on the disk.
+    private func room(of sessions: [SessionIdentifier]) async -> (currentBytes: Int, freeBytes: Int?) {
+        let date = now.date
+        return await diskReader.run { ($0.currentBytes(of: sessions, at: date), $0.freeBytes()) }
     }
 }

@@ -60,18 +60,4 @@ extension SamplingEngine {
         }
         try events.publish(topic: stream.topic, body: body, packed: matrix, at: clock.date)
     }
-
-    private func measure() {
-        if core.lateness.count > 0 {
-            health.measure("latenessMedianSeconds", Nanoseconds.seconds(core.lateness.median))
-            health.measure("lateness99PercentSeconds", Nanoseconds.seconds(core.lateness.percentile99))
-            health.measure("latenessMaximumSeconds", Nanoseconds.seconds(core.lateness.maximum))
-        }
-        health.measure("samplesPublished", Double(core.samplesPublished))
-        health.measure("batchesPublished", Double(core.batchesPublished))
-        health.measure("retainedBytes", Double(core.retainedBytes))
-        let connections = events.connectionEvents
-        health.measure("connectionsAccepted", Double(connections.accepted))
-        health.measure("connectionsEnded", Double(connections.disconnected))
-    }
 }

@@ -1,3 +1,4 @@
+import MessageBus
 import Messages
 import Metrics
 import PublisherCore
@@ -6,19 +7,25 @@ import ServiceKit
 import ZeroMQ
 
 extension Metric {
+    fileprivate static let samplesPublished = Metric(health: "samplesPublished")
+    fileprivate static let latenessMaximum = Metric(health: "latenessMaximumSeconds")
+    fileprivate static let connectionsAccepted = Metric(health: "connectionsAccepted")
+    fileprivate static let connectionsEnded = Metric(health: "connectionsEnded")
     fileprivate static let samples = Metric(
         .counter, "holdfast_publisher_samples_total", "Samples that were published.", labels: streamLabels)
     fileprivate static let batches = Metric(
-        .counter, "holdfast_publisher_batches_total", "Batches that were published.")
+        .counter, "holdfast_publisher_batches_total", "Batches that were published.", health: "batchesPublished")
     fileprivate static let lateness = Metric(
         .histogram, "holdfast_publisher_lateness_seconds",
-        "Time from a batch's last sample, as scheduled, until the batch was published.")
+        "Time from a batch's last sample, as scheduled, until the batch was published.",
+        health: "lateness")
     fileprivate static let behind = Metric(
         .gauge, "holdfast_publisher_behind_seconds", "How far a stream is behind its schedule.", labels: streamLabels)
     fileprivate static let streams = Metric(
         .gauge, "holdfast_publisher_streams", "Streams by their state.", labels: ["state"])
     fileprivate static let retained = Metric(
-        .gauge, "holdfast_publisher_retained_bytes", "Memory of the batches that are kept for replay.")
+        .gauge, "holdfast_publisher_retained_bytes", "Memory of the batches that are kept for replay.",
+        health: "retainedBytes")
     fileprivate static let replayed = Metric(
         .counter, "holdfast_publisher_replayed_samples_total", "Samples sent in replays.")
     fileprivate static let malformed = Metric(
@@ -28,21 +35,31 @@ extension Metric {
 
 /// What it counts, for those who watch it.
 extension SamplingEngine {
+    func measure() {
+        health.measure(.samplesPublished, core.samplesPublished)
+        health.measure(.batches, core.batchesPublished)
+        health.measure(.lateness, core.lateness)
+        let hasLateness = core.lateness.count > 0
+        health.measure(.latenessMaximum, hasLateness ? Nanoseconds.seconds(core.lateness.maximum) : nil)
+        for state in [StreamDescription.State.idle, .running, .ended, .stopped, .failed] {
+            health.measure(.streams, core.streams.count { $0.state == state }, state.rawValue)
+        }
+        health.measure(.retained, core.retainedBytes)
+        health.measure(.replayed, core.samplesReplayed)
+        health.measure(.malformed, core.live?.input.malformedLines ?? 0)
+        let connections = events.connectionEvents
+        health.measure(.connectionsAccepted, Double(connections.accepted))
+        health.measure(.connectionsEnded, Double(connections.disconnected))
+    }
+
     var metrics: MetricsPage {
+        measure()
         var page = MetricsPage()
         let now = MonotonicClock.now
         for stream in core.streams {
             page.add(.samples, stream.nextSequence, of: stream.name)
             page.add(.behind, Nanoseconds.seconds(stream.behind(at: now)), of: stream.name)
         }
-        for state in [StreamDescription.State.idle, .running, .ended, .stopped, .failed] {
-            page.add(.streams, core.streams.count { $0.state == state }, state.rawValue)
-        }
-        page.add(.batches, core.batchesPublished)
-        page.add(.lateness, core.lateness)
-        page.add(.retained, core.retainedBytes)
-        page.add(.replayed, core.samplesReplayed)
-        page.add(.malformed, core.live?.input.malformedLines ?? 0)
         return page
     }
 }

@@ -2,6 +2,7 @@ package import ArgumentParser
 import Files
 import MessageBus
 import Recording
+import Runtime
 package import ServiceKit
 import StepStorage
 package import ZeroMQ
@@ -43,22 +44,12 @@ package struct StepCounterCommand: ServiceCommand {
     }
 
     package static func start(_ settings: StepCounterSettings, on host: ServiceHost) async throws -> RunningService {
-        let listener = try await host.listenerToStreams(
-            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark)
         let engine: StepEngine
         do {
-            engine = try StepEngine(settings: settings, host: host, listener: listener)
+            engine = try await StepEngine(settings: settings, host: host)
         } catch let error as RecordingError {
             throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
         }
-        let loss = engine.loss
-        return RunningService(
-            router: RequestRouter(engine), outcome: { loss.isRaised ? .doneWithLoss : .done },
-            metrics: {
-                var page = await engine.metrics
-                page.add(listener)
-                return page
-            },
-            parts: { _ in [StepCounterService(engine: engine, listener: listener)] })
+        return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
     }
 }

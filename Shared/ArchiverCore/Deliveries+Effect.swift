@@ -1,11 +1,11 @@
 package import ArchiveStorage
-package import Logging
 package import Messages
 package import Recording
+package import ServiceKit
 
 extension Deliveries {
     /// Work that the caller carries out. Where a method is named after the colon, call it with the result.
-    package enum Effect: Sendable {
+    package enum Effect: CoreEffect, Sendable {
         // The data directory, one after the other
 
         /// List all sessions, and remove what killed programs left: `scanned`.
@@ -36,18 +36,7 @@ extension Deliveries {
         /// Ask log-manager: `answered`.
         case ask(SessionIdentifier, LogManagerRequest)
 
-        // Time and people
-
-        /// Call `advance` at a time on the monotonic clock.
-        case wake(Int64)
-        case publish(ArchiveEvent)
-        case log(Logger.Level, Logger.Message, Logger.Metadata)
-        /// Report a problem to health under a key.
-        case degraded(String, for: String)
-        /// Report to health that the program can't do its work.
-        case failing(String, for: String)
-        /// Clear the problem that health has under a key.
-        case well(String)
+        indirect case notice(Notice)
     }
 
     /// What log-manager is asked. Paths are in the data directory.

@@ -38,7 +38,7 @@ extension Deliveries {
         scanAt = scanAt ?? now.monotonic.adding(settings.rescanInterval)
         switch outcome {
         case .success(let sessions):
-            emit(.well("scan"))
+            emit(.clear("scan"))
             let known = Set(unlooked)
             unlooked += sessions.filter { !settled.contains($0) && !queue.contains($0) && !known.contains($0) }
         case .failure(let error):

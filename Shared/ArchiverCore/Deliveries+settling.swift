@@ -3,6 +3,7 @@ package import Files
 import Logging
 package import Messages
 package import Recording
+import ServiceKit
 
 /// What is done after a receipt: log files are marked at log-manager, and local copies are removed when their time is over.
 extension Deliveries {

@@ -15,7 +15,7 @@ package import Upload
 /// archivers of the same data directory take the others. Its work is in extensions: which sessions there are (`+sessions`),
 /// who is worked on when (`+work`), how an archive gets to its receiver (`+delivery`), what is done after its receipt
 /// (`+settling`), what is asked (`+requests`).
-package final class Deliveries {
+package final class Deliveries: ProgramCore {
     package struct Settings: Sendable {
         package let policy: ArchivePolicy
         package let retries: RetryPolicy
@@ -52,7 +52,8 @@ package final class Deliveries {
     /// Spreads the pauses between tries of an upload.
     var random: any RandomNumberGenerator
     /// What is to be done, in this order.
-    private var effects: [Effect] = []
+    package var effects: [Effect] = []
+    package private(set) var nextDeadline = Int64.max
 
     // Sessions
     /// Sessions that are to be looked at, and the one that is.
@@ -72,8 +73,6 @@ package final class Deliveries {
     var uploads: [SessionIdentifier: Upload] = [:]
     /// Until when log-manager is left alone, on the monotonic clock.
     var awayUntil = Int64.min
-    /// When `advance` will be called, on the monotonic clock.
-    private var wakes: [Int64] = []
 
     /// How many events each session had so far.
     private var sequences: [SessionIdentifier: Int] = [:]
@@ -93,28 +92,16 @@ package final class Deliveries {
         scan(at: now)
     }
 
-    /// Returns the effects to carry out, in this order, and forgets them.
-    package func takeEffects() -> [Effect] {
-        if effects.isEmpty { return [] }
-        defer { effects = [] }
-        return effects
-    }
-
-    func emit(_ effect: Effect) { effects.append(effect) }
+    package func wake(at now: Moment) { advance(at: now) }
 
     /// Starts all work that has become possible.
     package func advance(at now: Moment) {
-        wakes.removeAll { $0 <= now.monotonic }
         advanceLooks(at: now)
         advanceWork(at: now)
         // Dates are looked at again in between: a clock may be set, and is never quite as fast as the other.
         let latest = now.monotonic.adding(settings.rescanInterval)
         let next = min(scanAt ?? latest, queue.nextDue(after: now) ?? latest, latest)
-        // A later call is asked for when an earlier one comes.
-        if next > now.monotonic, next < wakes.min() ?? .max {
-            wakes.append(next)
-            emit(.wake(next))
-        }
+        nextDeadline = next > now.monotonic ? next : latest
     }
 
     /// How many sessions wait in a lane, and how many are being worked on.
@@ -153,7 +140,7 @@ package final class Deliveries {
         ]
         for (key, what, isRefusal) in kinds {
             guard let (count, first, reason) = queue.failed(isRefusal: isRefusal) else {
-                emit(.well(key))
+                emit(.clear(key))
                 continue
             }
             emit(.degraded("\(count) session\(count == 1 ? "" : "s") \(what); \(first): \(reason)", for: key))

@@ -1,10 +1,10 @@
-package import Logging
 package import Messages
 package import Recording
+package import ServiceKit
 
 extension StreamFiles {
     /// Work that the caller carries out. If a method is named after the colon, call it with the result.
-    package enum Effect: Sendable {
+    package enum Effect: CoreEffect, Sendable {
         // The catalog: at once, in this order, before anything else happens
 
         /// Change the catalog: `changed`.
@@ -29,15 +29,6 @@ extension StreamFiles {
         /// Make the catalog have what a session's directory has: `compared`. If nothing else uses the catalog yet, at once.
         case compare(SessionIdentifier, atOnce: Bool)
 
-        // People
-
-        case publish(LogFileEvent)
-        case log(Logger.Level, Logger.Message, Logger.Metadata)
-        /// Report a problem to health under a key.
-        case degraded(String, for: String)
-        case failing(String, for: String)
-        /// Clear the problem that health has under a key.
-        case well(String)
-        case measure(String, Double)
+        indirect case notice(Notice)
     }
 }

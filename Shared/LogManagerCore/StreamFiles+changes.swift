@@ -59,7 +59,7 @@ extension StreamFiles {
         case (.startThresholds, _):
             if note(result, at: now) { state = .running }
         case (.proof, _):
-            if note(result, at: now), !hasCatalogFailed { emit(.well("catalog")) }
+            if note(result, at: now), !hasCatalogFailed { emit(.clear("catalog")) }
         case (.thresholds(let answer), _): give(answer, result, catalog.thresholds, at: now)
         case (.rule(let configuration, let answer), _): give(answer, result, configuration, at: now)
         case (.oldRule(let reply, let answer), _): give(answer, result, reply, at: now)

@@ -86,7 +86,7 @@ extension StreamFiles {
                 emit(.degraded("\(sentence): is the disk mounted?", for: "recordings"))
                 endComparison(isRetry: isRetry, at: now)
             } else {
-                emit(.well("recordings"))
+                emit(.clear("recordings"))
                 let found = Set(list.sessions)
                 comparison = .sessions(
                     (list.sessions + known.filter { !found.contains($0) })[...], isRetry: isRetry)
@@ -153,7 +153,7 @@ extension StreamFiles {
             // If there was nothing to write, this shows that it can be written.
             change(.setThresholds(catalog.thresholds), for: .proof)
         } else if !hasCatalogFailed {
-            emit(.well("catalog"))
+            emit(.clear("catalog"))
         }
     }
 

@@ -1,6 +1,7 @@
 import Files
 package import Messages
 import Recording
+import ServiceKit
 
 /// What was uploaded.
 extension StreamFiles {

@@ -44,9 +44,7 @@ extension StreamFiles {
             storedKinds.insert(new.kind)
             change(.setCrossing(new), for: .crossing(fires: fires, value: value, limit: limit))
         }
-        if isFull { cleanUpIfDue(at: now) } else { emit(.well("full")) }
-        emit(.measure("pendingUploadBytes", Double(catalog.usage.pendingBytes)))
-        emit(.measure("totalBytes", Double(catalog.usage.totalBytes)))
+        if isFull { cleanUpIfDue(at: now) } else { emit(.clear("full")) }
         if let freeBytes, freeBytes < thresholds.minimumFreeBytes {
             let floor = ByteCount(bytes: thresholds.minimumFreeBytes)
             emit(
@@ -54,7 +52,7 @@ extension StreamFiles {
                     "the disk has \(ByteCount(bytes: freeBytes)) free, less than \(floor): free some space", for: "disk"
                 ))
         } else {
-            emit(.well("disk"))
+            emit(.clear("disk"))
         }
     }
 

@@ -11,7 +11,7 @@ import ServiceKit
 /// effects out and reports the results. Confined to one thread. Its work is in extensions: changes of the catalog
 /// (`+changes`), thresholds (`+thresholds`), marks (`+marks`), removal (`+removal`), what the disk has (`+disk`), requests
 /// about logs (`+logs`).
-package final class StreamFiles {
+package final class StreamFiles: ProgramCore {
     package struct Settings: Sendable {
         /// Thresholds that were given; the others stay as they were set last.
         package let thresholds: LogsSetThresholds
@@ -44,6 +44,7 @@ package final class StreamFiles {
 
     /// How soon the disk is compared with the catalog again, and a removal completed, after a failure.
     static let retryInterval = TimeSpan.seconds(5).nanoseconds
+    private static let tickInterval = TimeSpan.seconds(1).nanoseconds
 
     let settings: Settings
     let catalog: any CatalogReader
@@ -52,7 +53,8 @@ package final class StreamFiles {
     /// Whether nothing is to be removed, marked or published: only what would be removed is to be found out.
     let isDryRun: Bool
     package internal(set) var state = State.starting
-    private var effects: [Effect] = []
+    package var effects: [Effect] = []
+    package private(set) var nextDeadline = Int64.min
     /// How many events each log had.
     private var sequences: [String: Int] = [:]
 
@@ -111,7 +113,12 @@ package final class StreamFiles {
         advance(at: now)
     }
 
-    /// Does what is due by time. Call it each second.
+    package func wake(at now: Moment) {
+        nextDeadline = now.monotonic + Self.tickInterval
+        tick(at: now)
+    }
+
+    /// Does what is due by time. Each second.
     package func tick(at now: Moment) {
         emit(.restoreReserve)
         emit(.lookAtDisk)
@@ -123,15 +130,6 @@ package final class StreamFiles {
         if let completionAt, now.monotonic >= completionAt, removals.isEmpty { completeRemovals(at: now) }
         advance(at: now)
     }
-
-    /// Returns the effects to carry out, in this order, and forgets them.
-    package func takeEffects() -> [Effect] {
-        if effects.isEmpty { return [] }
-        defer { effects = [] }
-        return effects
-    }
-
-    func emit(_ effect: Effect) { effects.append(effect) }
 
     func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
         emit(.log(level, message, metadata))

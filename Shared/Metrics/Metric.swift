@@ -15,7 +15,7 @@ package struct Metric: Hashable, Sendable {
 
     /// How its values behave.
     package let kind: Kind
-    /// The family's name.
+    /// The family's name; empty if only `service.health` has it.
     package let name: String
     /// What it says, in one sentence for a person.
     package let help: String
@@ -32,4 +32,7 @@ package struct Metric: Hashable, Sendable {
         self.labels = labels
         self.health = health
     }
+
+    /// What only `service.health` has: `/metrics` has it in parts, or by another name.
+    package init(health: String) { self.init(.gauge, "", "", health: health) }
 }

@@ -1,6 +1,7 @@
 import DequeModule
 package import Messages
 package import SampleSources
+import ServiceKit
 
 /// What is asked. A request has a number by which it is answered: each once, unless it is forgotten.
 extension Publication {

@@ -1,6 +1,7 @@
 import MessageBus
 package import Messages
 package import Recording
+import ServiceKit
 
 /// How far the recorder is behind, and how long publishers still have what it misses.
 extension Recordings {

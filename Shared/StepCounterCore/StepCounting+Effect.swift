@@ -1,9 +1,9 @@
-package import Logging
 package import Messages
+package import ServiceKit
 
 extension StepCounting {
     /// Work that the caller carries out. If a method is named after the colon, call it with the result.
-    package enum Effect: Sendable {
+    package enum Effect: CoreEffect, Sendable {
         // The history, one after the other
 
         /// Store all of it or, after an error, nothing: `committed`.
@@ -18,18 +18,7 @@ extension StepCounting {
         /// Request a stream's missing samples until none is missing: `missing`, `take`, `giveUp`.
         case recover(StreamName)
 
-        // People
-
-        case publish(StepEvent)
-        case log(Logger.Level, Logger.Message, Logger.Metadata)
-        /// Report a warning to health under a key; nil clears it.
-        case warn(String?, for: String)
-        /// Report to health under a key that the program does not do its work.
-        case failing(String, for: String)
-        /// Report to health that a device's clock is so many seconds ahead of this machine's.
-        case wrongClock(String, ahead: Double)
-        /// Something was lost in this run.
-        case lost
+        indirect case notice(Notice)
     }
 
     /// What is too old, in the history.

@@ -50,6 +50,10 @@ extension StepCounting {
                 twice.map {
                     "two publishers have a stream \($0): only the one that started last is counted; name their devices apart"
                 }, for: "twice"))
-        emit(wrong.map { .wrongClock($0.name.device, ahead: $0.seconds) } ?? .warn(nil, for: "clock"))
+        emit(
+            wrong.map {
+                .wrongClock(
+                    of: $0.name.device, ahead: $0.seconds, ": its steps have its dates; set the clock")
+            } ?? .clear("clock"))
     }
 }

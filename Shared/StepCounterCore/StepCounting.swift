@@ -9,13 +9,15 @@ package import ServiceKit
 /// effects out and reports the results. Confined to one thread. Its work is in extensions: what arrives (`+samples`), what is
 /// missing (`+recovery`), what is found (`+findings`), what becomes durable (`+commits`), who subscribes (`+subscriptions`),
 /// which publishers and clocks are wrong (`+watch`).
-package final class StepCounting {
+package final class StepCounting: ProgramCore {
     /// Publishers describe their streams each second. One that has not done so for this long is not running or not reachable.
     static let descriptionLife = TimeSpan.seconds(5).nanoseconds
+    private static let tickInterval = TimeSpan.seconds(1).nanoseconds
 
     package let settings: Settings
     let startedAt: Moment
-    private var effects: [Effect] = []
+    package var effects: [Effect] = []
+    package private(set) var nextDeadline = Int64.min
 
     // Streams
     /// In the order in which they came.
@@ -79,16 +81,12 @@ package final class StepCounting {
         storedSubscriptions = Set(subscriptions.map(\.id))
     }
 
-    /// Returns the effects to carry out, in this order, and forgets them.
-    package func takeEffects() -> [Effect] {
-        if effects.isEmpty { return [] }
-        defer { effects = [] }
-        return effects
+    package func wake(at now: Moment) {
+        nextDeadline = now.monotonic + Self.tickInterval
+        tick(at: now)
     }
 
-    func emit(_ effect: Effect) { effects.append(effect) }
-
-    /// Does what is due by time. Call it each second.
+    /// Does what is due by time. Each second.
     package func tick(at now: Moment) {
         watch(at: now)
         expire(at: now)

@@ -58,7 +58,8 @@ final class ArchiverWorld {
         var freeAt: [Int64] = [0, 0, 0]
         var uploads = 0
         var makes = 0
-        var wakes = 0
+        /// When it wakes by itself, on the monotonic clock.
+        var wakeTime = Int64.max
         var sequences: [String: Int] = [:]
 
         init(_ number: Int, _ core: Deliveries) {
@@ -218,13 +219,23 @@ final class ArchiverWorld {
             if isTraced { note(effect) }
             perform(effect, process)
         }
+        let deadline = process.core.nextDeadline
+        guard deadline != process.wakeTime else { return }
+        expect(deadline > now.monotonic, "it wakes in the past")
+        process.wakeTime = deadline
+        at(deadline) { [self] in
+            guard isRunning(process), process.wakeTime == deadline else { return }
+            process.wakeTime = .max
+            process.core.wake(at: now)
+            perform(process)
+        }
     }
 
     /// Adds to the trace what does not depend on the order of a dictionary.
     private func note(_ effect: Deliveries.Effect) {
         let text =
             switch effect {
-            case .log(_, let message, let metadata): "\(message) \(metadata.count)"
+            case .notice(.log(_, let message, let metadata)): "\(message) \(metadata.count)"
             case .ask(let session, .mark(let paths, _)): "mark \(session) \(paths)"
             default: "\(effect)"
             }
@@ -317,18 +328,8 @@ final class ArchiverWorld {
         case .upload(let session, let archive): upload(archive, of: session, process)
         case .forget: return
         case .ask(let session, let request): ask(request, about: session, process)
-        case .wake(let time):
-            process.wakes += 1
-            expect(process.wakes <= sessions.count + 2, "\(process.wakes) wakes are under way")
-            expect(time > now.monotonic, "it wakes in the past")
-            at(time) { [self] in
-                process.wakes -= 1
-                guard isRunning(process) else { return }
-                core.advance(at: now)
-                perform(process)
-            }
-        case .publish(let event): take(event, process)
-        case .log, .degraded, .failing, .well: return
+        case .notice(.publish(let event)): if let event = event as? ArchiveEvent { take(event, process) }
+        case .notice: return
         }
     }
 

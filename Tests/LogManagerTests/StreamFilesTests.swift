@@ -1,5 +1,6 @@
 import Files
 import Messages
+import ServiceKit
 import Testing
 
 @testable import LogManagerCore

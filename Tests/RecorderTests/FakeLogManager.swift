@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import Synchronization
+import TestSupport
 import ZeroMQ
 
 /// A log-manager that says what a test tells it about logs.

@@ -2,6 +2,7 @@ import MessageBus
 import Messages
 import ServiceKit
 import Synchronization
+import TestSupport
 import ZeroMQ
 
 /// A sensor publisher that does what a test tells it: takes samples, loses batches on their way, forgets, restarts,

@@ -64,9 +64,13 @@ struct HealthTests {
     }
 
     @Test func measuresAreShown() {
-        health.measure("latenessMedianSeconds", 0.5)
-        health.measure("latenessMedianSeconds", 0.25)
-        #expect(health.reply.measures == ["latenessMedianSeconds": 0.25])
+        let lateness = Metric(health: "latenessMaximumSeconds")
+        health.measure(lateness, 0.5)
+        health.measure(lateness, 0.25)
+        #expect(health.reply.measures == ["latenessMaximumSeconds": 0.25])
+        #expect(health.page.text.isEmpty, "no metric has its name")
+        health.measure(lateness, nil as Double?)
+        #expect(health.reply.measures == nil)
     }
 
     @Test func whatIsCountedIsInHealthAndMetricsByItsNames() {
@@ -76,13 +80,23 @@ struct HealthTests {
         health.observe(count) { 7 }
         health.measure(delay, delays)
         health.measure(Metric(.gauge, "holdfast_hidden", "Hidden."), 1)
+        let states = Metric(.gauge, "holdfast_states", "States.", labels: ["state"], health: "states")
+        health.measure(states, 1, "idle")
+        health.measure(states, 2, "busy")
+        health.measure(states, 3, "idle")
+        #expect(health.reply.measures == ["tests": 7, "states": 5])
+        health.measure(states, nil as Int?)
         #expect(health.reply.measures == ["tests": 7])
+        health.measure(states, 3, "idle")
         delays.record(nanoseconds: 2_000_000_000)
         health.measure(delay, delays)
         #expect(
-            health.reply.measures == ["tests": 7, "delayMedianSeconds": 2, "delay99PercentSeconds": 2])
+            health.reply.measures == ["tests": 7, "states": 3, "delayMedianSeconds": 2, "delay99PercentSeconds": 2])
         let page = String(decoding: health.page.text, as: UTF8.self)
-        for line in ["holdfast_tests_total 7", "holdfast_delay_seconds_count 1", "holdfast_hidden 1"] {
+        for line in [
+            "holdfast_tests_total 7", "holdfast_delay_seconds_count 1", "holdfast_hidden 1",
+            #"holdfast_states{state="idle"} 3"#,
+        ] {
             #expect(page.split(separator: "\n").contains(Substring(line)))
         }
     }

@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import MessageBus
 import Messages
+import Metrics
 import ServiceKit
 import ServiceLifecycle
 import SystemPackage
@@ -335,7 +336,7 @@ struct ServiceCommandTests {
             let command = try Self.health(endpoint)
             try await command.run()
             health.report(.degraded, "the publisher is away", for: "publisher")
-            health.measure("latenessMedianSeconds", 0.0005)
+            health.measure(Metric(health: "latenessMedianSeconds"), 0.0005)
             try await command.run()
             #expect(
                 try await command.answer() == """

@@ -1,5 +1,6 @@
 import MessageBus
 import Messages
+import ServiceKit
 import StepCounterCore
 import TestSupport
 import Testing
@@ -132,18 +133,23 @@ final class CountingWorld {
             case .recover(let stream):
                 #expect(!recoveries.contains { $0.stream == stream }, "a stream has one recovery")
                 recoveries.append((stream, nil))
-            case .publish(let event): take(event)
-            case .log(_, let message, let metadata):
-                trace.append("\(message) \(metadata.sorted { $0.key < $1.key })")
-            case .warn(let sentence, let key): health[key] = sentence
-            case .failing(let sentence, let key): health[key] = sentence
-            case .wrongClock(let device, let seconds):
-                health["clock"] = "\(device) is \(Int(seconds.rounded())) s ahead"
-            case .lost: isLossReported = true
+            case .notice(let notice): take(notice)
             }
         }
         #expect(core.pendingSteps <= settings.maximumPending)
         #expect(core.held.bytes < settings.holdLimit + 2_000)
+    }
+
+    private func take(_ notice: Notice) {
+        switch notice {
+        case .publish(let event): if let event = event as? StepEvent { take(event) }
+        case .log(_, let message, let metadata):
+            trace.append("\(message) \(metadata.sorted { $0.key < $1.key })")
+        case .report(_, let sentence, let key, _): health[key] = sentence
+        case .clear(let key): health[key] = nil
+        case .malformed(let error): Issue.record("a message was refused: \(error)")
+        case .lost: isLossReported = true
+        }
     }
 
     private func take(_ event: StepEvent) {

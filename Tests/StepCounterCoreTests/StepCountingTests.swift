@@ -220,7 +220,9 @@ import Testing
         #expect(world.health["clock"] == nil)
         world.walkers[0].ahead = 3_600
         walk(world, 1)
-        #expect(world.health["clock"] == "phone0 is 3600 s ahead")
+        #expect(
+            world.health["clock"]
+                == "the clock of phone0 is 3600 s ahead of this machine's: its steps have its dates; set the clock")
     }
 
     @Test func aStreamWithoutUnitIsRefusedUntilItHasOne() {

@@ -3,6 +3,7 @@ import Logging
 import LogManagerCore
 import Messages
 import Recording
+import Runtime
 import ServiceKit
 import SystemPackage
 
@@ -16,8 +17,9 @@ enum DryRun {
             let settings = try LogManagerSettings(reading: reader)
             try reader.finish()
             let engine = try LogEngine(
-                settings: settings, data: configuration.dataDirectory, events: nil, health: Health(),
-                logger: Logger(label: Program.logManager.rawValue))
+                settings: settings, data: configuration.dataDirectory,
+                Runtime(events: nil, health: Health(), logger: Logger(label: Program.logManager.rawValue)),
+                listener: nil)
             try await engine.begin()
             let files = try await engine.removalCandidates().map(\.entry)
             StandardStream.output.print(try ReportTable(files: files).text(.text, values: files))

@@ -4,6 +4,7 @@ import LogManagerCore
 import LogStorage
 import MessageBus
 import Recording
+import Runtime
 package import ServiceKit
 package import ZeroMQ
 
@@ -53,23 +54,13 @@ package struct LogManagerCommand: ServiceCommand {
     }
 
     package static func start(_ settings: LogManagerSettings, on host: ServiceHost) async throws -> RunningService {
-        let listener = try await LogManagerService.listener(on: host, settings: settings)
         let engine: LogEngine
         do {
-            engine = try LogEngine(
-                settings: settings, data: host.configuration.dataDirectory, events: host.publisher,
-                health: host.health, logger: host.logger)
+            engine = try await LogEngine(settings: settings, host: host)
             try await engine.begin()
         } catch let error as RecordingError {
             throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
         }
-        return RunningService(
-            router: RequestRouter(engine),
-            metrics: {
-                var page = await engine.metrics
-                page.add(listener)
-                return page
-            },
-            parts: { _ in [LogManagerService(engine: engine, listener: listener)] })
+        return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
     }
 }

@@ -1,6 +1,6 @@
 import MessageBus
 import Messages
-import ServiceKit
+import Runtime
 import StepCounterCore
 import ZeroMQ
 
@@ -27,18 +27,18 @@ struct CountedStream: RecoveringStream {
 extension StepEngine {
     fileprivate func missing(_ name: StreamName) -> MissingSamples? {
         defer { perform() }
-        return core.missing(name, at: .now)
+        return core.missing(name, at: now)
     }
 
-    fileprivate func isHeard(_ name: StreamName) -> Bool { core.isHeard(name, at: .now) }
+    fileprivate func isHeard(_ name: StreamName) -> Bool { core.isHeard(name, at: now) }
 
     fileprivate func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay) {
-        core.take(frames, count: count, for: request, at: .now)
+        core.take(frames, count: count, for: request, at: now)
         perform()
     }
 
     fileprivate func giveUp(_ request: SamplesReplay, reason: Gap.Reason) {
-        core.giveUp(request, reason: reason, at: .now)
+        core.giveUp(request, reason: reason, at: now)
         perform()
     }
 }

@@ -1,76 +1,48 @@
 import Logging
 import MessageBus
 import Messages
+import Runtime
 import ServiceKit
 import StepCounterCore
 import StepStorage
-import ZeroMQ
 
-/// Carries out the effects of `StepCounting`. Work that takes time goes into a queue for its kind, and each queue has one task.
+/// Carries out the effects of `StepCounting`.
 extension StepEngine {
-    /// Carries out the effects. Call it after every call of the core that changes something.
-    func perform() {
-        for effect in core.takeEffects() { perform(effect) }
-        resumeWaits()
+    enum Queue: Int, EffectQueueName {
+        case history, subscriptions, recoveries
+
+        /// Missing samples of all streams are replayed at the same time.
+        var order: EffectOrder { self == .recoveries ? .atOnce : .inTurn }
     }
 
-    private func perform(_ effect: StepCounting.Effect) {
+    static func queue(of effect: StepCounting.Effect) -> Queue? {
         switch effect {
-        case .commit, .remove: queues.history.add(effect)
-        case .subscribe: queues.subscriptions.add(effect)
-        case .recover(let stream): queues.recoveries.add(stream)
-        case .publish(let event): publish(event)
-        case .log(let level, let message, let metadata): logger.log(level: level, message, metadata: metadata)
-        case .warn(let sentence, let key): health.set(warning: sentence, for: key)
-        case .failing(let sentence, let key): health.report(.failing, sentence, for: key)
-        case .wrongClock(let device, let seconds):
-            health.reportClock(of: device, ahead: seconds, ": its steps have its dates; set the clock")
-        case .lost: loss.raise()
+        case .commit, .remove: .history
+        case .subscribe: .subscriptions
+        case .recover: .recoveries
+        case .notice: nil
         }
     }
 
-    /// Publishes an event. One that can't be sent is logged.
-    private func publish(_ event: StepEvent) {
-        do {
-            try events.publish(event)
-        } catch {
-            logger.warning("event not published", metadata: [LogKey.error: "\(error)"])
-        }
-    }
-
-    func carryOutHistory() async throws {
-        try await queues.history.forEach { [self] effect in
-            switch effect {
-            case .commit(let commit, let date):
-                core.committed(await history.attempt { try $0.commit(commit, at: date) }, at: .now)
-            case .remove(let removal):
-                core.removed(await history.attempt { try $0.remove(removal) }, at: .now)
-            default: return
-            }
-            perform()
-        }
-    }
-
-    func carryOutSubscriptions() async throws {
-        try await queues.subscriptions.forEach { [self] effect in
-            guard case .subscribe(let topic) = effect else { return }
+    func carryOutQueued(_ effect: StepCounting.Effect) async throws {
+        switch effect {
+        case .commit(let commit, let date):
+            core.committed(await history.attempt { try $0.commit(commit, at: date) }, at: now)
+        case .remove(let removal): core.removed(await history.attempt { try $0.remove(removal) }, at: now)
+        case .subscribe(let topic):
             do {
                 try await listener.subscribe(to: topic)
             } catch {
-                logger.error("not subscribed", metadata: ["topic": "\(topic)", LogKey.error: "\(error)"])
+                runtime.logger.error("not subscribed", metadata: ["topic": "\(topic)", LogKey.error: "\(error)"])
             }
+        case .recover(let stream):
+            try await publishers.recover(
+                CountedStream(engine: self, name: stream), limit: settings.recoveryLimit.duration)
+        case .notice: return
         }
     }
 
-    /// Has missing samples replayed, of all streams at the same time.
-    func carryOutRecoveries() async throws {
-        try await withThrowingDiscardingTaskGroup { group in
-            try await queues.recoveries.forEach { [self] stream in
-                group.addTask {
-                    try await self.publishers.recover(
-                        CountedStream(engine: self, name: stream), limit: self.settings.recoveryLimit.duration)
-                }
-            }
-        }
+    func carryOut(_ effect: StepCounting.Effect) {
+        if case .notice(let notice) = effect { runtime.tell(notice) }
     }
 }

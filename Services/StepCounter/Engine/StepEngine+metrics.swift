@@ -1,50 +1,51 @@
 import MessageBus
 import Metrics
+import Runtime
 import ServiceKit
 import StepCounterCore
 
+extension Metric {
+    fileprivate static let devices = Metric(
+        .gauge, "holdfast_steps_devices", "Devices whose steps are counted.", health: "devices")
+    fileprivate static let catchingUp = Metric(
+        .gauge, "holdfast_steps_catching_up_devices", "Devices among them whose missing samples are being replayed.",
+        health: "devicesCatchingUp")
+    fileprivate static let refused = Metric(
+        .gauge, "holdfast_steps_refused_streams", "Streams that can't be counted.")
+    fileprivate static let subscriptions = Metric(
+        .gauge, "holdfast_steps_subscriptions", "Subscriptions under way.", health: "subscriptions")
+    fileprivate static let samples = Metric(
+        .counter, "holdfast_steps_samples_total", "Samples that were searched for steps.", health: "samplesTaken")
+    fileprivate static let lost = Metric(
+        .counter, "holdfast_steps_lost_samples_total", "Samples lost and not recoverable from the publisher.",
+        health: "samplesLost")
+    fileprivate static let found = Metric(
+        .counter, "holdfast_steps_found_total", "Steps found.", health: "stepsCounted")
+    fileprivate static let unstored = Metric(
+        .gauge, "holdfast_steps_unstored", "Steps that are not in the history yet.", health: "stepsNotStored")
+    fileprivate static let dropped = Metric(
+        .counter, "holdfast_steps_dropped_total",
+        "Steps missing in the history because it could not be written for too long.")
+    fileprivate static let held = Metric(
+        .gauge, "holdfast_steps_held_bytes", "Memory of the batches that wait for samples before them.")
+    fileprivate static let delay = Metric(
+        .histogram, "holdfast_steps_delay_seconds", "From a batch's publication until its steps are counted.",
+        health: "delay")
+}
+
 /// What it counts, for those who watch it.
 extension StepEngine {
-    private var samples: Int { core.devices.reduce(0) { $0 + $1.samplesCounted } }
-    private var catchingUp: Int { core.devices.count(where: \.isRecovering) }
-
-    var metrics: MetricsPage {
-        var page = MetricsPage()
-        func add(_ kind: Metric.Kind, _ name: String, _ help: String, _ value: Int) {
-            page.add(Metric(kind, "holdfast_steps_\(name)", help), value)
-        }
-        add(.gauge, "devices", "Devices whose steps are counted.", core.devices.count)
-        add(
-            .gauge, "catching_up_devices", "Devices among them whose missing samples are being replayed.", catchingUp)
-        add(.gauge, "refused_streams", "Streams that can't be counted.", core.refused.count)
-        add(.gauge, "subscriptions", "Subscriptions under way.", core.subscriptions.count)
-        add(.counter, "samples_total", "Samples that were searched for steps.", samples)
-        add(
-            .counter, "lost_samples_total", "Samples lost and not recoverable from the publisher.", core.samplesLost)
-        add(.counter, "found_total", "Steps found.", core.stepsCounted)
-        add(.gauge, "unstored", "Steps that are not in the history yet.", core.pendingSteps)
-        add(
-            .counter, "dropped_total", "Steps missing in the history because it could not be written for too long.",
-            core.droppedSteps)
-        add(.gauge, "held_bytes", "Memory of the batches that wait for samples before them.", core.held.bytes)
-        page.add(
-            Metric(
-                .histogram, "holdfast_steps_delay_seconds", "From a batch's publication until its steps are counted."),
-            core.delays)
-        return page
-    }
-
-    /// Passes to health what it measures.
     func measure() {
-        health.measure("devices", Double(core.devices.count))
-        health.measure("devicesCatchingUp", Double(catchingUp))
-        health.measure("subscriptions", Double(core.subscriptions.count))
-        health.measure("samplesTaken", Double(samples))
-        health.measure("samplesLost", Double(core.samplesLost))
-        health.measure("stepsCounted", Double(core.stepsCounted))
-        health.measure("stepsNotStored", Double(core.pendingSteps))
-        guard core.delays.count > 0 else { return }
-        health.measure("delayMedianSeconds", Double(core.delays.median) / 1e9)
-        health.measure("delay99PercentSeconds", Double(core.delays.percentile99) / 1e9)
+        health.measure(.devices, core.devices.count)
+        health.measure(.catchingUp, core.devices.count(where: \.isRecovering))
+        health.measure(.refused, core.refused.count)
+        health.measure(.subscriptions, core.subscriptions.count)
+        health.measure(.samples, core.devices.reduce(0) { $0 + $1.samplesCounted })
+        health.measure(.lost, core.samplesLost)
+        health.measure(.found, core.stepsCounted)
+        health.measure(.unstored, core.pendingSteps)
+        health.measure(.dropped, core.droppedSteps)
+        health.measure(.held, core.held.bytes)
+        health.measure(.delay, core.delays)
     }
 }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Messages
-import ServiceKit
+import Runtime
 import StepCounterCore
 import StepStorage
 import ZeroMQ
@@ -9,12 +9,12 @@ import ZeroMQ
 extension StepEngine {
     /// Whether steps of a device, or of any, are counted at present.
     func isAvailable(_ request: StepsIsAvailable) -> StepsIsAvailable.Reply {
-        StepsIsAvailable.Reply(available: core.isAvailable(request.device, at: .now))
+        StepsIsAvailable.Reply(available: core.isAvailable(request.device, at: now))
     }
 
     /// Begins a subscription: it is durable when this returns, unless the history can't be written.
     func startUpdates(_ request: StepsStartUpdates) async throws -> StepsStartUpdates.Reply {
-        let subscription = try core.start(request, id: UUID().uuidString, at: .now)
+        let subscription = try core.start(request, id: UUID().uuidString, at: now)
         try await commit()
         return StepsStartUpdates.Reply(
             subscription: subscription.id, topic: TopicArea.steps + subscription.device,
@@ -31,12 +31,13 @@ extension StepEngine {
     /// Asks the history, with everything in it that was found so far.
     func query(_ request: StepsQuery) async throws -> StepsQuery.Reply {
         try await commit()
-        return try await reader.run { try $0.answer(request, at: .now) }
+        let now = now
+        return try await reader.run { try $0.answer(request, at: now.date) }
     }
 
     /// Returns when what was found so far is in the history, or could not be written.
     private func commit() async throws {
-        let commit = core.commitNow(at: .now)
+        let commit = core.commitNow(at: now)
         perform()
         try await wait { [core] in core.isCommitted(commit) }
     }

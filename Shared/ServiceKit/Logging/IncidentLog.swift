@@ -14,7 +14,7 @@ struct IncidentLog: Service {
         self.incidents = incidents
         self.logger = logger
         health.observe(.connectionsCut) { Self.count(incidents, cut: true) }
-        health.observe("handshakesFailed") { Self.count(incidents, cut: false) }
+        health.observe(.handshakesFailed) { Self.count(incidents, cut: false) }
     }
 
     func run() async throws {

@@ -9,6 +9,13 @@ import ServiceLifecycle
 package func runTogether(
     _ parts: (@Sendable () async throws -> Void)..., finish: @escaping @Sendable () async -> Void = {}
 ) async throws {
+    try await runTogether(parts, finish: finish)
+}
+
+/// The same, for any number of parts.
+package func runTogether(
+    _ parts: [@Sendable () async throws -> Void], finish: @escaping @Sendable () async -> Void = {}
+) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
         for part in parts { group.addTask { try await part() } }
         group.addTask {

@@ -2,8 +2,8 @@ package import Messages
 package import Metrics
 import Synchronization
 
-/// How a program is, gathered from its parts and told to whoever asks `service.health`; and what it counts of itself, which
-/// `/metrics` has too.
+/// How a program is, gathered from its parts and told to whoever asks `service.health`; and the one registry of what it
+/// counts, which `service.health` and `/metrics` both read.
 ///
 /// Each part reports under keys of its own and takes its report back when things are well again, or says how long it counts.
 /// Usable from any thread; nothing here waits or calls out.
@@ -25,13 +25,13 @@ package final class Health: Sendable {
 
     private enum Count {
         case number(@Sendable () -> Double)
+        /// By the value of the family's label.
+        case labelled([String: Double])
         case durations(LatencyHistogram)
     }
 
     private struct State {
         var reasons: [String: Reason] = [:]
-        var measures: [String: Double] = [:]
-        var observed: [String: @Sendable () -> Double] = [:]
         var counts: [Metric: Count] = [:]
     }
 
@@ -70,21 +70,23 @@ package final class Health: Sendable {
         if let sentence { report(.degraded, sentence, for: key) } else { clear(key) }
     }
 
-    /// Sets something that the program measures of itself, named with its unit: `latenessMedianSeconds`.
-    package func measure(_ name: String, _ value: Double) {
-        state.withLock { $0.measures[name] = value }
+    /// Sets what `service.health`, if it has a name there, and `/metrics` say; nil takes it out.
+    package func measure(_ metric: Metric, _ value: Double?) {
+        state.withLock { $0.counts[metric] = value.map { value in .number { value } } }
     }
 
-    /// Sets something that is measured when somebody asks.
-    package func observe(_ name: String, _ value: @escaping @Sendable () -> Double) {
-        state.withLock { $0.observed[name] = value }
+    /// Sets a count; nil takes it out.
+    package func measure(_ metric: Metric, _ count: Int?) { measure(metric, count.map(Double.init)) }
+
+    /// Sets a count for one value of the family's only label. There are as many as the program bounds by itself.
+    package func measure(_ metric: Metric, _ count: Int, _ label: String) {
+        state.withLock { state in
+            var values: [String: Double] = [:]
+            if case .labelled(let others) = state.counts[metric] { values = others }
+            values[label] = Double(count)
+            state.counts[metric] = .labelled(values)
+        }
     }
-
-    /// Sets what both `service.health`, if it has a name there, and `/metrics` say.
-    package func measure(_ metric: Metric, _ value: Double) { observe(metric) { value } }
-
-    /// Sets a count that both `service.health` and `/metrics` say.
-    package func measure(_ metric: Metric, _ count: Int) { measure(metric, Double(count)) }
 
     /// Sets durations: `service.health` says their median and 99th percentile once there are any.
     package func measure(_ metric: Metric, _ durations: LatencyHistogram) {
@@ -99,9 +101,12 @@ package final class Health: Sendable {
     /// What was set with its metric, in the order of the names.
     package var page: MetricsPage {
         var page = MetricsPage()
-        for (metric, count) in state.withLock({ $0.counts }).sorted(by: { $0.key.name < $1.key.name }) {
+        let counts = state.withLock { $0.counts }.filter { !$0.key.name.isEmpty }
+        for (metric, count) in counts.sorted(by: { $0.key.name < $1.key.name }) {
             switch count {
             case .number(let value): page.add(metric, value())
+            case .labelled(let values):
+                for (label, value) in values.sorted(by: { $0.key < $1.key }) { page.add(metric, value, label) }
             case .durations(let durations): page.add(metric, durations)
             }
         }
@@ -111,18 +116,19 @@ package final class Health: Sendable {
     /// What `service.health` answers now. The worst reasons come first, and within those the order of their keys.
     package var reply: ServiceHealth.Reply {
         let now = uptime()
-        var state = state.withLock { state in
+        let state = state.withLock { state in
             state.reasons = state.reasons.filter { _, reason in reason.end.map { now < $0 } ?? true }
             return state
         }
-        for (name, value) in state.observed { state.measures[name] = value() }
+        var measures: [String: Double] = [:]
         for (metric, count) in state.counts {
             guard let name = metric.health else { continue }
             switch count {
-            case .number(let value): state.measures[name] = value()
+            case .number(let value): measures[name] = value()
+            case .labelled(let values): measures[name] = values.values.reduce(0, +)
             case .durations(let durations) where durations.count > 0:
-                state.measures["\(name)MedianSeconds"] = Double(durations.median) / 1e9
-                state.measures["\(name)99PercentSeconds"] = Double(durations.percentile99) / 1e9
+                measures["\(name)MedianSeconds"] = Double(durations.median) / 1e9
+                measures["\(name)99PercentSeconds"] = Double(durations.percentile99) / 1e9
             case .durations: break
             }
         }
@@ -138,6 +144,6 @@ package final class Health: Sendable {
             }
         return ServiceHealth.Reply(
             status: status, reasons: reasons.map(\.value.sentence), uptime: now / .seconds(1),
-            version: Version.current, measures: state.measures.isEmpty ? nil : state.measures)
+            version: Version.current, measures: measures.isEmpty ? nil : measures)
     }
 }

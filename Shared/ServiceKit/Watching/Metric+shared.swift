@@ -27,6 +27,9 @@ extension Metric {
         "Clients that were refused for their keys, and requests that were refused for their clients' roles.",
         health: "refusedClients")
 
+    /// `/metrics` has it by socket.
+    static let handshakesFailed = Metric(health: "handshakesFailed")
+
     /// The labels of what is told of each stream: `MetricsPage.add(_:_:of:)` gives their values.
     package static let streamLabels = ["device", "stream"]
 }

@@ -44,8 +44,9 @@ struct MetricsService: Service {
         do {
             try await cancelWhenGracefulShutdown {
                 try await server.run {
-                    var page = common()
+                    // First, for it brings the program's counts to health, which the others are read from.
                     let own = await gatherer.page()
+                    var page = common()
                     page.add(.isComplete, own == nil ? 0 : 1)
                     if let own { page.add(own) }
                     return page

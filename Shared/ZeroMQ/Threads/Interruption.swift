@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Ends the waits of one task on a `SocketThread`, from any thread. One that is raised while nobody waits ends the next wait.
-final class Interruption: Sendable {
+package final class Interruption: Sendable {
     private struct State {
         var isRaised = false
         var wake: AsyncStream<Bool>.Continuation?
@@ -9,7 +9,9 @@ final class Interruption: Sendable {
 
     private let state = Mutex(State())
 
-    func raise() {
+    package init() {}
+
+    package func raise() {
         state.withLock { state in
             if state.wake == nil { state.isRaised = true }
             state.wake?.yield(false)

@@ -27,6 +27,12 @@ public final class SocketThread: Sendable {
         _ = try await wait(deadline: deadline)
     }
 
+    /// Waits until an instant of `MonotonicClock`, or an interruption. Call it on this thread only.
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    package func sleep(until deadline: Int64, interruptedBy interruption: Interruption) async throws {
+        _ = try await wait(deadline: deadline, interruptedBy: interruption)
+    }
+
     /// Waits until a file descriptor can be read, or a deadline on `MonotonicClock`. Call it on this thread only.
     /// - Returns: false if the deadline came first.
     /// - Throws: `CancellationError` if the task is cancelled first.

@@ -1,6 +1,7 @@
 import Files
 import Messages
 import Recording
+import ServiceKit
 import TestSupport
 import Testing
 
@@ -328,7 +329,7 @@ final class ModelRun {
             let bytes = 1_500 - disk.files.reduce(0) { $0 + $1.identity.bytes }
             core.take(freeBytes: bytes, at: now)
         case .find(let segments): core.found(segments.map { ($0, disk.file(at: $0.path)) }, at: now)
-        case .publish(let event): check(event)
+        case .notice(.publish(let event)): if let event = event as? LogFileEvent { check(event) }
         default: break
         }
         return true

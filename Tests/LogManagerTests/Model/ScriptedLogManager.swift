@@ -1,6 +1,7 @@
 import Files
 import Messages
 import Recording
+import ServiceKit
 import Testing
 
 @testable import LogManagerCore
@@ -61,7 +62,7 @@ final class ScriptedLogManager {
                 case .change(let number, let change):
                     core.changed(number, Result { () throws(RecordingError) in try catalog.apply(change) }, at: now)
                 case .lookAtDisk: core.take(freeBytes: freeBytes, at: now)
-                case .publish(let event): events.append(event)
+                case .notice(.publish(let event)): if let event = event as? LogFileEvent { events.append(event) }
                 case .look, .remove, .listSessions, .compare: waiting.append(effect)
                 default: break
                 }

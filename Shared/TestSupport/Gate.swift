@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Lets tasks through once it is opened.
-final class Gate: Sendable {
+package final class Gate: Sendable {
     private struct State {
         var isOpen = false
         var waiting: [AsyncStream<Void>.Continuation] = []
@@ -9,8 +9,10 @@ final class Gate: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Lets everybody through from now on.
-    func open() {
+    package func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
             return state.waiting
@@ -19,7 +21,7 @@ final class Gate: Sendable {
     }
 
     /// Waits until it is open, or the task is cancelled.
-    func pass() async {
+    package func pass() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let isOpen = state.withLock { state in
             state.waiting.append(continuation)

@@ -1,0 +1,117 @@
+package import MessageBus
+package import Messages
+package import Metrics
+package import ServiceKit
+package import ServiceLifecycle
+package import ZeroMQ
+
+/// Runs a core for real: tells it what happens and when, and carries out its effects.
+///
+/// An actor on a thread of its own. Whatever calls the core calls `perform` next. The runtime has the threads, clocks, sleeps,
+/// tasks and queues; an engine says how each effect is carried out, and answers requests.
+package protocol Engine: Actor, Service {
+    associatedtype Core: ProgramCore
+    associatedtype Queue: EffectQueueName = NoQueue
+
+    /// What `unownedExecutor` must be of.
+    nonisolated var thread: SocketThread { get }
+    var core: Core { get }
+    var runtime: Runtime<Core.Effect, Queue> { get }
+
+    /// This moment.
+    var now: Moment { get }
+
+    /// Which queue an effect waits in; nil if it is carried out at once.
+    static func queue(of effect: Core.Effect) -> Queue?
+
+    /// Carries out an effect that needs no queue.
+    func carryOut(_ effect: Core.Effect)
+
+    /// Carries out an effect from its queue, and tells the core the result.
+    func carryOutQueued(_ effect: Core.Effect) async throws
+
+    /// Brings what is counted to health, which `/metrics` reads too. Called once a second at most, and before each page.
+    func measure()
+
+    /// What is counted only when somebody asks: what needs a look at the disk, or at each stream.
+    var metrics: MetricsPage { get }
+}
+
+extension Engine {
+    package var now: Moment { runtime.now }
+
+    package var health: Health { runtime.health }
+
+    package static func queue(of effect: Core.Effect) -> Queue? { nil }
+
+    package func carryOutQueued(_ effect: Core.Effect) async throws {
+        preconditionFailure("\(Self.self) has no queues")
+    }
+
+    package func measure() {}
+
+    package var metrics: MetricsPage { MetricsPage() }
+
+    // MARK: Effects
+
+    /// Carries out the effects, or puts them into their queues. Call it after every call of the core that changes something.
+    @inlinable package func perform() {
+        // Carrying out an effect may end up here again.
+        var effects: [Core.Effect] = []
+        swap(&effects, &runtime.effects)
+        while core.takeEffects(into: &effects) {
+            for effect in effects {
+                if let queue = Self.queue(of: effect) { runtime.add(effect, to: queue) } else { carryOut(effect) }
+            }
+            effects.removeAll(keepingCapacity: true)
+        }
+        swap(&effects, &runtime.effects)
+        runtime.resumeWaits()
+        runtime.wake(before: core.nextDeadline)
+    }
+
+    /// Carries out the effects one after the other, those with a queue too: before the engine runs.
+    package func performInTurn() async throws {
+        runtime.isStarting = true
+        defer { runtime.isStarting = false }
+        var effects: [Core.Effect] = []
+        while core.takeEffects(into: &effects) {
+            for effect in effects {
+                if Self.queue(of: effect) == nil { carryOut(effect) } else { try await carryOutQueued(effect) }
+            }
+            effects.removeAll(keepingCapacity: true)
+        }
+    }
+
+    // MARK: Messages
+
+    /// Hands over the frames of each message. One that the body can't read is counted and dropped.
+    /// - Parameter body: is given the frames, and where the message stands in the batch.
+    package func forEachEvent(
+        in batch: MessageBatch, _ body: (EventFrames, UnsafeMessages, Int) throws -> Void
+    ) {
+        batch.withUnsafeMessages { messages in
+            for message in 0..<messages.count {
+                do {
+                    try body(EventFrames(message, of: messages), messages, message)
+                } catch {
+                    runtime.tell(.malformed(error))
+                }
+            }
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Returns when something is so, or at a time on the monotonic clock. Whatever can make it so is followed by `perform`.
+    /// - Parameter group: whose tasks wait together for the same thing, until the deadline of the first.
+    package func wait(
+        until deadline: Int64 = .max, together group: AnyHashable? = nil, for isSo: @escaping () -> Bool
+    ) async throws {
+        if isSo() || now.monotonic >= deadline { return }
+        let over = runtime.waits.add(until: deadline, group: group, for: isSo)
+        runtime.wake(before: core.nextDeadline)
+        for await _ in over {}
+        try Task.checkCancellation()
+    }
+}

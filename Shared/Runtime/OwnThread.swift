@@ -1,0 +1,31 @@
+package import ZeroMQ
+
+/// Confines something that waits for the disk, or computes for long, to a thread of its own.
+package actor OwnThread<Content> {
+    private let content: Content
+    private let thread: SocketThread
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// - Parameter name: shown by `top -H`; the kernel keeps 15 bytes.
+    package init(name: String, _ content: sending Content) throws(ZeroMQError) {
+        thread = try SocketThread(name: name)
+        self.content = content
+    }
+
+    package func run<Value: Sendable, Failure>(
+        _ body: @Sendable (Content) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try body(content)
+    }
+
+    /// - Returns: why it failed; nil if it did not.
+    package func attempt<Failure>(_ body: @Sendable (Content) throws(Failure) -> Void) -> Failure? {
+        do throws(Failure) {
+            try body(content)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

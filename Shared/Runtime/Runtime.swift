@@ -1,0 +1,72 @@
+package import Logging
+package import MessageBus
+package import Messages
+package import ServiceKit
+package import ZeroMQ
+
+/// What an engine runs its core with: queues of effects, waits, the next deadline, and where notices go. Belongs to the
+/// engine's thread.
+package final class Runtime<Effect, Queue: EffectQueueName> {
+    package let health: Health
+    package let logger: Logger
+    /// Raised if something was lost in this run.
+    let loss = LossFlag()
+    @usableFromInline let outbox: Outbox
+    /// Whether effects are carried out before the engine runs: nobody is kept waiting then, and nothing is put off.
+    var isStarting = false
+    package var malformed: MalformedMessages
+
+    /// Effects that are being carried out: used again and again, so that little memory is asked for.
+    package var effects: [Effect] = []
+    private let queues = Queue.allCases.map { EffectQueue<Effect>($0.order) }
+
+    @usableFromInline var waits = WaitList()
+    /// When the engine wakes by itself, on the monotonic clock; `.min` while it is awake.
+    package var wakeTime = Int64.min
+    @usableFromInline let interruption = Interruption()
+    /// When the engine's counts were last brought to health, on the monotonic clock.
+    @usableFromInline var measuredAt = Int64.min
+
+    /// - Parameter events: nil if no other program is told anything.
+    package init(events: EventPublisher?, health: Health, logger: Logger) {
+        self.health = health
+        self.logger = logger
+        outbox = Outbox(events, logger: logger)
+        malformed = MalformedMessages(health: health, logger: logger)
+    }
+
+    package convenience init(_ host: ServiceHost) {
+        self.init(events: host.publisher, health: host.health, logger: host.logger)
+    }
+
+    /// This moment, on both of this machine's clocks.
+    package var now: Moment { Moment(monotonic: MonotonicClock.now, date: .now) }
+
+    package func tell(_ notice: Notice) {
+        switch notice {
+        case .publish(let event): if isStarting { outbox.publish(event) } else { outbox.add(event) }
+        case .log(let level, let message, let metadata): logger.log(level: level, message, metadata: metadata)
+        case .report(let severity, let sentence, let key, let span):
+            health.report(severity, sentence, for: key, lasting: span)
+        case .clear(let key): health.clear(key)
+        case .malformed(let error): malformed.note(error, at: now.monotonic)
+        case .lost: loss.raise()
+        }
+    }
+
+    package func add(_ effect: Effect, to queue: Queue) { self.queue(queue).add(effect) }
+
+    func queue(_ name: Queue) -> EffectQueue<Effect> { queues[name.rawValue] }
+
+    /// Ends the waits that are over.
+    package func resumeWaits() {
+        if !waits.isEmpty { waits.resume(at: MonotonicClock.now) }
+    }
+
+    /// Wakes the engine if something is due before it would wake by itself.
+    package func wake(before deadline: Int64) {
+        guard min(deadline, waits.isEmpty ? .max : waits.nextDeadline) < wakeTime else { return }
+        wakeTime = .min
+        interruption.raise()
+    }
+}

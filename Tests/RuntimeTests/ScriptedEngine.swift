@@ -1,0 +1,111 @@
+import Logging
+import MessageBus
+import Messages
+import Runtime
+import ServiceKit
+import TestSupport
+import ZeroMQ
+
+/// A core that does what a test says.
+final class ScriptedCore: ProgramCore {
+    enum Effect: CoreEffect, Sendable {
+        /// Be carried out in turn.
+        case write(Int)
+        /// Be carried out in a task of its own.
+        case ask(Int)
+        /// Be carried out alone, if a later one comes.
+        case look(Int)
+        case count
+        indirect case notice(Notice)
+    }
+
+    var effects: [Effect] = []
+    var nextDeadline = Int64.max
+    /// When it was woken, and what its deadline was.
+    private(set) var wakes: [(time: Int64, deadline: Int64)] = []
+    /// What is being carried out, and what was.
+    var underWay: Set<Int> = []
+    var done: [Int] = []
+    var counted = 0
+
+    func wake(at now: Moment) {
+        wakes.append((now.monotonic, nextDeadline))
+        nextDeadline = .max
+    }
+}
+
+actor ScriptedEngine: Engine {
+    enum Queue: Int, EffectQueueName {
+        case writes, questions, looks
+
+        var order: EffectOrder {
+            switch self {
+            case .writes: .inTurn
+            case .questions: .atOnce
+            case .looks: .newestOnly
+            }
+        }
+    }
+
+    let thread: SocketThread
+    let core = ScriptedCore()
+    let runtime: Runtime<ScriptedCore.Effect, Queue>
+    /// Effects that take time end when it is open.
+    nonisolated let gate = Gate()
+    private(set) var measured = 0
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    init(health: Health = Health()) throws {
+        thread = try SocketThread(name: "scripted")
+        runtime = Runtime(
+            events: nil, health: health, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    static func queue(of effect: ScriptedCore.Effect) -> Queue? {
+        switch effect {
+        case .write: .writes
+        case .ask: .questions
+        case .look: .looks
+        case .count, .notice: nil
+        }
+    }
+
+    func carryOutQueued(_ effect: ScriptedCore.Effect) async throws {
+        switch effect {
+        case .write(let number), .ask(let number), .look(let number):
+            core.underWay.insert(number)
+            perform()
+            await gate.pass()
+            core.underWay.remove(number)
+            core.done.append(number)
+        case .count, .notice: return
+        }
+    }
+
+    func carryOut(_ effect: ScriptedCore.Effect) {
+        switch effect {
+        case .count: core.counted += 1
+        case .notice(let notice): runtime.tell(notice)
+        default: break
+        }
+    }
+
+    func measure() { measured += 1 }
+
+    func run() async throws { try await serve() }
+
+    /// Returns when something is so of the core.
+    func waitUntil(before deadline: Int64 = .max, _ isSo: @escaping @Sendable (ScriptedCore) -> Bool) async throws {
+        try await wait(until: deadline) { [core] in isSo(core) }
+    }
+
+    /// Has the core do something, and carries out its effects.
+    func tell(_ body: @Sendable (ScriptedCore) -> Void) {
+        body(core)
+        perform()
+    }
+
+    func read<Value: Sendable>(_ body: @Sendable (ScriptedCore) -> Value) -> Value { body(core) }
+
+}
