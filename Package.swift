@@ -168,8 +168,9 @@ let package = Package(
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [
-                "Messages", "MessageBus", "Metrics", "PublisherCore", "SampleSources", "ServiceKit", "ZeroMQ",
-                argumentParser, lifecycle, logging, system,
+                "Messages", "MessageBus", "Metrics", "PublisherCore", "Runtime", "SampleSources", "ServiceKit",
+                "ZeroMQ",
+                argumentParser, logging, system,
             ],
             path: "Services/SensorPublisher", swiftSettings: strict),
         .executableTarget(

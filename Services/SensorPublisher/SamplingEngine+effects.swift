@@ -3,22 +3,23 @@ import MessageBus
 import Messages
 import PublisherCore
 import SampleSources
+import Runtime
 import ServiceKit
 import ZeroMQ
 
 /// Carries out the effects of `Publication`, each at once.
 extension SamplingEngine {
-    func perform(_ effect: Publication.Effect) {
+    func carryOut(_ effect: Publication.Effect) {
         switch effect {
         case .read(let stream, let count):
             sources[stream.index]?.read(count, into: &rows)
-            core.take(&rows, of: stream, at: .now)
+            core.take(&rows, of: stream, at: runtime.now)
         case .rewind(let stream):
             do throws(PublisherError) {
                 try sources[stream.index]?.rewind()
-                core.rewound(stream, nil, at: .now)
+                core.rewound(stream, nil, at: runtime.now)
             } catch {
-                core.rewound(stream, error, at: .now)
+                core.rewound(stream, error, at: runtime.now)
             }
         case .publish(let batch, let stream, let clock):
             do {
@@ -30,16 +31,12 @@ extension SamplingEngine {
             do {
                 body.removeAll()
                 description.encode(into: &body)
-                try events.publish(topic: stream.descriptionTopic, body: body, packed: nil, at: .now)
+                try events.publish(topic: stream.descriptionTopic, body: body, packed: nil, at: runtime.now.date)
             } catch {
-                logger.warning("description not published", metadata: [LogKey.error: "\(error)"])
+                runtime.logger.warning("description not published", metadata: [LogKey.error: "\(error)"])
             }
         case .answer(let request, let answer): questions[request]?.yield(answer)
-        case .log(let level, let message, let metadata): logger.log(level: level, message, metadata: metadata)
-        case .report(let severity, let sentence, let key, let span):
-            health.report(severity, sentence, for: key, lasting: span)
-        case .clear(let key): health.clear(key)
-        case .measure: measure()
+        case .notice(let notice): runtime.tell(notice)
         case .finished: endContinuation.finish()
         }
     }

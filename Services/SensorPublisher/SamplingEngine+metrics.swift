@@ -3,6 +3,7 @@ import Messages
 import Metrics
 import PublisherCore
 import SampleSources
+import Runtime
 import ServiceKit
 import ZeroMQ
 
@@ -53,9 +54,8 @@ extension SamplingEngine {
     }
 
     var metrics: MetricsPage {
-        measure()
         var page = MetricsPage()
-        let now = MonotonicClock.now
+        let now = runtime.monotonic
         for stream in core.streams {
             page.add(.samples, stream.nextSequence, of: stream.name)
             page.add(.behind, Nanoseconds.seconds(stream.behind(at: now)), of: stream.name)

@@ -1,5 +1,6 @@
 import Messages
 import PublisherCore
+import Runtime
 import ServiceKit
 import ZeroMQ
 
@@ -32,7 +33,7 @@ extension SamplingEngine {
         let (answers, continuation) = AsyncStream.makeStream(of: Result<Publication.Answer, RequestError>.self)
         questions[request] = continuation
         defer { questions[request] = nil }
-        ask(request, instant())
+        ask(request, now)
         perform()
         for await answer in answers { return try answer.get() }
         core.forget(request)
@@ -44,7 +45,7 @@ extension SamplingEngine {
         begin()
         var replay = try core.beginReplay(request)
         while !replay.isComplete {
-            core.findNext(of: &replay, at: .now)
+            core.findNext(of: &replay, at: runtime.now)
             if !replay.isComplete { await Task.yield() }
         }
         return replay

@@ -1,10 +1,10 @@
 import FoundationEssentials
 import Glibc
-import Logging
 import MessageBus
 import Messages
 import PublisherCore
 import SampleSources
+import Runtime
 import ServiceKit
 import Synchronization
 import SystemPackage
@@ -12,31 +12,23 @@ import ZeroMQ
 
 /// Runs a sensor publisher: tells `Publication` what happens and when, carries out what it asks for, and answers requests.
 ///
-/// An actor on a thread of its own, so that nothing else delays a sample; streams, standard input and requests take turns.
-/// Its work is in extensions: what is to be done (`+effects`), what is asked (`+requests`), what it counts (`+metrics`).
-actor SamplingEngine {
+/// On a thread of its own, so that nothing else delays a sample; streams, standard input and requests take turns. Its work is
+/// in extensions: what is to be done (`+effects`), what is asked (`+requests`), what it counts (`+metrics`).
+actor SamplingEngine: Engine {
     /// How many bytes are read from standard input in one turn.
     private static let chunkSize = 1 << 16
 
+    let thread: SocketThread
+    let runtime: Runtime<Publication.Effect, NoQueue>
     let core: Publication
     /// The sources of the streams, by index; nil for standard input.
     var sources: [(any SampleSource)?]
     let events: EventPublisher
-    let health: Health
-    let logger: Logger
-    let thread: SocketThread
     private let standardInput: FileDescriptor
     private let elapsedClock: @Sendable () -> Int64
     private let replay = Mutex("")
 
-    /// The drivers that are to run. One that must wake earlier takes the place of the one before it.
-    private nonisolated let drivers = EffectQueue<Int>(keepingNewest: true)
-    private var driver = 0
-    /// When the driver wakes.
-    private var wakeTime = Int64.max
-
     // Used again and again, so that little memory is asked for.
-    private var effects: [Publication.Effect] = []
     var rows = SourceRows()
     var body = ByteBuffer(capacity: 1 << 16)
     var matrix: ByteBuffer? = ByteBuffer(capacity: 1 << 12)
@@ -72,16 +64,17 @@ actor SamplingEngine {
             throw ServiceError(error)
         }
         self.sources = sources
+        runtime = Runtime(host)
+        // Of three looks it is unlikely that each was held up.
+        let elapsed = (0..<3).map { [runtime] _ in elapsedClock() - runtime.monotonic }.max() ?? 0
         core = Publication(
             Publication.Settings(
                 retention: settings.retention.nanoseconds, retentionBytes: settings.retentionBytes.bytes,
                 startsStopped: settings.startsStopped),
-            streams: streams, epoch: epoch, sleepWatch: SleepWatch(elapsedClock: elapsedClock))
+            streams: streams, epoch: epoch, sleepWatch: SleepWatch(elapsed: elapsed, uptime: 0))
         self.standardInput = standardInput
         self.elapsedClock = elapsedClock
         events = host.publisher
-        health = host.health
-        logger = host.logger
         thread = try SocketThread(name: "sampler")
         (end, endContinuation) = AsyncStream.makeStream()
     }
@@ -95,75 +88,37 @@ actor SamplingEngine {
     /// Starts what there is; only the first call does.
     func begin() {
         guard !core.hasBegun else { return }
-        core.begin(replayEndpoint: replayEndpoint, at: instant())
+        core.begin(replayEndpoint: replayEndpoint, at: now)
         perform()
     }
 
-    /// Publishes what is due and what waits, and stops all streams.
-    func finish() async {
+    func run() async throws {
         begin()
-        core.finish(at: instant())
+        try await serve({ try await self.readInput() }, finish: { await self.finish() })
+    }
+
+    /// Publishes what is due and what waits, and stops all streams.
+    private func finish() async {
+        core.finish(at: now)
         perform()
         for await _ in end {}
     }
 
     /// This moment. The core hears first whether the machine slept.
-    func instant() -> Moment {
+    var now: Moment {
         let elapsed = elapsedClock()
-        var now = Moment.now
+        var now = runtime.now
         // If the thread was held up between the readings, once more.
-        for _ in 0..<10 where MonotonicClock.now - now.monotonic > 100_000 { now = .now }
+        for _ in 0..<10 where runtime.monotonic - now.monotonic > 100_000 { now = runtime.now }
         core.notice(elapsed: elapsed, at: now)
         return now
-    }
-
-    // MARK: Driving
-
-    /// Does what is due by time, and takes what comes on standard input, until the task is cancelled.
-    func run() async throws {
-        try await withThrowingDiscardingTaskGroup { group in
-            group.addTask { try await self.readInput() }
-            try await drivers.forEach { driver in group.addTask { try await self.drive(driver) } }
-        }
-    }
-
-    private func drive(_ driver: Int) async throws {
-        while driver == self.driver {
-            wakeTime = core.nextDeadline
-            if wakeTime > MonotonicClock.now {
-                try await thread.sleep(until: wakeTime)
-            } else {
-                try Task.checkCancellation()
-                await Task.yield()
-            }
-            guard driver == self.driver else { return }
-            // No other one is needed meanwhile.
-            wakeTime = .min
-            var goesOn = true
-            while goesOn {
-                goesOn = core.advance(at: instant())
-                perform()
-            }
-        }
-    }
-
-    /// Carries out the effects. Call it after every call of the core.
-    func perform() {
-        while core.takeEffects(into: &effects) {
-            for effect in effects { perform(effect) }
-            effects.removeAll(keepingCapacity: true)
-        }
-        guard core.nextDeadline < wakeTime else { return }
-        wakeTime = core.nextDeadline
-        driver += 1
-        drivers.add(driver)
     }
 
     // MARK: Standard input
 
     /// Takes what comes on standard input, until its end.
     private func readInput() async throws {
-        guard core.live != nil else { return }
+        guard core.live != nil else { return try await waitForEnd() }
         let descriptor = standardInput.rawValue
         var status = stat()
         let isPipe = fstat(descriptor, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
@@ -175,7 +130,7 @@ actor SamplingEngine {
                 // It is readable, so this does not wait.
                 let count = try chunk.withUnsafeMutableBytes { try standardInput.read(into: $0) }
                 if count > 0 {
-                    core.take(chunk.span.extracting(0..<count), at: instant())
+                    core.take(chunk.span.extracting(0..<count), at: now)
                     perform()
                 } else {
                     end = isPipe ? .pipe : .file
@@ -186,7 +141,11 @@ actor SamplingEngine {
                 end = .failure(PublisherError(.unreadable, "standard input can't be read: \(error)"))
             }
         }
-        if let end { core.endInput(end, at: instant()) }
+        if let end { core.endInput(end, at: now) }
         perform()
+        try await waitForEnd()
     }
+
+    /// Waits until the task is cancelled.
+    private func waitForEnd() async throws { try await wait { false } }
 }

@@ -1,6 +1,7 @@
 package import ArgumentParser
 import MessageBus
 import PublisherCore
+import Runtime
 import SampleSources
 package import ServiceKit
 package import ZeroMQ
@@ -36,19 +37,19 @@ package struct SensorPublisherCommand: ServiceCommand {
     }
 
     package static func start(_ settings: PublisherSettings, on host: ServiceHost) async throws -> RunningService {
-        try start(settings, on: host) { SleepWatch.elapsedNow }
+        try await start(settings, on: host) { BootClock.now }
     }
 
     /// Starts with another clock to notice by that the machine slept, in nanoseconds.
     package static func start(
         _ settings: PublisherSettings, on host: ServiceHost, elapsedClock: @escaping @Sendable () -> Int64
-    ) throws -> RunningService {
+    ) async throws -> RunningService {
         let engine = try SamplingEngine(settings: settings, host: host, elapsedClock: elapsedClock)
-        return RunningService(
-            router: RequestRouter(engine), metrics: { await engine.metrics },
-            parts: { endpoints in
-                engine.replayEndpoint = Endpoint.announced(endpoints.reply, as: settings.announcement)
-                return [SensorPublisherService(engine: engine)]
-            })
+        var running = await RunningService(engine, router: RequestRouter(engine))
+        running.parts = { endpoints in
+            engine.replayEndpoint = Endpoint.announced(endpoints.reply, as: settings.announcement)
+            return [engine]
+        }
+        return running
     }
 }

@@ -1,10 +1,9 @@
-package import Logging
 package import Messages
 package import ServiceKit
 
 extension Publication {
     /// Work that the caller carries out, at once and in this order. If a method is named after the colon, call it with the result.
-    package enum Effect {
+    package enum Effect: CoreEffect {
         // Sources
 
         /// Read the next rows of a stream's source: `take`.
@@ -21,13 +20,7 @@ extension Publication {
 
         // People
 
-        case log(Logger.Level, Logger.Message, Logger.Metadata)
-        /// Report a problem to health under a key; until it is cleared, or as long as is said.
-        case report(Health.Severity, String, for: String, lasting: Duration? = nil)
-        /// Clear the problem that health has under a key.
-        case clear(String)
-        /// Put what was measured where `service.health` finds it.
-        case measure
+        indirect case notice(Notice)
         /// Everything that was sampled is published, and every stream has stopped.
         case finished
     }

@@ -87,7 +87,6 @@ extension Publication {
         retention.expire(at: now.monotonic)
         reportBehind(at: now)
         logMalformedLines()
-        emit(.measure)
     }
 
     private func reportBehind(at now: Moment) {

@@ -12,7 +12,7 @@ package import ServiceKit
 ///
 /// Streams take turns. Each piece of work is bounded, and so is what is done before requests and standard input have their
 /// turn: one stream that is far behind its schedule makes no other late.
-package final class Publication {
+package final class Publication: ProgramCore {
     package struct Settings: Sendable {
         /// How long samples are kept for replay, in nanoseconds.
         package let retention: Int64
@@ -30,9 +30,6 @@ package final class Publication {
 
     /// The program's name, as the source of its events.
     package static let source = Program.sensorPublisher.rawValue
-    /// How long streams are served before requests and standard input have their turn. To give way costs two switches of
-    /// threads, so it is not done for each stream.
-    static let longestTurn: Int64 = 2_000_000
     /// How long after one round of due streams the next begins at the earliest: streams that are due within it share a wake-up,
     /// so that their number does not bound how often the thread wakes.
     package static let shortestPause: Int64 = 500_000
@@ -45,7 +42,7 @@ package final class Publication {
     let indexes: [StreamName: Int]
     /// Where `samples.replay` is answered.
     var replayEndpoint = ""
-    private var effects: [Effect] = []
+    package var effects: [Effect] = []
 
     // Time
     var sleepWatch: SleepWatch
@@ -54,7 +51,6 @@ package final class Publication {
     private var round: [StreamSchedule.Entry] = []
     private var served = 0
     private var roundStart = Int64.min
-    private var turnStart: Int64?
     /// When streams are described next, and which.
     var describeAt = Int64.max
     var descriptionTurn = 0
@@ -93,17 +89,6 @@ package final class Publication {
         retention = RetentionBuffer(maximumAge: settings.retention, maximumBytes: settings.retentionBytes)
     }
 
-    /// Moves the effects to carry out, in this order, to the end of `taken`.
-    /// - Returns: whether there were any.
-    package func takeEffects(into taken: inout [Effect]) -> Bool {
-        if effects.isEmpty { return false }
-        if taken.isEmpty { swap(&effects, &taken) } else { taken += effects }
-        effects.removeAll(keepingCapacity: true)
-        return true
-    }
-
-    func emit(_ effect: Effect) { effects.append(effect) }
-
     // MARK: Time
 
     /// Starts all streams, unless they are to wait. Before that nothing else may be called.
@@ -124,7 +109,6 @@ package final class Publication {
         }
     }
 
-    /// When to call `advance` next, on the monotonic clock: now, if it has passed.
     package var nextDeadline: Int64 {
         served < round.count ? .min : min(nextRound, describeAt, finishDeadline)
     }
@@ -132,10 +116,8 @@ package final class Publication {
     private var nextRound: Int64 { schedule.next.map { max($0, roundStart + Self.shortestPause) } ?? .max }
 
     /// Does a piece of what is due, so that the time is right for each piece.
-    /// - Returns: whether to call it again at once. Otherwise others have their turn first.
-    package func advance(at now: Moment) -> Bool {
+    package func wake(at now: Moment) {
         let time = now.monotonic
-        let turnStart = turnStart ?? time
         if describeAt <= time { describeSome(at: now) }
         if finishDeadline <= time { finishLate(at: now) }
         if served == round.count, nextRound <= time {
@@ -148,9 +130,6 @@ package final class Publication {
             served += 1
             serve(round[served - 1], at: now)
         }
-        let goesOn = nextDeadline <= time && time - turnStart < Self.longestTurn
-        self.turnStart = goesOn ? turnStart : nil
-        return goesOn
     }
 
     /// Looks at the clocks, of which `elapsed` was read first: call it before whatever else happened.

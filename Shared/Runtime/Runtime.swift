@@ -42,6 +42,9 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     /// This moment, on both of this machine's clocks.
     package var now: Moment { Moment(monotonic: MonotonicClock.now, date: .now) }
 
+    /// The same, on the monotonic clock alone.
+    package var monotonic: Int64 { MonotonicClock.now }
+
     package func tell(_ notice: Notice) {
         switch notice {
         case .publish(let event): if isStarting { outbox.publish(event) } else { outbox.add(event) }

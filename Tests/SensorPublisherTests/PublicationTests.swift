@@ -93,7 +93,7 @@ struct PublicationTests {
         // 2 s of 100,000 Hz are 48 turns for each.
         for turns in 1...20 {
             for _ in 0..<2 {
-                _ = publisher.core.advance(at: publisher.now)
+                publisher.core.wake(at: publisher.now)
                 publisher.perform()
             }
             #expect(publisher.heard.allSatisfy { $0.batches.count == turns })

@@ -19,7 +19,7 @@ struct PublisherUnderTest {
     ///   - flags: as on the command line, by key.
     ///   - elapsedClock: the clock that continues while the machine sleeps.
     static func run(
-        _ flags: [String: String], elapsedClock: @escaping @Sendable () -> Int64 = { SleepWatch.elapsedNow },
+        _ flags: [String: String], elapsedClock: @escaping @Sendable () -> Int64 = { BootClock.now },
         _ body: (PublisherUnderTest) async throws -> Void
     ) async throws {
         var values = FlagValues()
@@ -33,7 +33,7 @@ struct PublisherUnderTest {
 
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let host = try ServiceHost(configuration: configuration, logger: logger)
-        let running = try SensorPublisherCommand.start(settings, on: host, elapsedClock: elapsedClock)
+        let running = try await SensorPublisherCommand.start(settings, on: host, elapsedClock: elapsedClock)
         let server = try await ReplyServer(
             listeningOn: configuration.reply.description, router: running.router, context: host.context,
             thread: host.thread)

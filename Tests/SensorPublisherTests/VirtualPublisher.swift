@@ -62,7 +62,7 @@ final class VirtualPublisher {
     func settle() {
         look()
         while !isDead, core.nextDeadline <= now.monotonic {
-            _ = core.advance(at: now)
+            core.wake(at: now)
             perform()
         }
     }
@@ -188,10 +188,10 @@ final class VirtualPublisher {
         case .answer(let request, let answer):
             note("answer \(request)")
             #expect(answers.updateValue(answer, forKey: request) == nil, "each request is answered once")
-        case .report(_, let sentence, let key, _): health[key] = sentence
-        case .clear(let key): health[key] = nil
-        case .log(_, let message, _): note("\(message)")
-        case .measure: break
+        case .notice(.report(_, let sentence, let key, _)): health[key] = sentence
+        case .notice(.clear(let key)): health[key] = nil
+        case .notice(.log(_, let message, _)): note("\(message)")
+        case .notice: Issue.record("\(effect)")
         case .finished:
             #expect(!isFinished)
             isFinished = true

@@ -4,6 +4,7 @@ import Files
 import Foundation
 import Messages
 import Recording
+import ServiceKit
 import SystemPackage
 import TestSupport
 import Upload
@@ -39,6 +40,9 @@ final class SimulatedArchiver {
     /// What was first made of each session and stored.
     private var made: [SessionIdentifier: [ArchiveRecord.Archive]] = [:]
 
+    /// When it wakes by itself, on the monotonic clock.
+    private var wakeTime = Int64.max
+
     init(_ plan: Plan, receiver: SimulatedReceiver, in data: FilePath, of simulation: Simulation) {
         self.plan = plan
         self.receiver = receiver
@@ -67,7 +71,7 @@ final class SimulatedArchiver {
     func start() throws {
         life += 1
         effectsLeft = simulation.happens(0.2) ? simulation.number(0...20) : nil
-        (isMaking, uploads) = (false, 0)
+        (isMaking, uploads, wakeTime) = (false, 0, .max)
         try FileManager.default.createDirectory(atPath: folder.directory.path.string, withIntermediateDirectories: true)
         let core = Deliveries(
             Deliveries.Settings(
@@ -112,8 +116,22 @@ final class SimulatedArchiver {
     private func perform() throws {
         while let core {
             let effects = core.takeEffects()
-            if effects.isEmpty { return }
+            if effects.isEmpty { break }
             for effect in effects where isRunning { try perform(effect, core) }
+        }
+        planWake()
+    }
+
+    private func planWake() {
+        guard let core, core.nextDeadline != wakeTime else { return }
+        wakeTime = core.nextDeadline
+        let delay = max(0, wakeTime - now.monotonic)
+        later(delay...delay) { [self, wakeTime] in
+            // Otherwise another time took its place.
+            guard self.wakeTime == wakeTime else { return }
+            self.wakeTime = .max
+            core.wake(at: now)
+            try perform()
         }
     }
 
@@ -146,18 +164,12 @@ final class SimulatedArchiver {
         case .upload(let session, let archive): try upload(archive, of: session, core)
         case .ask(let session, let request):
             add(to: "log-manager", 0...1_000_000) { [self] in try ask(request, about: session, core) }
-        case .wake(let time):
-            let delay = max(0, time - now.monotonic)
-            later(delay...delay) { [self] in
-                core.advance(at: now)
-                try perform()
-            }
-        case .publish(let event): try check(event)
-        case .log(_, let message, let metadata):
+        case .notice(.publish(let event)): if let event = event as? ArchiveEvent { try check(event) }
+        case .notice(.log(_, let message, let metadata)):
             let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             let line = "archiver: \(message) \(details.joined(separator: " "))"
             simulation.note(line.replacing(data.string + "/", with: ""))
-        case .forget, .degraded, .failing, .well: break
+        case .forget, .notice: break
         }
     }
 

@@ -4,6 +4,7 @@ import LogManagerCore
 import LogStorage
 import Messages
 import Recording
+import ServiceKit
 import SystemPackage
 
 /// A log-manager in virtual time: all of the real one's decisions, its catalog and its data directory. What it asks for is
@@ -316,7 +317,7 @@ final class SimulatedLogManager {
             core.changed(number, result, at: now)
         case .lookAtDisk: core.take(freeBytes: max(0, plan.capacity - catalog.usage.totalBytes), at: now)
         case .find(let segments): core.found(segments.map { ($0, folder.find($0.path)) }, at: now)
-        case .publish(let event): check(event, catalog)
+        case .notice(.publish(let event)): if let event = event as? LogFileEvent { check(event, catalog) }
         case .look(let number, let paths):
             flushUnlinked()
             core.looked(number, paths.map { PathLook(path: $0, outcome: folder.look(up: $0)) }, at: now)
@@ -332,10 +333,10 @@ final class SimulatedLogManager {
         case .compare(let session, let isAtOnce):
             flushUnlinked()
             try compare(session, isAtOnce: isAtOnce, core, catalog, folder)
-        case .log(_, let message, let metadata):
+        case .notice(.log(_, let message, let metadata)):
             let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             simulation.note("log-manager: \(message) \(details.joined(separator: " "))")
-        case .releaseReserve, .restoreReserve, .degraded, .failing, .well, .measure: break
+        case .releaseReserve, .restoreReserve, .notice: break
         }
         noteValues()
     }

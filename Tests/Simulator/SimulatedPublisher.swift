@@ -122,10 +122,9 @@ final class SimulatedPublisher {
         guard driver == self.driver else { return }
         // No other call is needed meanwhile.
         wakeTime = .min
-        var continues = true
-        while continues, let core {
+        while let core, core.nextDeadline <= moment.monotonic {
             look()
-            continues = core.advance(at: moment)
+            core.wake(at: moment)
             perform()
         }
         wakeTime = .max
@@ -175,10 +174,10 @@ final class SimulatedPublisher {
             simulation.send(Event(body: .description(description), time: moment.date), of: number)
         case .answer(let question, .success(.streams(let descriptions))):
             questions.removeValue(forKey: question)?(descriptions)
-        case .log(_, let message, let metadata):
+        case .notice(.log(_, let message, let metadata)):
             let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             simulation.note("\(plan.device): \(message) \(details.joined(separator: " "))")
-        case .answer, .report, .clear, .measure, .finished: break
+        case .answer, .notice, .finished: break
         }
     }
 
