@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run keys test test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs clean setup openssl receivers network promtool curl
+.PHONY: run keys test test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs clean setup openssl receivers readers network promtool curl
 .PHONY: up down logs compose-test
 
 SWIFT = swift
@@ -33,7 +33,7 @@ FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 TEST = $(FEW) $(SWIFT) test --skip-build
 # Each attack wants a processor, and its victim another.
 FEWER = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
-test: setup receivers network promtool curl
+test: setup receivers readers network promtool curl
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(TEST) --filter '^($(COMPUTING))\.'
 	$(TEST) --filter '^LogManagerTests\.'
@@ -134,6 +134,10 @@ openssl:
 # What the tests upload archives to.
 receivers:
 	@Tests/ArchiverTests/Receivers/setup
+
+# What exports are read with.
+readers:
+	@Tests/ExportTests/Readers/setup
 
 # What tests make networks and clocks with.
 network:

@@ -238,7 +238,7 @@ let package = Package(
         .testTarget(
             name: "ExportTests",
             dependencies: ["Compression", "Export", "Files", "Messages", "Recording", "TestSupport", system],
-            swiftSettings: strict),
+            exclude: ["Golden", "Readers"], swiftSettings: strict),
         .testTarget(
             name: "ServiceKitTests",
             dependencies: [

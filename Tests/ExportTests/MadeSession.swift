@@ -219,7 +219,7 @@ final class MadeSession {
     ) throws(RecordingError) {
         let nanoseconds = Int64((time * 1e9).rounded())
         var marker = Marker(
-            event, time: nanoseconds, date: date(time).localText, stepPath: timeline.current.stepPath,
+            event, time: nanoseconds, date: date(time).utcText, stepPath: timeline.current.stepPath,
             description: describes ? stream.log : nil)
         if describes || isPlaced { marker.position = Marker.Position(epoch: stream.epoch, next: stream.next) }
         stream.formatter.append(marker, origin: Self.origin, to: &stream.buffer)

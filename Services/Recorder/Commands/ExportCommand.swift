@@ -12,7 +12,7 @@ import SystemPackage
 /// Exits 0 if all samples are in the export, 3 if some are absent or damaged, 1 if a session can't be exported.
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Export sessions in formats that analysis tools read.",
+        commandName: "export", abstract: "Export sessions for pandas, GGIR, MNE, Foxglove, ROS 2.",
         discussion: """
             Reads finished sessions, copies of them, and running sessions up to now. Times are on the recorder's clock, by the \
             offsets that were measured during the session. A provenance file beside the data says what was read, done and \
@@ -25,13 +25,13 @@ struct ExportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Export to this directory.", valueName: "dir"), completion: .directory)
     var to: String
 
-    @Option(help: "csv.")
+    @Option(help: "csv, bids, mcap or xdf.")
     var format: SessionExport.Format
 
     @Option(
         help: """
             utc: the recorder's clock, as dates; recorder: the same, as seconds since the session's start; own: the \
-            publishers' own clocks, uncorrected, as seconds (default: utc).
+            publishers' own clocks, uncorrected, as seconds (default: utc; with xdf: recorder).
             """)
     var clock: ExportClock?
 
@@ -41,27 +41,49 @@ struct ExportCommand: ParsableCommand {
             "Streams: DEVICE/STREAM, DEVICE/ for all of a device, or '*' for all (default: all).", valueName: "stream"))
     var streams: [String] = []
 
+    @Option(help: "Resample to so many samples per second, never across a gap (default: as recorded).")
+    var rate: Double?
+
+    @Option(help: "The participant's label, with bids (default: 01).")
+    var subject: String?
+
+    @Option(name: .customLong("run"), help: "The run's number, with bids (default: none; of several sessions 1, 2, …).")
+    var firstRun: Int?
+
     @Flag(help: "Replace an export that exists.")
     var replace = false
 
     @Flag(help: "Export what can be read of a session that is damaged.")
     var allowDamaged = false
 
+    func validate() throws {
+        if let rate, !(rate.isFinite && rate > 0 && rate <= 1e6) {
+            throw ValidationError("--rate must be a number of samples per second, up to 1,000,000")
+        }
+        if format != .bids, subject != nil || firstRun != nil {
+            throw ValidationError("--subject and --run need --format bids")
+        }
+        if let firstRun, firstRun < 0 { throw ValidationError("--run must not be negative") }
+    }
+
     func run() throws {
         var hasLoss = false
-        for session in sessions {
+        for (number, session) in sessions.enumerated() {
             let outcome = try SessionDirectory.opening(session) { path throws(RecordingError) in
-                try export(path)
+                try export(path, run: firstRun.map { $0 + number } ?? (sessions.count > 1 ? number + 1 : nil))
             }
             hasLoss = hasLoss || outcome.hasLoss
         }
         if hasLoss { throw ExitCode(ExitStatus.doneWithLoss.rawValue) }
     }
 
-    private func export(_ path: FilePath) throws(RecordingError) -> SessionExport.Outcome {
+    private func export(_ path: FilePath, run: Int?) throws(RecordingError) -> SessionExport.Outcome {
         let session = try SessionDirectory(at: path)
         var options = SessionExport.Options(format: format)
-        if let clock { options.clock = clock }
+        options.clock = clock ?? (format == .xdf ? .recorder : .utc)
+        options.rate = rate
+        options.subject = subject
+        options.run = format == .bids ? run : nil
         options.streams = streams.isEmpty ? nil : streams
         options.replaces = replace
         options.acceptsDamage = allowDamaged

@@ -15,6 +15,8 @@ package final class ExportDirectory {
     /// Keeps other exports of the same away.
     private let lock: OpenFile
     private var finished: [OutputFile.Written] = []
+    /// The names of files that several exports share.
+    private var shared: Set<String> = []
 
     /// - Parameters:
     ///   - name: tells exports to the same directory apart.
@@ -59,7 +61,7 @@ package final class ExportDirectory {
 
     /// Refuses a name that is taken, if files are not to be replaced.
     package func check(_ name: String) throws(RecordingError) {
-        guard !replaces, directory.contains(name) else { return }
+        guard !replaces, !shared.contains(name), directory.contains(name) else { return }
         throw RecordingError(
             .alreadyExists, action: "export to", path: directory.path.appending(name), reason: "it exists already",
             advice: "Say --replace to replace it, or choose another directory.")
@@ -80,7 +82,9 @@ package final class ExportDirectory {
     }
 
     /// Writes a small file at once.
-    package func write(_ name: String, _ bytes: [UInt8]) throws(RecordingError) {
+    /// - Parameter isShared: whether several exports have this file: then it is replaced always.
+    package func write(_ name: String, _ bytes: [UInt8], isShared: Bool = false) throws(RecordingError) {
+        if isShared { shared.insert(name) }
         let file = try create(name)
         file.buffer.append(bytes)
         try finish(file)
@@ -91,17 +95,8 @@ package final class ExportDirectory {
         directory.contains(name) ? try directory.read(name) : nil
     }
 
-    /// Replaces a file that several exports share, such as a data set's list of participants.
-    package func replaceShared(_ name: String, _ bytes: [UInt8]) throws(RecordingError) {
-        let path = directory.path.appending(name)
-        guard let last = path.lastComponent else { return }
-        let parent = Directory(path.removingLastComponent())
-        try parent.create()
-        try parent.replace(last.string, with: bytes, calls: calls)
-    }
-
-    /// The files that are finished, in their order.
-    package var written: [OutputFile.Written] { finished }
+    /// The files that are finished and this export's alone, in their order.
+    package var written: [OutputFile.Written] { finished.filter { !shared.contains($0.name) } }
 
     /// Gives the files their names, the last one last: if it is there, all are.
     package func publish() throws(RecordingError) {

@@ -21,16 +21,14 @@ package final class OutputFile {
     package var buffer = ByteBuffer(capacity: OutputFile.piece + (64 << 10))
 
     private let file: OpenFile
-    private var written = 0
+    /// How long the file is without the buffer.
+    package private(set) var written = 0
     private var hash = SHA256()
 
     init(_ name: String, creating path: FilePath, calls: FileCalls) throws(RecordingError) {
         self.name = name
         file = try OpenFile(creating: path, [], calls: calls)
     }
-
-    /// How long the file is with what is not written yet.
-    package var count: Int { written + buffer.count }
 
     /// Writes what has been appended, if it is much.
     @inline(__always)

@@ -27,6 +27,8 @@ package struct ExportedStream: Hashable, Sendable {
     package var unit: String?
     /// Samples per second as the publisher names it, or as they were resampled.
     package var rate: Double?
+    /// The publisher's epochs, in order.
+    package var epochs: [String]
 
     package init(_ log: SessionRecord.Log) {
         name = StreamName(device: log.device, stream: log.stream)
@@ -34,6 +36,7 @@ package struct ExportedStream: Hashable, Sendable {
         columns = log.fields.dropFirst().map { Column($0) }
         unit = log.unit
         rate = log.rate
+        epochs = log.epochs.map(\.epoch)
     }
 
     /// The columns, by their index, whose values are numbers.

@@ -50,6 +50,13 @@ package struct StreamWalk {
         return false
     }
 
+    /// Takes how many samples came out of a resampler, and when.
+    package mutating func note(_ resampler: Resampler<some RowSink>) {
+        samples = resampler.samples
+        first = resampler.first
+        last = resampler.last
+    }
+
     @inline(__always)
     private mutating func append(_ reader: borrowing StreamReader, to sink: inout some RowSink) {
         if reader.epoch != epoch {

@@ -24,7 +24,7 @@ struct Provenance: Codable, Hashable, Sendable {
         var types: [String]?
         var unit: String?
         var rate: Double?
-        /// Samples that were read. A resampled stream has another number of rows.
+        /// Samples that were written.
         var samples: Int
         /// Dates of the first and the last sample, on the clock of the export.
         var start: WallTime?

@@ -8,7 +8,7 @@ package import SystemPackage
 /// The memory that it takes does not grow with the session. The same session, options and version give the same bytes.
 package struct SessionExport {
     package enum Format: String, CaseIterable, Sendable {
-        case csv
+        case csv, bids, mcap, xdf
     }
 
     package struct Options: Sendable {
@@ -70,11 +70,28 @@ package struct SessionExport {
     ///   that is not accepted; `notFound` if it has none of the streams; `noSpace`. Nothing is left behind then.
     package func run(to path: FilePath, progress: Progress) throws(RecordingError) -> Outcome {
         let directory = try ExportDirectory(
-            path, name: "\(session.session)-\(options.format.rawValue)", replaces: options.replaces, calls: calls)
+            path, name: options.format == .bids ? "bids" : "\(session.session)-\(options.format.rawValue)",
+            replaces: options.replaces, calls: calls)
         do throws(RecordingError) {
             let exported = ExportedSession(record, clock: options.clock)
+            let version = self.version
+            let work = try prepare()
             switch options.format {
-            case .csv: return try run(CSVExport(exported, in: directory), in: directory, progress: progress)
+            case .csv: return try run(work, CSVExport(exported, in: directory), in: directory, progress)
+            case .bids:
+                let names = MotionNames(
+                    subject: options.subject ?? "01", task: record.task, run: options.run,
+                    streams: record.logs.map { StreamName(device: $0.device, stream: $0.stream) })
+                let writer = BIDSExport(exported, names: names, version: version, in: directory)
+                return try run(work, writer, in: directory, progress)
+            case .mcap:
+                let writer = try MCAPExport(exported, library: "holdfast \(version)", in: directory) {
+                    stream throws(RecordingError) in try rotation(beside: stream, work.alignments)
+                }
+                return try run(work, writer, in: directory, progress)
+            case .xdf:
+                let writer = try XDFExport(exported, alignments: work.alignments, in: directory)
+                return try run(work, writer, in: directory, progress)
             }
         } catch {
             guard error.code == .noSpace else { throw error }
@@ -84,15 +101,27 @@ package struct SessionExport {
         }
     }
 
+    /// What is exported.
+    private struct Work {
+        var logs: [SessionRecord.Log]
+        /// Of the publishers' clocks, by epoch.
+        var alignments: [String: ClockAlignment] = [:]
+    }
+
+    private func prepare() throws(RecordingError) -> Work {
+        var work = Work(logs: try chosenLogs())
+        for epoch in work.logs.flatMap(\.epochs) {
+            work.alignments[epoch.epoch] = ClockAlignment(of: epoch, in: record)
+        }
+        return work
+    }
+
     private func run(
-        _ writer: some ExportWriter, in directory: ExportDirectory, progress: Progress
+        _ work: Work, _ writer: some ExportWriter, in directory: ExportDirectory, _ progress: Progress
     ) throws(RecordingError) -> Outcome {
         try directory.check(writer.provenanceName)
-        let logs = try chosenLogs()
         let verification = try verify()
-        var alignments: [String: ClockAlignment] = [:]
-        for epoch in logs.flatMap(\.epochs) { alignments[epoch.epoch] = ClockAlignment(of: epoch, in: record) }
-
+        let logs = work.logs
         let total = logs.reduce(0) { total, log in
             total + log.files.reduce(0) { $0 + $1.bytes } + (log.file.map(session.size(of:)) ?? 0)
         }
@@ -101,17 +130,28 @@ package struct SessionExport {
         var writer = writer
         var streams: [Provenance.Stream] = []
         for log in logs {
-            var stream = ExportedStream(log)
+            let own = ExportedStream(log)
+            var stream = own
             if let rate = options.rate { stream.rate = rate }
             try writer.begin(stream)
             var reader = try StreamReader(log, of: record, in: session, acceptsDamage: options.acceptsDamage)
-            var walk = StreamWalk(clock: options.clock, alignments: alignments)
-            while try walk.read(&reader, bytes: Self.step, into: &writer) {
-                try writer.writeIfFull()
-                progress(done + reader.bytesRead, total)
+            var walk = StreamWalk(clock: options.clock, alignments: work.alignments)
+            if let rate = options.rate {
+                var resampler = Resampler(writer, stream, rate: rate, ownRate: own.rate)
+                while try walk.read(&reader, bytes: Self.step, into: &resampler) {
+                    try resampler.sink.writeIfFull()
+                    progress(done + reader.bytesRead, total)
+                }
+                writer = resampler.sink
+                walk.note(resampler)
+            } else {
+                while try walk.read(&reader, bytes: Self.step, into: &writer) {
+                    try writer.writeIfFull()
+                    progress(done + reader.bytesRead, total)
+                }
             }
             done += reader.bytesRead
-            hasLoss = hasLoss || walk.breaks.contains(where: \.isLoss)
+            hasLoss = hasLoss || walk.breaks.contains(where: \.isLoss) || !walk.damage.isEmpty
             try writer.end(stream, walk)
             streams.append(description(of: stream, walk, files: writer.files(of: stream)))
         }
@@ -125,7 +165,7 @@ package struct SessionExport {
                 streams: options.streams, subject: options.subject, run: options.run,
                 allowDamaged: options.acceptsDamage ? true : nil),
             verdict: "\(verification.verdict)", findings: verification.findings.map(\.description),
-            clocks: Provenance.Clock.clocks(of: record, streams: logs, alignments), streams: streams,
+            clocks: Provenance.Clock.clocks(of: record, streams: logs, work.alignments), streams: streams,
             inputs: verification.hashes.sorted { $0.key < $1.key }.map { Provenance.Input(name: $0, sha256: $1) },
             outputs: directory.written)
         try directory.write(writer.provenanceName, StoredJSON.document(provenance))
@@ -153,6 +193,22 @@ package struct SessionExport {
             .notFound, action: "export", path: session.directory.path,
             reason: names.isEmpty ? "the session has no streams" : "the session has none of these streams",
             advice: names.isEmpty ? "Export another session." : "It has \(names).")
+    }
+
+    /// The gyroscope of a stream's device.
+    private func rotation(
+        beside stream: ExportedStream, _ alignments: [String: ClockAlignment]
+    ) throws(RecordingError) -> RotationSource? {
+        let log = record.logs.first {
+            $0.device == stream.name.device && RotationSource.scale($0.unit) != nil && ExportedStream($0).axes != nil
+        }
+        guard let log else { return nil }
+        var alignments = alignments
+        for epoch in log.epochs { alignments[epoch.epoch] = ClockAlignment(of: epoch, in: record) }
+        return RotationSource(
+            ExportedStream(log),
+            try StreamReader(log, of: record, in: session, acceptsDamage: options.acceptsDamage),
+            StreamWalk(clock: options.clock, alignments: alignments))
     }
 
     private func verify() throws(RecordingError) -> SessionVerification {

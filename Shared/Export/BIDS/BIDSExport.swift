@@ -1,0 +1,164 @@
+package import Files
+import Messages
+
+/// Adds a session to a Motion-BIDS data set: a table of each stream with its description, channels and events.
+///
+/// Subjects and runs share `dataset_description.json`, `participants.tsv` and a subject's list of scans; what these have of others
+/// stays.
+package struct BIDSExport: ExportWriter {
+    private let directory: ExportDirectory
+    private let session: ExportedSession
+    private let names: MotionNames
+    private let version: String
+
+    private var stream: ExportedStream?
+    private var table: MotionTable?
+    private var motion: OutputFile?
+    private var events: OutputFile?
+    private var first: Int64?
+    /// The session's events that lie behind the samples so far.
+    private var pending: ArraySlice<ExportedSession.Event> = []
+    /// The last value of each column that is no number.
+    private var texts: [Int: String] = [:]
+    private var scans: [String: String] = [:]
+
+    package init(_ session: ExportedSession, names: MotionNames, version: String, in directory: ExportDirectory) {
+        self.session = session
+        self.names = names
+        self.version = version
+        self.directory = directory
+    }
+
+    package var provenanceName: String { names.provenance }
+
+    package func files(of stream: ExportedStream) -> [String] { [names.path(of: stream.name, "motion.tsv")] }
+
+    package mutating func begin(_ stream: ExportedStream) throws(RecordingError) {
+        self.stream = stream
+        table = MotionTable(stream)
+        motion = try directory.create(names.path(of: stream.name, "motion.tsv"))
+        let events = try directory.create(names.path(of: stream.name, "events.tsv"))
+        events.buffer.append(utf8: "onset\tduration\ttrial_type\tvalue\tcount\n")
+        self.events = events
+        first = nil
+        pending = session.events[...]
+        texts = [:]
+    }
+
+    @inline(__always)
+    package mutating func append(_ row: SampleRow) {
+        guard let motion, let time = row.time else { return }
+        if first == nil { first = time }
+        if let next = pending.first, next.time <= time { appendEvents(upTo: time) }
+        table?.append(row, to: &motion.buffer)
+        if let stream, stream.numbers.count < stream.columns.count { appendTexts(of: row, stream, at: time) }
+    }
+
+    /// Values that are no numbers become events when they change.
+    private mutating func appendTexts(of row: SampleRow, _ stream: ExportedStream, at time: Int64) {
+        for (index, column) in stream.columns.enumerated() where column.kind != .number {
+            let text = row.isNull(index) ? nil : row.text(index)
+            guard texts[index] != text else { continue }
+            texts[index] = text
+            appendEvent(at: time, duration: 0, column.name, value: text, count: nil)
+        }
+    }
+
+    package mutating func append(_ absence: StreamBreak) {
+        // What was before the first sample is not in the table, and what is behind the last has no end.
+        guard let after = absence.after else { return }
+        appendEvents(upTo: after)
+        appendEvent(
+            at: after, duration: absence.before.map { $0 - after }, "gap", value: absence.reason, count: absence.count)
+    }
+
+    private mutating func appendEvents(upTo time: Int64) {
+        while let event = pending.first, event.time <= time {
+            pending.removeFirst()
+            appendEvent(at: event.time, duration: 0, event.name, value: event.step, count: nil)
+        }
+    }
+
+    private func appendEvent(at time: Int64, duration: Int64?, _ type: String, value: String?, count: Int?) {
+        guard let events, let first else { return }
+        Nanoseconds.append(time - first, to: &events.buffer)
+        events.buffer.append(UInt8(ascii: "\t"))
+        if let duration { Nanoseconds.append(duration, to: &events.buffer) } else { events.buffer.append(utf8: "n/a") }
+        let fields = [type, value, count.map { "\($0)" }]
+        events.buffer.append(utf8: "\t" + session.line(fields, absent: "n/a"))
+    }
+
+    package mutating func writeIfFull() throws(RecordingError) {
+        try motion?.writeIfFull()
+        try events?.writeIfFull()
+    }
+
+    package mutating func end(_ stream: ExportedStream, _ walk: StreamWalk) throws(RecordingError) {
+        appendEvents(upTo: .max)
+        if let motion { try directory.finish(motion) }
+        if let events { try directory.finish(events) }
+        motion = nil
+        events = nil
+        let channels = MotionTable.channels(of: stream)
+        let lines = channels.map {
+            session.line([$0.name, $0.component, $0.type, $0.trackedPoint, $0.units], absent: "n/a")
+        }
+        try directory.write(
+            names.path(of: stream.name, "channels.tsv"),
+            Array(("name\tcomponent\ttype\ttracked_point\tunits\n" + lines.joined()).utf8))
+        try directory.write(names.path(of: stream.name, "events.json"), StoredJSON.document(Self.eventColumns))
+        try directory.write(
+            names.path(of: stream.name, "motion.json"),
+            StoredJSON.document(MotionDescription(stream, channels, walk, session, names, version: version)))
+        let path = names.path(of: stream.name, "motion.tsv").split(separator: "/").dropFirst().joined(separator: "/")
+        scans[path] = walk.first.map { WallTime(nanosecondsSince1970: session.startDate &+ $0).utcText } ?? "n/a"
+    }
+
+    package mutating func finish() throws(RecordingError) {
+        try directory.write(names.scans, merged(names.scans, header: "filename\tacq_time", scans), isShared: true)
+        try directory.write(
+            "participants.tsv", merged("participants.tsv", header: "participant_id", ["sub-\(names.subject)": nil]),
+            isShared: true)
+        let description = "dataset_description.json"
+        try directory.write(
+            description,
+            try directory.existing(description)
+                ?? StoredJSON.document(DatasetDescription(GeneratedBy: [.init(Version: version)])),
+            isShared: true)
+    }
+
+    /// A table that an earlier export left, with lines added or replaced by their first column.
+    private func merged(
+        _ name: String, header: String, _ lines: [String: String?]
+    ) throws(RecordingError) -> [UInt8] {
+        let old = try directory.existing(name).map { String(decoding: $0, as: UTF8.self) } ?? header + "\n"
+        var rows = old.split(separator: "\n").map(String.init)
+        var lines = lines
+        for index in rows.indices.dropFirst() {
+            guard let key = rows[index].split(separator: "\t").first.map(String.init),
+                let value = lines.removeValue(forKey: key)
+            else { continue }
+            if let value { rows[index] = "\(key)\t\(value)" }
+        }
+        let columns = (rows.first ?? header).split(separator: "\t").count
+        for (key, value) in lines.sorted(by: { $0.key < $1.key }) {
+            let known = [key] + (value.map { [$0] } ?? [])
+            // Somebody may have added columns.
+            let rest = [String](repeating: "n/a", count: max(0, columns - known.count))
+            rows.append((known + rest).joined(separator: "\t"))
+        }
+        return Array((rows.joined(separator: "\n") + "\n").utf8)
+    }
+
+    // MARK: Descriptions
+
+    private static let eventColumns: [String: [String: String]] = [
+        "onset": ["Description": "Seconds from the first sample.", "Units": "s"],
+        "duration": ["Description": "Seconds; of a gap, from the sample before to the sample behind.", "Units": "s"],
+        "trial_type": [
+            "Description": "What happened: start, step, pause, resume, stop, gap, or a column that changed."
+        ],
+        "value": ["Description": "The step, the reason of a gap, or the column's value."],
+        "count": ["Description": "How many samples a gap has; 0 if that is unknown."],
+    ]
+}

@@ -1,0 +1,258 @@
+package import Files
+import Messages
+
+/// Writes one MCAP file for a session: each stream as JSON with a schema, `sensor_msgs/msg/Imu` for a device with an accelerometer,
+/// gaps and events as messages.
+///
+/// The messages of ROS are in a file of their own too: rosbags opens no file that has JSON with a schema.
+package struct MCAPExport: ExportWriter {
+    private let directory: ExportDirectory
+    private let session: ExportedSession
+    private let file: OutputFile
+    private var writer: MCAPWriter
+    private var topics: Set<String> = []
+    private let gaps: Int
+    private let events: Int
+    private var gapCount: UInt32 = 0
+
+    private var stream: ExportedStream?
+    private var channel = 0
+    private var separators: [[UInt8]] = []
+    private var imu: Imu?
+    /// The latest time, for a sample without one.
+    private var latest: Int64
+
+    /// An accelerometer whose samples become messages of ROS.
+    private struct Imu {
+        var channel: Int
+        /// Of the file for ROS.
+        var rosChannel: Int
+        var message: ImuMessage
+        var axes: [Int]
+        /// What a value is multiplied by to be in m/s².
+        var scale: Double
+        var rotation: RotationSource?
+    }
+
+    /// Gives the rotation of the same device.
+    package typealias Companion = (ExportedStream) throws(RecordingError) -> RotationSource?
+
+    /// The file for ROS, once there is something to put in.
+    private struct RosFile {
+        let file: OutputFile
+        var writer: MCAPWriter
+        let schema: UInt16
+        /// Of the file with everything.
+        let allSchema: UInt16
+    }
+
+    private let companion: Companion
+    private let library: String
+    private var ros: RosFile?
+
+    package init(
+        _ session: ExportedSession, library: String, in directory: ExportDirectory, companion: @escaping Companion
+    ) throws(RecordingError) {
+        self.directory = directory
+        self.session = session
+        self.companion = companion
+        self.library = library
+        latest = session.clock == .utc ? session.startDate : 0
+        file = try directory.create("\(session.name).mcap")
+        writer = MCAPWriter(profile: "ros2", library: library, to: &file.buffer)
+        let gapSchema = writer.addSchema(
+            "holdfast.gap", encoding: "jsonschema",
+            JSONSchema.text(
+                title: "holdfast.gap",
+                [
+                    ("stream", "string", nil), ("reason", "string", nil), ("epoch", "string", nil),
+                    ("from", "integer", "the first absent sample"),
+                    ("count", "integer", "absent samples; 0 if that is unknown"),
+                    ("seconds", "number", "from the sample before to the sample behind"),
+                ]), to: &file.buffer)
+        gaps = writer.addChannel("/session/gaps", schema: gapSchema, encoding: "json", to: &file.buffer)
+        let eventSchema = writer.addSchema(
+            "holdfast.event", encoding: "jsonschema",
+            JSONSchema.text(title: "holdfast.event", [("event", "string", nil), ("step", "string", nil)]),
+            to: &file.buffer)
+        events = writer.addChannel("/session/events", schema: eventSchema, encoding: "json", to: &file.buffer)
+        topics = ["/session/gaps", "/session/events"]
+    }
+
+    package var provenanceName: String { "\(session.name).mcap.provenance.json" }
+
+    package func files(of stream: ExportedStream) -> [String] {
+        ["\(session.name).mcap"] + (Self.isAccelerometer(stream) ? ["\(session.name)_ros2.mcap"] : [])
+    }
+
+    private static func isAccelerometer(_ stream: ExportedStream) -> Bool {
+        stream.axes != nil && stream.unit.flatMap { AccelerationUnit($0) } != nil
+            && stream.name.stream.lowercased().contains("acc")
+    }
+
+    package mutating func begin(_ stream: ExportedStream) throws(RecordingError) {
+        self.stream = stream
+        let device = Self.name(stream.name.device)
+        let schema = writer.addSchema(
+            stream.name.description, encoding: "jsonschema", JSONSchema.text(of: stream), to: &file.buffer)
+        var metadata = [("device", stream.name.device), ("stream", stream.name.stream)]
+        if let rate = stream.rate { metadata.insert(("rate", "\(rate)"), at: 1) }
+        if let unit = stream.unit { metadata.append(("unit", unit)) }
+        channel = writer.addChannel(
+            topic("/\(device)/\(Self.name(stream.name.stream))"), schema: schema, encoding: "json", metadata: metadata,
+            to: &file.buffer)
+        separators = stream.columns.enumerated().map { index, column in
+            var text = ByteBuffer(capacity: 64)
+            text.append(UInt8(ascii: index == 0 ? "{" : ","))
+            text.append(jsonString: column.name)
+            text.append(UInt8(ascii: ":"))
+            return text.withUnsafeBytes { Array($0) }
+        }
+        imu = nil
+        guard Self.isAccelerometer(stream), let axes = stream.axes,
+            let unit = stream.unit.flatMap({ AccelerationUnit($0) })
+        else { return }
+        if ros == nil { ros = try beginRos() }
+        guard var ros else { return }
+        let name = topic("/\(device)/imu")
+        let qos = [("offered_qos_profiles", "")]
+        imu = Imu(
+            channel: writer.addChannel(
+                name, schema: ros.allSchema, encoding: "cdr", metadata: qos, to: &file.buffer),
+            rosChannel: ros.writer.addChannel(
+                name, schema: ros.schema, encoding: "cdr", metadata: qos, to: &ros.file.buffer),
+            message: ImuMessage(frame: device), axes: axes, scale: AccelerationUnit.standardGravity / unit.perG,
+            rotation: try companion(stream))
+        self.ros = ros
+    }
+
+    private mutating func beginRos() throws(RecordingError) -> RosFile {
+        let file = try directory.create("\(session.name)_ros2.mcap")
+        var writer = MCAPWriter(profile: "ros2", library: library, to: &file.buffer)
+        let schema = writer.addSchema(
+            ImuMessage.schemaName, encoding: "ros2msg", ImuMessage.schema, to: &file.buffer)
+        let allSchema = self.writer.addSchema(
+            ImuMessage.schemaName, encoding: "ros2msg", ImuMessage.schema, to: &self.file.buffer)
+        return RosFile(file: file, writer: writer, schema: schema, allSchema: allSchema)
+    }
+
+    @inline(__always)
+    package mutating func append(_ row: SampleRow) {
+        guard let stream else { return }
+        let time = row.time.map(date) ?? latest
+        latest = time
+        let logTime = UInt64(clamping: time)
+        let sequence = UInt32(truncatingIfNeeded: row.sequence)
+        writer.append(
+            channel: channel, sequence: sequence, time: logTime, to: &file.buffer, at: file.written
+        ) { message in
+            if separators.isEmpty { message.append(UInt8(ascii: "{")) }
+            for index in separators.indices {
+                message.append(separators[index])
+                JSONCell.append(row, index, stream.columns[index].kind, to: &message)
+            }
+            message.append(UInt8(ascii: "}"))
+        }
+        guard let imu else { return }
+        let acceleration =
+            SIMD3(row.number(imu.axes[0]), row.number(imu.axes[1]), row.number(imu.axes[2])) * imu.scale
+        let rotation = row.time.flatMap { imu.rotation?.rotation(at: $0) }
+        writer.append(
+            channel: imu.channel, sequence: sequence, time: logTime, to: &file.buffer, at: file.written
+        ) { message in
+            imu.message.append(time: time, acceleration: acceleration, rotation: rotation, to: &message)
+        }
+        guard let ros = ros?.file else { return }
+        self.ros?.writer.append(
+            channel: imu.rosChannel, sequence: sequence, time: logTime, to: &ros.buffer, at: ros.written
+        ) { message in
+            imu.message.append(time: time, acceleration: acceleration, rotation: rotation, to: &message)
+        }
+    }
+
+    package mutating func append(_ absence: StreamBreak) {
+        guard let stream else { return }
+        let time = (absence.after ?? absence.before).map(date) ?? latest
+        writer.append(
+            channel: gaps, sequence: gapCount, time: UInt64(clamping: time), to: &file.buffer, at: file.written
+        ) { message in
+            message.append(utf8: #"{"stream":"#)
+            message.append(jsonString: stream.name.description)
+            message.append(utf8: #","reason":"#)
+            message.append(jsonString: absence.reason)
+            if let epoch = absence.epoch {
+                message.append(utf8: #","epoch":"#)
+                message.append(jsonString: epoch)
+            }
+            if let from = absence.from {
+                message.append(utf8: #","from":"#)
+                message.append(from)
+            }
+            message.append(utf8: #","count":"#)
+            message.append(absence.count)
+            if let after = absence.after, let before = absence.before {
+                message.append(utf8: #","seconds":"#)
+                Nanoseconds.append(before &- after, to: &message)
+            }
+            message.append(UInt8(ascii: "}"))
+        }
+        gapCount += 1
+    }
+
+    package mutating func writeIfFull() throws(RecordingError) {
+        if let error = imu?.rotation?.error { throw error }
+        try file.writeIfFull()
+        try ros?.file.writeIfFull()
+    }
+
+    package mutating func end(_ stream: ExportedStream, _ walk: StreamWalk) throws(RecordingError) {
+        if let error = imu?.rotation?.error { throw error }
+        imu = nil
+        self.stream = nil
+    }
+
+    package mutating func finish() throws(RecordingError) {
+        for (number, event) in session.events.enumerated() {
+            writer.append(
+                channel: events, sequence: UInt32(number), time: UInt64(clamping: date(event.time)), to: &file.buffer,
+                at: file.written
+            ) { message in
+                message.append(utf8: #"{"event":"#)
+                message.append(jsonString: event.name)
+                if let step = event.step {
+                    message.append(utf8: #","step":"#)
+                    message.append(jsonString: step)
+                }
+                message.append(UInt8(ascii: "}"))
+            }
+        }
+        writer.addMetadata(
+            "session",
+            [
+                ("clock", session.clock.rawValue), ("session", session.name),
+                ("startDate", WallTime(nanosecondsSince1970: session.startDate).utcText), ("task", session.task),
+            ], to: &file.buffer, at: file.written)
+        writer.finish(to: &file.buffer, at: file.written)
+        try directory.finish(file)
+        guard let file = ros?.file else { return }
+        ros?.writer.finish(to: &file.buffer, at: file.written)
+        try directory.finish(file)
+    }
+
+    // MARK: Parts
+
+    /// A time as messages have it: a date, or nanoseconds since the session's start.
+    private func date(_ time: Int64) -> Int64 { session.clock == .utc ? session.startDate &+ time : time }
+
+    private mutating func topic(_ name: String) -> String {
+        var name = name
+        while !topics.insert(name).inserted { name += "_" }
+        return name
+    }
+
+    /// A name as ROS has it: letters, digits and underscores.
+    private static func name(_ text: String) -> String {
+        let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+        return name.first?.isNumber == true ? "_" + name : name
+    }
+}

@@ -1,0 +1,76 @@
+import Files
+package import Recording
+
+/// Reads a device's gyroscope beside its accelerometer, and finds the sample that is nearest in time.
+///
+/// A sample counts for times within half an interval of it: nothing is interpolated, and nothing spans a gap.
+package final class RotationSource {
+    /// Takes samples one by one.
+    private struct Sink: RowSink {
+        let axes: [Int]
+        let scale: Double
+        var found: (time: Int64, rotation: SIMD3<Double>)?
+
+        mutating func append(_ row: SampleRow) {
+            guard let time = row.time else { return }
+            found = (time, SIMD3(row.number(axes[0]), row.number(axes[1]), row.number(axes[2])) * scale)
+        }
+
+        mutating func append(_ absence: StreamBreak) {}
+    }
+
+    private var reader: StreamReader
+    private var walk: StreamWalk
+    private var sink: Sink
+    /// The samples around the time that was asked for.
+    private var before: (time: Int64, rotation: SIMD3<Double>)?
+    private var behind: (time: Int64, rotation: SIMD3<Double>)?
+    private var isAtEnd = false
+    private let tolerance: Int64
+    /// Why reading failed.
+    private(set) var error: RecordingError?
+
+    /// - Returns: nil if the stream is no gyroscope of three axes.
+    package init?(_ stream: ExportedStream, _ reader: consuming StreamReader, _ walk: StreamWalk) {
+        guard let axes = stream.axes, let scale = Self.scale(stream.unit) else { return nil }
+        self.reader = reader
+        self.walk = walk
+        sink = Sink(axes: axes, scale: scale)
+        // Without a rate: half of 50 ms.
+        tolerance = Int64(0.5e9 / max(1e-3, stream.rate ?? 20)) + 1
+    }
+
+    /// What a rate of rotation is multiplied by to be in rad/s; nil for another quantity's unit.
+    package static func scale(_ unit: String?) -> Double? {
+        switch unit {
+        case "rad/s", "rad s-1", "rad·s⁻¹": 1
+        case "deg/s", "°/s", "dps": Double.pi / 180
+        default: nil
+        }
+    }
+
+    /// The rotation at a time, in rad/s. Times rise.
+    func rotation(at time: Int64) -> SIMD3<Double>? {
+        while !isAtEnd, behind.map({ $0.time < time }) ?? true { advance() }
+        let nearest = [before, behind].compactMap { $0 }.min { abs($0.time - time) < abs($1.time - time) }
+        guard let nearest, abs(nearest.time - time) <= tolerance else { return nil }
+        return nearest.rotation
+    }
+
+    private func advance() {
+        do throws(RecordingError) {
+            sink.found = nil
+            while sink.found == nil {
+                guard try walk.read(&reader, bytes: 1, into: &sink) else {
+                    isAtEnd = true
+                    break
+                }
+            }
+            before = behind
+            behind = sink.found
+        } catch {
+            self.error = error
+            isAtEnd = true
+        }
+    }
+}

@@ -1,0 +1,126 @@
+package import Files
+import Messages
+
+/// Writes one XDF file for a session: a stream of numbers for each stream, one of strings for its other columns, and markers.
+///
+/// With the publishers' own clocks, the file has the offsets that were measured, for readers to apply; otherwise times are on
+/// the recorder's clock already.
+package struct XDFExport: ExportWriter {
+    private let directory: ExportDirectory
+    private let session: ExportedSession
+    private let alignments: [String: ClockAlignment]
+    private let file: OutputFile
+    private var writer: XDFWriter
+    private var numbers: XDFWriter.Stream?
+    private var texts: XDFWriter.Stream?
+    private var numberColumns: [Int] = []
+    private var textColumns: [Int] = []
+    private var markers: XDFWriter.Stream
+    private var stream: ExportedStream?
+
+    /// - Parameter alignments: of the publishers' clocks, by epoch.
+    package init(
+        _ session: ExportedSession, alignments: [String: ClockAlignment], in directory: ExportDirectory
+    ) throws(RecordingError) {
+        self.directory = directory
+        self.session = session
+        self.alignments = alignments
+        file = try directory.create("\(session.name).xdf")
+        writer = XDFWriter(
+            datetime: WallTime(nanosecondsSince1970: session.startDate).utcText, to: &file.buffer)
+        markers = writer.begin(
+            name: "markers", type: "Markers", channels: 1, isText: true, source: "\(session.name)/markers",
+            description: "", to: &file.buffer)
+    }
+
+    package var provenanceName: String { "\(session.name).xdf.provenance.json" }
+
+    package func files(of stream: ExportedStream) -> [String] { ["\(session.name).xdf"] }
+
+    package mutating func begin(_ stream: ExportedStream) throws(RecordingError) {
+        self.stream = stream
+        numberColumns = stream.numbers
+        textColumns = stream.columns.indices.filter { stream.columns[$0].kind != .number }
+        numbers = numberColumns.isEmpty ? nil : begin(stream, numberColumns, suffix: "", isText: false)
+        texts =
+            textColumns.isEmpty ? nil : begin(stream, textColumns, suffix: numbers == nil ? "" : " text", isText: true)
+    }
+
+    private mutating func begin(
+        _ stream: ExportedStream, _ columns: [Int], suffix: String, isText: Bool
+    ) -> XDFWriter.Stream {
+        let channels = columns.map { index in
+            let unit = isText ? nil : stream.unit
+            return "<channel><label>\(XDFWriter.escaped(stream.columns[index].name))</label>"
+                + (unit.map { "<unit>\(XDFWriter.escaped($0))</unit>" } ?? "") + "</channel>"
+        }
+        let rate = stream.rate.map { "<nominal_rate>\($0)</nominal_rate>" } ?? ""
+        return writer.begin(
+            name: stream.name.description + suffix, type: "MoCap", channels: columns.count, isText: isText,
+            source: "\(session.name)/\(stream.name)\(suffix)",
+            description: "<channels>\(channels.joined())</channels>"
+                + "<device>\(XDFWriter.escaped(stream.name.device))</device>\(rate)",
+            to: &file.buffer)
+    }
+
+    @inline(__always)
+    package mutating func append(_ row: SampleRow) {
+        let time = row.time.map(seconds) ?? .nan
+        if var stream = numbers {
+            writer.append(time: time, to: &stream, output: &file.buffer) { sample in
+                for index in numberColumns { sample.append(littleEndian: row.number(index)) }
+            }
+            numbers = stream
+        }
+        if var stream = texts {
+            writer.append(time: time, to: &stream, output: &file.buffer) { sample in
+                for index in textColumns { XDFWriter.append(row.isNull(index) ? "" : row.text(index), to: &sample) }
+            }
+            texts = stream
+        }
+    }
+
+    package mutating func append(_ absence: StreamBreak) {
+        guard let stream, let time = absence.after ?? absence.before else { return }
+        let count = absence.count > 0 ? " (\(absence.count))" : ""
+        mark("gap \(stream.name): \(absence.reason)\(count)", at: time)
+    }
+
+    package mutating func writeIfFull() throws(RecordingError) { try file.writeIfFull() }
+
+    package mutating func end(_ stream: ExportedStream, _ walk: StreamWalk) throws(RecordingError) {
+        for kind in [\XDFExport.numbers, \XDFExport.texts] {
+            guard var own = self[keyPath: kind] else { continue }
+            writer.end(&own, to: &file.buffer)
+            if session.clock == .own { appendOffsets(of: stream, own) }
+            self[keyPath: kind] = nil
+        }
+        self.stream = nil
+    }
+
+    /// Readers draw one line through all of a stream's offsets, so that these are of all its epochs.
+    private mutating func appendOffsets(of stream: ExportedStream, _ own: XDFWriter.Stream) {
+        var known: Set<ClockAlignment.Point> = []
+        for point in stream.epochs.flatMap({ alignments[$0]?.points ?? [] }) where known.insert(point).inserted {
+            writer.appendOffset(
+                -Double(point.offset) / 1e9, at: Double(point.time) / 1e9, of: own, to: &file.buffer)
+        }
+    }
+
+    package mutating func finish() throws(RecordingError) {
+        for event in session.events {
+            mark([event.name, event.step].compactMap { $0 }.joined(separator: " "), at: event.time)
+        }
+        writer.end(&markers, to: &file.buffer)
+        try directory.finish(file)
+    }
+
+    private mutating func mark(_ text: String, at time: Int64) {
+        writer.append(time: seconds(time), to: &markers, output: &file.buffer) { XDFWriter.append(text, to: &$0) }
+    }
+
+    /// A time as the file has it: since the session's start, or since 1970.
+    private func seconds(_ time: Int64) -> Double {
+        Double(session.clock == .utc ? session.startDate &+ time : time) / 1e9
+    }
+}

@@ -1,0 +1,110 @@
+import Export
+import Foundation
+import Messages
+import Recording
+import SystemPackage
+import TestSupport
+import Testing
+
+/// All devices on one clock.
+@Suite(.timeLimit(.minutes(1)))
+struct ClockAlignmentTests {
+    private static func point(_ time: Int64, _ offset: Int64) -> ClockAlignment.Point {
+        ClockAlignment.Point(time: time, offset: offset, uncertainty: 0)
+    }
+
+    @Test func offsetsAreLinearBetweenComparisons() {
+        var alignment = ClockAlignment([Self.point(1000, 100), Self.point(3000, 300), Self.point(4000, 0)])
+        let expected: [(Int64, Int64)] = [
+            (-5000, -5100), (1000, 900), (1500, 1350), (2000, 1800), (3000, 2700), (3500, 3350), (4000, 4000),
+            (9000, 9000),
+            // Back again.
+            (1500, 1350), (0, -100),
+        ]
+        for (own, recorder) in expected { #expect(alignment.recorderTime(of: own) == recorder, "\(own)") }
+    }
+
+    @Test func withoutAComparisonTimesStayAsTheyAre() {
+        var alignment = ClockAlignment([])
+        #expect(alignment.recorderTime(of: 12345) == 12345)
+    }
+
+    /// A publisher's clock is 2 s ahead at first and 3 s at the end, an hour later.
+    @Test func timesOfADriftingClockAreTheRecorders() throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add("a/b", fields: ["x"])
+            session.compareClocks(at: 2, ahead: 2)
+            session.compareClocks(at: 3602, ahead: 3, roundTrip: 0.004)
+            try session.sample("a/b", 2, "0")
+            try session.sample("a/b", 1802, "1")
+            try session.sample("a/b", 3602, "2")
+            try session.finish(at: 3603)
+            let exported = try Exported(session.directory, to: directory.appending("out"), .csv) {
+                $0.clock = .recorder
+            }
+            #expect(try exported.text("s1/a_b.csv") == "time,x\n0,0\n1799.5,1\n3599,2\n")
+            let own = try Exported(session.directory, to: directory.appending("own"), .csv) { $0.clock = .own }
+            #expect(try own.text("s1/a_b.csv") == "time,x\n2,0\n1802,1\n3602,2\n")
+
+            let provenance = try JSONDecoder().decode(
+                JSONValue.self, from: Data(exported.text("s1/provenance.json").utf8))
+            guard case .object(let fields) = provenance, case .array(let clocks)? = fields["clocks"],
+                case .object(let clock)? = clocks.first
+            else { return #expect(Bool(false), "no clocks") }
+            #expect(clock["uncertainty"] == .number(0.002))
+            #expect(clock["drift"] == .number(1.0 / 3600))
+        }
+    }
+
+    /// A machine that started anew has other uptimes: the comparisons of each run count for its own epochs.
+    @Test func aMachineThatStartedAnewHasItsOwnComparisons() throws {
+        let start = try WallTime(iso8601: "2026-11-21T10:00:00Z")
+        func date(_ seconds: Double) -> WallTime { WallTime(seconds: start.seconds + seconds) }
+        func comparison(at time: Double, uptime: Double, ahead: Double) -> ClockComparison {
+            ClockComparison(
+                endpoint: "tcp://a", date: date(time), clock: ClockReading(uptime: uptime, date: date(time + ahead)),
+                roundTrip: 0)
+        }
+        var record = SessionRecord(
+            session: try SessionIdentifier("s"), task: "", step: "", streams: [], format: .json, root: .array,
+            status: .finished, startDate: start)
+        record.clocks = [
+            comparison(at: 1, uptime: 5001, ahead: 0.5), comparison(at: 100, uptime: 5100, ahead: 0.5),
+            comparison(at: 200, uptime: 10, ahead: -0.25),
+        ]
+        let first = SessionRecord.Epoch(
+            epoch: "E1", clock: ClockReading(uptime: 5000, date: date(0.5)), replay: "tcp://a", heard: date(120))
+        let second = SessionRecord.Epoch(
+            epoch: "E2", clock: ClockReading(uptime: 8, date: date(197.75)), replay: "tcp://a", heard: date(199))
+        var one = ClockAlignment(of: first, in: record)
+        #expect(one.offset(at: 0).magnitude.distance(to: 500_000_000).magnitude < 1000)
+        var two = ClockAlignment(of: second, in: record)
+        #expect(abs(two.offset(at: 0) + 250_000_000) < 1000)
+    }
+
+    @Test(
+        arguments: [
+            ("0", 0), ("1.5", 1_500_000_000), ("-0.000000001", -1), ("1e-05", 10_000), ("20.018839633", 20_018_839_633),
+            ("123456789.123456789", 123_456_789_123_456_789), ("0.0000000016", 2), ("-12", -12_000_000_000),
+        ] as [(String, Int64)])
+    func secondsAreWholeNanoseconds(_ text: String, _ expected: Int64) {
+        let bytes = Array(text.utf8)
+        #expect(bytes.withUnsafeBytes { Nanoseconds.parse($0) } == expected)
+    }
+
+    @Test(arguments: ["NaN", "", "-", "x", "1.5x"]) func whatIsNoTimeIsNone(_ text: String) {
+        let bytes = Array(text.utf8)
+        #expect(bytes.withUnsafeBytes { Nanoseconds.parse($0) } == nil)
+    }
+
+    @Test func aTimeIsReadBackFromItsDigits() {
+        var random = SplitMix(seed: 7)
+        for _ in 0..<10_000 {
+            let time = Int64.random(in: -100_000_000_000_000...100_000_000_000_000, using: &random)
+            var buffer = ByteBuffer(capacity: 0)
+            Nanoseconds.append(time, to: &buffer)
+            #expect(buffer.withUnsafeBytes { Nanoseconds.parse($0) } == time)
+        }
+    }
+}
