@@ -18,7 +18,7 @@ extension LogEngine {
         switch effect {
         case .look: .looks
         case .listSessions, .compare: .scans
-        case .remove: .removals
+        case .remove, .removeRemains: .removals
         default: nil
         }
     }
@@ -32,12 +32,18 @@ extension LogEngine {
             core.looked(number, looks, at: now)
         case .remove(let step, let files):
             core.stepped(await worker.run { $0.carryOut(step, for: files) }, at: now)
+        case .removeRemains(let sessions, let onlyUploaded):
+            let outcomes = await worker.run { folder in
+                sessions.map { ($0, folder.removeRemains(of: $0, onlyUploaded: onlyUploaded)) }
+            }
+            core.removedRemains(outcomes, at: now)
         case .listSessions:
             let list = await worker.run { folder in
                 Result { () throws(RecordingError) in
+                    let removed = folder.completeRemovals()
                     let sessions = try folder.sessions()
                     return StreamFiles.SessionList(
-                        sessions: sessions, hasRecordings: !sessions.isEmpty || folder.hasRecordings)
+                        sessions: sessions, hasRecordings: !sessions.isEmpty || folder.hasRecordings, removed: removed)
                 }
             }
             core.listed(list, at: now)
@@ -57,7 +63,7 @@ extension LogEngine {
         case .lookAtDisk: core.take(freeBytes: folder.freeBytes(), at: now)
         case .find(let segments): core.found(segments.map { ($0, folder.find($0.path)) }, at: now)
         case .notice(let notice): runtime.tell(notice)
-        case .look, .remove, .listSessions, .compare: return
+        case .look, .remove, .removeRemains, .listSessions, .compare: return
         }
     }
 

@@ -8,9 +8,26 @@ import Runtime
 extension LogEngine {
     var thresholds: LogThresholds { catalog.thresholds }
 
-    var names: LogsNames.Reply { core.names }
+    func names() async -> LogsNames.Reply {
+        await lookAtCurrentLogs()
+        return core.names
+    }
 
-    func configuration(_ request: LogsGet) throws(RequestError) -> LogConfiguration { try core.configuration(request) }
+    func configuration(_ request: LogsGet) async throws(RequestError) -> LogConfiguration {
+        // A recorder asks for the logs that it begins: whether they have files makes no difference.
+        if request.orDefaults != true { await lookAtCurrentLogs() }
+        return try core.configuration(request)
+    }
+
+    func set(_ request: LogsSet) async throws -> LogConfiguration {
+        await lookAtCurrentLogs()
+        return try await answer { $0.set(request, at: $1) }
+    }
+
+    private func lookAtCurrentLogs() async {
+        let (sessions, date) = (catalog.openSessions, now.date)
+        core.currentLogs = Set(await diskReader.run { $0.current(of: sessions, at: date) }.keys)
+    }
 
     func files(of name: String?, isUploaded: Bool?, after: String?, limit: Int?) throws(RequestError) -> LogFileList {
         defer { perform() }
@@ -26,15 +43,22 @@ extension LogEngine {
             defer { perform() }
             throw core.refusal(of: error, at: now)
         }
-        let (currentBytes, freeBytes) = await room(of: catalog.openSessions)
+        let room = await room(of: catalog.openSessions)
         return LogsUsage.Reply(
-            pendingUploadBytes: usage.pendingBytes, totalBytes: usage.totalBytes, currentBytes: currentBytes,
-            freeBytes: freeBytes ?? 0, logs: logs)
+            pendingUploadBytes: usage.pendingBytes, totalBytes: usage.totalBytes,
+            currentBytes: room.current.values.reduce(0, +), freeBytes: room.freeBytes ?? 0,
+            logs: logs.map { LogsUsage.adding(room.current.map { ($0.key.text, $0.value) }, to: $0) },
+            otherBytes: room.otherBytes + core.remainingBytes)
     }
 
-    /// Bytes of the files that are being written, and bytes free on the disk.
-    private func room(of sessions: [SessionIdentifier]) async -> (currentBytes: Int, freeBytes: Int?) {
+    /// Bytes of the files that are being written in some sessions, of what else these have with the write-ahead log, and bytes
+    /// free on the disk.
+    private func room(
+        of sessions: [SessionIdentifier]
+    ) async -> (current: [LogName: Int], otherBytes: Int, freeBytes: Int?) {
         let date = now.date
-        return await diskReader.run { ($0.currentBytes(of: sessions, at: date), $0.freeBytes()) }
+        return await diskReader.run {
+            ($0.current(of: sessions, at: date), $0.otherBytes(of: sessions, at: date), $0.freeBytes())
+        }
     }
 }

@@ -8,13 +8,13 @@ extension RequestRouter {
     init(_ engine: LogEngine) {
         self.init()
         on(LogsAdd.self) { request in try await engine.answer { $0.add(request, at: $1) } }
-        on(LogsSet.self) { request in try await engine.answer { $0.set(request, at: $1) } }
+        on(LogsSet.self) { try await engine.set($0) }
         on(LogsFinish.self) { _ in
             throw RequestError(
                 .unsupported, "the recorder that writes a log finishes its files: send logs.finish to it")
         }
         on(LogsRemove.self) { request in try await engine.answer { $0.remove(request, at: $1) } }
-        on(LogsNames.self) { _ in await engine.names }
+        on(LogsNames.self) { _ in await engine.names() }
         on(LogsGet.self) { try await engine.configuration($0) }
         on(LogsList.self) { request in
             try await engine.files(

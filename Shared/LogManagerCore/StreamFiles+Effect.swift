@@ -24,6 +24,9 @@ extension StreamFiles {
         case look(Int, [String])
         /// Carry out a step for files that are being removed: `stepped`.
         case remove(RemovalStep, [CatalogFile])
+        /// Remove what remains of sessions that are over and have no stream files, if files of theirs were removed before;
+        /// `onlyUploaded`, if all of these had been uploaded: `removedRemains`.
+        case removeRemains([SessionIdentifier], onlyUploaded: Bool)
         /// List the sessions: `listed`.
         case listSessions
         /// Make the catalog have what a session's directory has: `compared`. If nothing else uses the catalog yet, at once.

@@ -64,7 +64,13 @@ extension StreamFiles {
         case (.rule(let configuration, let answer), _): give(answer, result, configuration, at: now)
         case (.oldRule(let reply, let answer), _): give(answer, result, reply, at: now)
         }
-        if case .success = result { evaluate(at: now) }
+        if case .success = result {
+            switch pending.change {
+            case .add, .mark, .setThresholds: endCleanUpPause()
+            default: break
+            }
+            evaluate(at: now)
+        }
         advance(at: now)
     }
 

@@ -21,10 +21,13 @@ extension StreamFiles {
         package let sessions: [SessionIdentifier]
         /// Whether there is anything where recordings are.
         package let hasRecordings: Bool
+        /// Sessions whose removal was interrupted, and is complete now.
+        package let removed: [SessionIdentifier]
 
-        package init(sessions: [SessionIdentifier], hasRecordings: Bool) {
+        package init(sessions: [SessionIdentifier], hasRecordings: Bool, removed: [SessionIdentifier] = []) {
             self.sessions = sessions
             self.hasRecordings = hasRecordings
+            self.removed = removed
         }
     }
 
@@ -78,6 +81,7 @@ extension StreamFiles {
             comparison = nil
             note(error)
         case .success(let list):
+            for session in list.removed { noteRemoved(session, bytes: nil, at: now) }
             let known = catalog.sessions
             if list.sessions.isEmpty, !known.isEmpty, !list.hasRecordings {
                 // A disk that is not mounted must not let every mark be forgotten.
@@ -132,6 +136,8 @@ extension StreamFiles {
             for file in changes.changed {
                 log(.warning, "a finished file has changed; it counts as not uploaded", ["path": "\(file.path)"])
             }
+            note(changes.remains, of: session)
+            if !changes.isEmpty { endCleanUpPause() }
             if !changes.isEmpty, case .running = state {
                 log(
                     .info, "the disk has changed",

@@ -91,11 +91,12 @@ extension StreamFiles {
             .unknownLog, "there is no log '\(pattern)'; logs.names lists those that were added or have files")
     }
 
-    private func hasFiles(_ log: LogName) -> Bool { catalog.usage.logs[log] != nil }
+    private func hasFiles(_ log: LogName) -> Bool { catalog.usage.logs[log] != nil || currentLogs.contains(log) }
 
     /// The logs that were added or have files, and the patterns that were added.
     package var names: LogsNames.Reply {
         let names = Set(catalog.rules.logNames).union(catalog.usage.logs.keys.map(\.text))
+            .union(currentLogs.map(\.text))
         let patterns = catalog.rules.patternNames
         return LogsNames.Reply(names: names.sorted(), patterns: patterns.isEmpty ? nil : patterns)
     }

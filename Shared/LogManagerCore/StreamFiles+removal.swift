@@ -20,6 +20,7 @@ extension StreamFiles {
         case idle
         /// It waits for its turn, or removes files.
         case removing
+        case removingRemains
         /// Whether it was of use is found out by a look at the disk.
         case judging(isStuck: Bool)
     }
@@ -154,6 +155,9 @@ extension StreamFiles {
         }
     }
 
+    /// Lets a clean-up begin that rested because nothing more could be removed: something may be removed now.
+    func endCleanUpPause() { cleanUpAt = .min }
+
     /// Removes what the user's policy says, if it is time.
     func cleanUpIfDue(at now: Moment) {
         guard case .idle = cleanUp, settings.whenFull != .nothing, now.monotonic >= cleanUpAt else { return }
@@ -183,6 +187,10 @@ extension StreamFiles {
         cleanUp = .idle
         guard isFull else { return }
         guard isStuck else { return cleanUpIfDue(at: now) }
+        if settings.whenFull != .nothing, removeRemains() {
+            cleanUp = .removingRemains
+            return
+        }
         // What could not be removed now will hardly be a second later.
         cleanUpAt = now.monotonic + Self.cleanUpPause.nanoseconds
         emit(
@@ -376,6 +384,7 @@ extension StreamFiles {
             guard let refusal else {
                 log(.info, "file removed", metadata)
                 removedUsage[piece.reason, default: LogUsage()].count(file)
+                remains[file.session]?.files -= 1
                 publish(
                     .removed, of: file.log.text, at: now, path: file.path, bytes: file.bytes,
                     reason: piece.reason.rawValue)

@@ -72,9 +72,9 @@ extension StreamFiles {
         return max(0, excess(by: thresholds), missing)
     }
 
-    /// How many bytes all files are beyond their threshold; negative below it, 0 without one.
+    /// How many bytes all files and what else sessions have are beyond their threshold; negative below it, 0 without one.
     func excess(by thresholds: LogThresholds) -> Int {
-        thresholds.totalBytes > 0 ? catalog.usage.totalBytes - thresholds.totalBytes : 0
+        thresholds.totalBytes > 0 ? catalog.usage.totalBytes + remainingBytes - thresholds.totalBytes : 0
     }
 
     private func value(of kind: Threshold.Kind) -> Int? {

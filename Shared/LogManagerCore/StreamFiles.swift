@@ -2,7 +2,7 @@ import DequeModule
 package import Files
 import Logging
 package import Messages
-import Recording
+package import Recording
 import ServiceKit
 
 /// Everything that log-manager decides: which thresholds are crossed, which stream files are marked, and which are removed.
@@ -85,7 +85,13 @@ package final class StreamFiles: ProgramCore {
     package internal(set) var removedUsage: [RemovalReason: LogUsage] = [:]
     package internal(set) var markedFiles = 0
 
+    /// What remains of sessions that are over, and which of them must not go.
+    var remains: [SessionIdentifier: SessionRemains] = [:]
+    var keptRemains: Set<SessionIdentifier> = []
+
     // The disk
+    /// Logs that were being written when somebody looked last. Look before a request that names a log.
+    package var currentLogs: Set<LogName> = []
     var comparison: Comparison?
     /// The session that is being compared.
     var compared: SessionIdentifier?

@@ -11,20 +11,20 @@ import Testing
 /// What goes by itself, and what goes with its log.
 @Suite(.timeLimit(.minutes(2)))
 struct CleanUpTests {
-    /// Runs a log-manager with a session of six files of 10 bytes, one a second.
+    /// Runs a log-manager with a session of six files of 10 kB, one a second. Its `session.json` takes 2 kB.
     private func run(
         options: [String: String] = [:],
         _ body: @escaping @Sendable (LogManagerUnderTest, [String]) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { data in
             let session = try StoredSession(in: data)
-            let paths = try (1...6).map { try session.finish(bytes: 10, at: "2026-11-20T23:53:0\($0)Z") }
+            let paths = try (1...6).map { try session.finish(bytes: 10_000, at: "2026-11-20T23:53:0\($0)Z") }
             try await LogManagerUnderTest.run(in: data, options: options) { try await body($0, paths) }
         }
     }
 
     @Test func nothingGoesByItself() async throws {
-        try await run(options: ["total-threshold": "30", "minimum-free": "1000TB"]) { manager, paths in
+        try await run(options: ["total-threshold": "35000", "minimum-free": "1000TB"]) { manager, paths in
             let there = try await manager.paths()
             #expect(there == paths)
             try await eventually("health to tell") {
@@ -35,12 +35,12 @@ struct CleanUpTests {
     }
 
     @Test func theOldestGoWhereTheUserSaysSo() async throws {
-        try await run(options: ["total-threshold": "30", "when-full": "oldest"]) { manager, paths in
+        try await run(options: ["total-threshold": "35000", "when-full": "oldest"]) { manager, paths in
             try await eventually("three files") { try await manager.paths() == Array(paths[3...]) }
-            #expect(try await manager.send(LogsUsage()).totalBytes == 30)
+            #expect(try await manager.send(LogsUsage()).totalBytes == 30_000)
             // Uploaded ones go first.
             _ = try await manager.send(LogsMarkUploaded(paths: [paths[4]]))
-            _ = try await manager.send(LogsSetThresholds(totalBytes: 15))
+            _ = try await manager.send(LogsSetThresholds(totalBytes: 17_000))
             try await eventually("one file") { try await manager.paths() == [paths[5]] }
             try await eventually("the events") {
                 Array(manager.paths(.removed).suffix(2)) == [paths[4], paths[3]]
@@ -50,15 +50,38 @@ struct CleanUpTests {
     }
 
     @Test func onlyWhatWasUploadedGoesWhereTheUserSaysSo() async throws {
-        try await run(options: ["total-threshold": "30", "when-full": "uploaded-only"]) { manager, paths in
+        try await run(options: ["total-threshold": "35000", "when-full": "uploaded-only"]) { manager, paths in
             #expect(try await manager.paths() == paths)
             try await eventually("a word about it") {
                 manager.health.reply.reasons.contains { $0.contains("lets nothing more go") }
             }
+            // A clean-up that found nothing rests for half a minute, but not when something is marked.
+            let start = ContinuousClock.now
+            _ = try await manager.send(LogsMarkUploaded(paths: [paths[0]]))
+            try await eventually("a removed file") { try await manager.paths() == Array(paths[1...]) }
+            #expect(ContinuousClock.now - start < .seconds(15))
             _ = try await manager.send(LogsSetThresholds(totalBytes: 0))
             _ = try await manager.send(LogsMarkUploaded(paths: [paths[1], paths[5]]))
-            _ = try await manager.send(LogsSetThresholds(totalBytes: 55))
-            #expect(try await manager.paths().contains(paths[0]))
+            _ = try await manager.send(LogsSetThresholds(totalBytes: 58_000))
+            #expect(try await manager.paths().contains(paths[2]))
+        }
+    }
+
+    /// What is left of a session goes last: without it nobody finds out what became of its files.
+    @Test(arguments: [("oldest", true), ("uploaded-only", false)])
+    func aSessionWithoutFilesIsRemovedIfThatIsNotEnough(policy: String, isGone: Bool) async throws {
+        try await run(options: ["when-full": policy]) { manager, paths in
+            let session = manager.data.appending("recordings/s").string
+            _ = try await manager.send(LogsSetThresholds(totalBytes: 1))
+            if isGone {
+                try await eventually("no session") { !FileManager.default.fileExists(atPath: session) }
+                try await eventually("its event") { manager.paths(.removed).last == "recordings/s" }
+                #expect(try await manager.send(LogsUsage()).otherBytes == 0)
+                try await eventually("health") { manager.health.reply.status == .ok }
+            } else {
+                _ = try await manager.send(LogsMarkUploaded(paths: paths))
+                try await eventually("no session") { !FileManager.default.fileExists(atPath: session) }
+            }
         }
     }
 
@@ -81,7 +104,7 @@ struct CleanUpTests {
             _ = try await manager.send(LogsAdd(name: "empty"))
             let refusal = try #require(try await manager.refusal(LogsRemove(name: "phone_gyro")))
             #expect(refusal.data?.reason == "wouldDelete")
-            #expect(refusal.message.contains("6 files of 60 bytes, 6 of them not uploaded"))
+            #expect(refusal.message.contains("6 files of 60000 bytes, 6 of them not uploaded"))
             #expect(try await manager.send(LogsRemove(name: "empty")).removed.isEmpty)
             let reply = try await manager.send(LogsRemove(name: "phone_gyro", deleteFiles: true))
             #expect(reply.removed == paths)
@@ -126,15 +149,15 @@ struct CleanUpTests {
         try await run(options: ["rescan-interval": "1s"]) { manager, paths in
             _ = try await manager.send(LogsMarkUploaded(paths: [paths[0], paths[1]]))
             try FileManager.default.removeItem(atPath: manager.data.appending(paths[5]).string)
-            try Data(repeating: 0, count: 11).write(to: URL(filePath: manager.data.appending(paths[0]).string))
+            try Data(repeating: 0, count: 11_000).write(to: URL(filePath: manager.data.appending(paths[0]).string))
             // Before it is noticed, it is not what was uploaded.
             let outcome = try await manager.send(LogsRemoveUploaded(paths: [paths[0]]))
             #expect(outcome.done.isEmpty || outcome.refused.isEmpty)
             #expect(outcome.refused.count == 1)
-            let more = try StoredSession("t", in: manager.data).finish(bytes: 5)
+            let more = try StoredSession("t", in: manager.data).finish(bytes: 5_000)
             try await eventually("the disk's state") {
                 let usage = try await manager.send(LogsUsage())
-                return usage.totalBytes == 56 && usage.pendingUploadBytes == 46
+                return usage.totalBytes == 56_000 && usage.pendingUploadBytes == 46_000
             }
             let known = try await manager.paths()
             #expect(Set(known) == Set(paths[..<5] + [more]))

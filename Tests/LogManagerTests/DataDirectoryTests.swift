@@ -235,6 +235,49 @@ struct DataDirectoryTests {
         }
     }
 
+    @Test func whatRemainsOfASessionIsRemovedAsAWhole() throws {
+        try withTemporaryDirectory { data in
+            let session = try StoredSession("s", in: data)
+            let folder = try DataDirectory(data)
+            let path = try session.finish(bytes: 1000)
+            // It has a file.
+            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: false) == .kept(nil))
+            unlink(data.appending(path).string)
+            // Nobody said what became of it.
+            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: false) == .kept(nil))
+            let name = String(path.split(separator: "/")[2])
+            try RemovedFile.append(
+                [RemovedFile(name: name, bytes: 1000, reason: "whenFull", date: .now)], in: session.directory.directory)
+            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: true) == .kept(nil))
+            try session.write("photo.jpg", bytes: 500)
+            #expect(mkdir(session.path(of: "more").string, 0o755) == 0)
+            // A link goes, and not what it leads to.
+            try session.write("more/x", bytes: 7)
+            let elsewhere = data.appending("elsewhere").string
+            #expect(mkdir(elsewhere, 0o755) == 0)
+            #expect(symlink(elsewhere, session.path(of: "more/link").string) == 0)
+            let bytes = try folder.content(of: session.identifier).otherBytes
+            #expect(bytes > 507)
+            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: false) == .removed(bytes: bytes))
+            #expect(try folder.sessions().isEmpty)
+            #expect(access(elsewhere, F_OK) == 0)
+            #expect(access(data.appending("recordings/~s").string, F_OK) != 0)
+        }
+    }
+
+    @Test func aRemovalOfASessionThatWasInterruptedIsCompleted() throws {
+        try withTemporaryDirectory { data in
+            let session = try StoredSession("s", in: data)
+            let folder = try DataDirectory(data)
+            let renamed = data.appending("recordings/~s").string
+            #expect(rename(session.directory.directory.path.string, renamed) == 0)
+            #expect(try folder.sessions().isEmpty)
+            #expect(folder.completeRemovals() == [session.identifier])
+            #expect(access(renamed, F_OK) != 0)
+            #expect(folder.completeRemovals().isEmpty)
+        }
+    }
+
     @Test func currentBytesAreThoseOfFilesBeingWritten() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data, status: .running)

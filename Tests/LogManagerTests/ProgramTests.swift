@@ -11,7 +11,7 @@ struct ProgramTests {
     ) async throws {
         try await withTemporaryDirectory { data in
             let session = try StoredSession(in: data)
-            let paths = try (1...3).map { try session.finish(bytes: 1_000, at: "2026-11-20T23:53:0\($0)Z") }
+            let paths = try (1...3).map { try session.finish(bytes: 10_000, at: "2026-11-20T23:53:0\($0)Z") }
             try await ProgramUnderTest.run(
                 "log-manager", arguments: ["--data", data.string] + ProgramUnderTest.anyPorts + arguments
             ) { try await body($0, data, paths) }
@@ -31,10 +31,12 @@ struct ProgramTests {
         try await run([]) { manager, _, paths in
             let reply = try await manager.ready().reply
             let usage = try await output("usage", "--reply", reply)
-            #expect(usage.hasPrefix("log         files  bytes  pending files  pending bytes  oldest\n"))
-            #expect(usage.contains("phone_gyro      3   3000              3           3000  2026-11-20T23:53:01"))
-            #expect(usage.contains("3.0 kB in finished files, 3.0 kB of them not uploaded"))
-            #expect(try await output("usage", "--reply", reply, "--format", "json").contains(#""totalBytes":3000"#))
+            #expect(usage.hasPrefix("log         files  bytes  pending files  pending bytes  being written  oldest\n"))
+            #expect(
+                usage.contains(
+                    "phone_gyro      3  30000              3          30000              0  2026-11-20T23:53:01"))
+            #expect(usage.contains("30.0 kB in finished files, 30.0 kB of them not uploaded"))
+            #expect(try await output("usage", "--reply", reply, "--format", "json").contains(#""totalBytes":30000"#))
             let csv = try await output("list", "--reply", reply, "--format", "csv").split(separator: "\n")
             #expect(csv.first == "path,bytes,finished,uploaded")
             #expect(csv.dropFirst().map { String($0.prefix { $0 != "," }) } == paths)
@@ -60,12 +62,12 @@ struct ProgramTests {
     }
 
     @Test func aDryRunRemovesNothing() async throws {
-        try await run(["--dry-run", "--when-full", "oldest", "--total-threshold", "1500B"]) { program, data, paths in
+        try await run(["--dry-run", "--when-full", "oldest", "--total-threshold", "15kB"]) { program, data, paths in
             let programEnd = try await program.end()
             #expect(programEnd == .exited(0))
             let text = program.standardOutput
             #expect(text.contains(paths[0]) && text.contains(paths[1]) && !text.contains(paths[2]))
-            #expect(text.contains("2 files of 2.0 kB would be removed; nothing was"))
+            #expect(text.contains("2 files of 20.0 kB would be removed; nothing was"))
             for path in paths { #expect(FileManager.default.fileExists(atPath: data.appending(path).string)) }
         }
     }

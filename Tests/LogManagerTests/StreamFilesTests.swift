@@ -146,6 +146,20 @@ import Testing
         #expect(manager.published(.marked) == paths)
     }
 
+    /// It rested for half a minute, in which an upload made no room.
+    @Test func aCleanUpThatWasStuckContinuesWhenAFileIsMarked() throws {
+        let manager = try ScriptedLogManager(
+            files: 3, thresholds: LogsSetThresholds(totalBytes: 25), whenFull: .uploadedOnly)
+        manager.wait(seconds: 1)
+        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        #expect(manager.paths.count == 3)
+        let paths = manager.paths
+        _ = manager.core.mark(LogsMarkUploaded(paths: [paths[2]]), at: manager.now)
+        manager.perform()
+        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        #expect(manager.published(.removed) == [paths[2]])
+    }
+
     /// What a dry run lists is what a clean-up removes: on the disk, each of these files takes up a block.
     @Test func aDryRunCountsBlocksAsACleanUpDoes() throws {
         let manager = try ScriptedLogManager(

@@ -290,6 +290,15 @@ struct GoldenTests {
                     LogsUsage.Log(
                         name: Self.log.name, files: 2, bytes: 2, pendingFiles: 1, pendingBytes: 1, oldest: Self.date)
                 ]))
+        try expectGolden(
+            reply: LogsUsage.self,
+            LogsUsage.Reply(
+                pendingUploadBytes: 1, totalBytes: 2, currentBytes: 3, freeBytes: 4,
+                logs: [
+                    LogsUsage.Log(
+                        name: Self.log.name, files: 2, bytes: 2, pendingFiles: 1, pendingBytes: 1, oldest: Self.date,
+                        currentBytes: 3)
+                ], otherBytes: 5), variant: "-current")
     }
 
     @Test func aReceiptIsAnyJSON() throws {

@@ -336,6 +336,8 @@ final class SimulatedLogManager {
         case .notice(.log(_, let message, let metadata)):
             let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             simulation.note("log-manager: \(message) \(details.joined(separator: " "))")
+        // The oracle judges sessions in the end.
+        case .removeRemains(let sessions, _): core.removedRemains(sessions.map { ($0, .kept(nil)) }, at: now)
         case .releaseReserve, .restoreReserve, .notice: break
         }
         noteValues()

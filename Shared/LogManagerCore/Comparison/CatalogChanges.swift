@@ -7,6 +7,9 @@ package struct CatalogChanges: Hashable, Sendable {
     /// Files with other bytes than before, as they were. Their hashes and marks are forgotten.
     package var changed: [CatalogFile] = []
 
+    /// What the session has besides finished files, if it is over; nil if it is not, or is gone.
+    package var remains: SessionRemains?
+
     package init() {}
 
     package var isEmpty: Bool { added == 0 && gone.isEmpty && changed.isEmpty }
@@ -16,5 +19,6 @@ package struct CatalogChanges: Hashable, Sendable {
         all.added += more.added
         all.gone += more.gone
         all.changed += more.changed
+        all.remains = more.remains ?? all.remains
     }
 }

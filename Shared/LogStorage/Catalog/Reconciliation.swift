@@ -51,7 +51,11 @@ package struct Reconciliation {
         }
         isDone = logs.isEmpty
         let isOver = isDone && content.exists ? content.isOver : nil
-        let changes = try catalog.apply(differences, to: content.session, isOver: isOver)
+        var changes = try catalog.apply(differences, to: content.session, isOver: isOver)
+        if isOver == true {
+            changes.remains = SessionRemains(
+                bytes: content.otherBytes, files: content.files.count + content.currentFiles)
+        }
         if isDone, directory == nil { try catalog.forget(content.session) }
         return changes
     }

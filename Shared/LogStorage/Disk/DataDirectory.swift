@@ -35,6 +35,9 @@ package final class DataDirectory: Sendable {
         var isOver = false
         /// Files with the names of finished ones, by log and in the order in which they were finished.
         var files: [ScannedFile] = []
+        /// Bytes of all else in the directory of a session that is over, and how many of its stream files are not finished.
+        var otherBytes = 0
+        var currentFiles = 0
         /// Why files are left alone that are not in the catalog, if `session.json` can't be read.
         package var warning: String?
     }
@@ -134,6 +137,10 @@ package final class DataDirectory: Sendable {
                         isFinished: listed != nil || (content.isOver && logs.contains(name.log))))
             }
             content.files = Self.sorted(files)
+            if content.isOver {
+                content.otherBytes = try folder.otherBytes()
+                content.currentFiles = try folder.currentNames().count
+            }
         } catch {
             throw RecordingError(error, action: "list", path: path(of: session))
         }
@@ -176,18 +183,41 @@ package final class DataDirectory: Sendable {
 
     // MARK: Room
 
+    /// Bytes of what sessions that are not over have besides stream files, and of the write-ahead log.
+    package func otherBytes(of sessions: some Sequence<SessionIdentifier>, at now: WallTime) -> Int {
+        var bytes = 0
+        if let recordings = (try? recordings()) ?? nil {
+            // Each part of the devices has its own.
+            try? recordings.forEachName { name in
+                let name = String(cString: name)
+                guard name.hasPrefix(".wal"), let log = try? DirectoryDescriptor(name, in: recordings) else { return }
+                bytes += (try? log.bytes()) ?? 0
+            }
+        }
+        for session in sessions { bytes += ((try? open(session)) ?? nil).flatMap { try? $0.otherBytes() } ?? 0 }
+        return max(0, bytes - currentBytes(of: sessions, at: now))
+    }
+
     /// Bytes of the files that are being written, in sessions that are not over.
     package func currentBytes(of sessions: some Sequence<SessionIdentifier>, at now: WallTime) -> Int {
+        current(of: sessions, at: now).values.reduce(0, +)
+    }
+
+    /// The same by log.
+    package func current(of sessions: some Sequence<SessionIdentifier>, at now: WallTime) -> [LogName: Int] {
         var files: [SessionIdentifier: OpenFileNames] = [:]
         let known = current.withLock { $0 }
-        var bytes = 0
+        var bytes: [LogName: Int] = [:]
         for session in sessions {
             guard let folder = try? open(session),
                 let names = OpenFileNames(in: folder, known: known[session], now: now)
             else { continue }
             files[session] = names
             for name in names.names {
-                if case .file(let identity, _) = folder.look(at: name) { bytes += identity.bytes }
+                guard case .file(let identity, _) = folder.look(at: name),
+                    let log = name.lastIndex(of: ".").flatMap({ LogName(existing: String(name[..<$0])) })
+                else { continue }
+                bytes[log, default: 0] += identity.bytes
             }
         }
         current.withLock { $0 = files }
@@ -205,7 +235,7 @@ package final class DataDirectory: Sendable {
     // MARK: -
 
     /// The directory of all sessions; `nil` if there is none.
-    private func recordings() throws(Errno) -> DirectoryDescriptor? {
+    func recordings() throws(Errno) -> DirectoryDescriptor? {
         do throws(Errno) {
             return try DirectoryDescriptor(SessionDirectory.recordingsName, in: root)
         } catch {

@@ -69,6 +69,42 @@ final class DirectoryDescriptor: Sendable {
         _ = try Self.check(unlinkat(number, name, 0))
     }
 
+    /// Bytes of regular files, in directories inside too.
+    /// - Parameter isCounted: whether an entry of this directory itself counts.
+    func bytes(_ isCounted: (UnsafePointer<CChar>) -> Bool = { _ in true }) throws(Errno) -> Int {
+        var bytes = 0
+        try forEachName { name throws(Errno) in
+            guard isCounted(name), let status = try status(of: name) else { return }
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: bytes += Int(status.st_size)
+            case S_IFDIR: bytes += try DirectoryDescriptor(String(cString: name), in: self).bytes()
+            default: break
+            }
+        }
+        return bytes
+    }
+
+    /// Removes a directory with all that is in it. Symbolic links are removed themselves, and not followed.
+    func removeTree(_ name: String) throws(Errno) {
+        let tree = try DirectoryDescriptor(name, in: self)
+        var names: [String] = []
+        try tree.forEachName { names.append(String(cString: $0)) }
+        for entry in names {
+            guard let status = try tree.status(of: entry) else { continue }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                try tree.removeTree(entry)
+            } else {
+                try tree.remove(entry)
+            }
+        }
+        _ = try Self.check(unlinkat(number, name, AT_REMOVEDIR))
+    }
+
+    /// Renames an entry within the directory.
+    func rename(_ name: String, to newName: String) throws(Errno) {
+        _ = try Self.check(renameat(number, name, number, newName))
+    }
+
     /// Waits until the entries would survive a power cut.
     func sync() throws(Errno) {
         while fsync(number) != 0 {

@@ -129,6 +129,12 @@ final class SessionListing {
         return names
     }
 
+    /// Bytes of what is no finished stream file, in directories inside too.
+    func otherBytes() throws(Errno) -> Int {
+        var reader = FinishedNameReader()
+        return try descriptor.bytes { reader.read(UnsafeRawBufferPointer(start: $0, count: strlen($0))) == nil }
+    }
+
     /// `session.json`.
     /// - Throws: `Refusal` if it can't be read.
     func record() throws(Refusal) -> SessionRecord {

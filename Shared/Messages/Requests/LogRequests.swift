@@ -429,11 +429,15 @@ public struct LogsUsage: Request, Hashable {
         public var freeBytes: Int
         /// Each log, if it was asked for, by name.
         public var logs: [Log]?
+        /// Bytes of all else under `recordings`: `session.json`, reports, files of steps, the write-ahead log.
+        public var otherBytes: Int?
 
         /// An answer.
         public init(
-            pendingUploadBytes: Int, totalBytes: Int, currentBytes: Int, freeBytes: Int, logs: [Log]? = nil
+            pendingUploadBytes: Int, totalBytes: Int, currentBytes: Int, freeBytes: Int, logs: [Log]? = nil,
+            otherBytes: Int? = nil
         ) {
+            self.otherBytes = otherBytes
             self.pendingUploadBytes = pendingUploadBytes
             self.totalBytes = totalBytes
             self.currentBytes = currentBytes
@@ -456,11 +460,15 @@ public struct LogsUsage: Request, Hashable {
         public var pendingBytes: Int
         /// When the oldest was finished.
         public var oldest: WallTime?
+        /// Bytes of the files that are being written; nil if there are none.
+        public var currentBytes: Int?
 
         /// A log.
         public init(
-            name: String, files: Int, bytes: Int, pendingFiles: Int, pendingBytes: Int, oldest: WallTime? = nil
+            name: String, files: Int, bytes: Int, pendingFiles: Int, pendingBytes: Int, oldest: WallTime? = nil,
+            currentBytes: Int? = nil
         ) {
+            self.currentBytes = currentBytes
             self.name = name
             self.files = files
             self.bytes = bytes
@@ -475,4 +483,18 @@ public struct LogsUsage: Request, Hashable {
 
     /// Asks.
     public init(logs: Bool? = nil) { self.logs = logs }
+
+    /// Adds the files that are being written to those of their logs, and logs that have no others, by name.
+    package static func adding(_ current: [(log: String, bytes: Int)], to logs: [Log]) -> [Log] {
+        var logs = logs
+        for (name, bytes) in current {
+            if let index = logs.firstIndex(where: { $0.name == name }) {
+                logs[index].currentBytes = bytes
+            } else {
+                logs.append(
+                    Log(name: name, files: 0, bytes: 0, pendingFiles: 0, pendingBytes: 0, currentBytes: bytes))
+            }
+        }
+        return logs.sorted { $0.name < $1.name }
+    }
 }
