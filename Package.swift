@@ -176,8 +176,8 @@ let package = Package(
         .executableTarget(
             name: "Recorder",
             dependencies: [
-                "Export", "Files", "Messages", "MessageBus", "Metrics", "RecorderCore", "Recording", "ServiceKit",
-                "ZeroMQ", argumentParser, deque, lifecycle, logging, signals, system,
+                "Export", "Files", "Messages", "MessageBus", "Metrics", "RecorderCore", "Recording", "Runtime",
+                "ServiceKit", "ZeroMQ", argumentParser, logging, signals, system,
             ],
             path: "Services/Recorder", swiftSettings: strict),
         .executableTarget(
@@ -216,7 +216,8 @@ let package = Package(
             name: "Simulator",
             dependencies: [
                 "ArchiveStorage", "ArchiverCore", "Files", "LogManagerCore", "LogStorage", "MessageBus", "Messages",
-                "PublisherCore", "RecorderCore", "Recording", "SampleSources", "ServiceKit", "TestSupport", "Upload", argumentParser, heap, system,
+                "PublisherCore", "RecorderCore", "Recording", "SampleSources", "ServiceKit", "TestSupport", "Upload",
+                argumentParser, heap, system,
             ],
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(

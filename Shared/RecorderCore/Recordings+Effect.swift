@@ -1,10 +1,10 @@
-package import Logging
 package import Messages
 package import Recording
+package import ServiceKit
 
 extension Recordings {
     /// Work that the caller carries out. Where a method is named after the colon, call it with the result.
-    package enum Effect: Sendable {
+    package enum Effect: CoreEffect, Sendable {
         // The write-ahead log, one after the other
 
         /// Make a block durable: `appended`.
@@ -36,6 +36,8 @@ extension Recordings {
         case release(Reserve)
         /// Reserve that space again.
         case restoreReserves
+        /// Look how much room there is: `take(freeBytes:)`, and continue what a full disk interrupted.
+        case lookAtDisk
 
         // Publishers and log-manager
 
@@ -49,22 +51,9 @@ extension Recordings {
         case configure
         case unsubscribe(Set<String>)
 
-        // Time and people
+        // People
 
-        /// Call `advance` at a time on the monotonic clock.
-        case wake(Int64)
-        case publish(RecordingEvent)
-        /// A finished file is listed in `session.json`, so that whoever hears of it may remove it.
-        case announce(SegmentFinished)
-        case log(Logger.Level, Logger.Message, Logger.Metadata)
-        /// Report a problem to health under a key.
-        case degraded(String, for: String)
-        /// Clear the problem that health has under a key.
-        case well(String)
-        /// Report to health that a publisher's clock is so many seconds ahead of this machine's.
-        case wrongClock(String, ahead: Double)
-        /// A message could not be read.
-        case malformed(any Error)
+        indirect case notice(Notice)
         /// A session is over.
         case ended(SessionReport, SessionStatus)
     }

@@ -64,7 +64,7 @@ extension Recordings {
                 unstopped.append(session.identifier)
             }
         } else {
-            emit(.well("disk"))
+            emit(.clear("disk"))
         }
         if sessions.isEmpty, unstored.isEmpty { emit(.restoreReserves) }
         advance(at: now)

@@ -42,16 +42,14 @@ extension Recordings {
     /// Whether the commit of a block has ended. If it failed, the sessions have failed too.
     package func isCommitted(_ block: Int) -> Bool { committedBlocks >= block }
 
-    /// Begins a commit if it is time, and says when it will be.
+    /// Begins a commit if it is time, or plans it.
     func advanceCommits(at now: Moment) {
         guard commit == nil, appender.count > 0 else { return }
         if demandedBlocks > takenBlocks || commitAt.map({ now.monotonic >= $0 }) ?? false {
             return beginCommit(at: now)
         }
         guard commitAt == nil else { return }
-        let time = pace.next(after: now.monotonic)
-        commitAt = time
-        emit(.wake(time))
+        commitAt = pace.next(after: now.monotonic)
     }
 
     /// Hands over what was written so far.

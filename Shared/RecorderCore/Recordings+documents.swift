@@ -159,7 +159,7 @@ extension Recordings {
         for log in record.logs {
             for (index, file) in log.files.enumerated().dropFirst(session.announced[log.name] ?? 0) {
                 emit(
-                    .announce(
+                    .publish(
                         SegmentFinished(
                             source: Program.recorder.rawValue, sequence: index, session: session.identifier.text,
                             log: log.name.text, path: session.directory.relativePath(of: file.name), bytes: file.bytes,
@@ -171,7 +171,7 @@ extension Recordings {
 
     // MARK: Time
 
-    /// Does what depends on time alone. Call it once every `settings.syncInterval`.
+    /// Does what depends on time alone. Once every `settings.syncInterval`.
     package func tick(at now: Moment) {
         for session in sessions.values {
             if let deadline = session.deadline, now.monotonic >= deadline, session.status == .running {

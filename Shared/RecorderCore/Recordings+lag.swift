@@ -29,14 +29,14 @@ extension Recordings {
         let behind =
             "the recorder is \(Int(lag.seconds.rounded())) s behind its publishers, more arrives than it can store: "
             + "give it a faster disk or processor, record fewer streams, or divide them with --shard"
-        emit(lag.isLarge ? .degraded(behind, for: "behind") : .well("behind"))
+        emit(lag.isLarge ? .degraded(behind, for: "behind") : .clear("behind"))
         let short = shortage(at: now).flatMap { $0.left < min(Self.shortRetention, $0.retention / 2) ? $0 : nil }
         let forgetting = short.map { stream, left, _ in
             "the publisher of \(stream) keeps samples that are missing here for another \(Int(max(0, left))) s: restore "
                 + "the connection to it, or give the recorder less to do; a longer --retention of the publisher gives "
                 + "more time"
         }
-        emit(forgetting.map { .degraded($0, for: "retention") } ?? .well("retention"))
+        emit(forgetting.map { .degraded($0, for: "retention") } ?? .clear("retention"))
     }
 
     /// Seconds for which the oldest missing sample of streams that are being recovered has been missing.

@@ -90,10 +90,15 @@ extension Recordings {
 
     /// Has health tell of a clock that is so wrong that its samples seem to be of another time than their session.
     private func tellOfWrongClocks() {
-        if wrongClocks.isEmpty { return emit(.well("clock")) }
+        if wrongClocks.isEmpty { return emit(.clear("clock")) }
         let sources = sessions.values.filter { $0.status == .running }.map(\.publishers)
         wrongClocks = wrongClocks.filter { clock in sources.contains { $0.contains(clock.key) } }
         let wrong = wrongClocks.min { $0.key < $1.key }
-        emit(wrong.map { .wrongClock($0.key, ahead: $0.value) } ?? .well("clock"))
+        emit(
+            wrong.map {
+                .wrongClock(
+                    of: $0.key, ahead: $0.value,
+                    ", and its samples are placed by it: set the clock, and start its publisher anew")
+            } ?? .clear("clock"))
     }
 }

@@ -13,7 +13,7 @@ package import ServiceKit
 /// (`+recovery`), what becomes durable (`+commits`), what is stored of sessions (`+documents`), how sessions begin
 /// (`+beginning`) and end (`+ending`), which sensors fail and whose clocks are wrong (`+watch`), how far the recorder is
 /// behind (`+lag`).
-package final class Recordings {
+package final class Recordings: ProgramCore {
     /// What a recorder is told when it starts. Times are in nanoseconds.
     package struct Settings: Sendable {
         /// How often what was written is made durable.
@@ -46,11 +46,13 @@ package final class Recordings {
 
     /// Bytes that may be on their way into files. Beyond, nothing more is to be taken from the network.
     package static let maximumBacklog = 64 << 20
+    /// How often it is looked how much room the disk has.
+    private static let diskInterval = TimeSpan.seconds(1).nanoseconds
 
     package let settings: Settings
     let checkpointScale: Int
     /// What is to be done, in this order.
-    private var effects: [Effect] = []
+    package var effects: [Effect] = []
 
     package internal(set) var sessions: [SessionIdentifier: Session] = [:]
     /// Sessions that are over, but whose report could not be stored; it is tried again.
@@ -70,7 +72,10 @@ package final class Recordings {
     var pace: CommitPace
     var commit: Commit?
     /// When what waits is to be committed, on the monotonic clock; nil if nothing waits, or a commit is under way.
-    var commitAt: Int64?
+    package internal(set) var commitAt: Int64?
+    /// When `tick` is due, on the monotonic clock.
+    private var tickAt: Int64 = 0
+    private var lookedAtDiskAt: Int64 = 0
     /// How many blocks were handed over to be committed, how many commits ended, and how many blocks are in files.
     var takenBlocks = 0
     var committedBlocks = 0
@@ -148,14 +153,17 @@ package final class Recordings {
     /// Whether every session has ended, and no work is left.
     package var isIdle: Bool { sessions.isEmpty && logRemovals == 0 }
 
-    /// Returns the effects to carry out, in this order, and forgets them.
-    package func takeEffects() -> [Effect] {
-        if effects.isEmpty { return [] }
-        defer { effects = [] }
-        return effects
-    }
+    package var nextDeadline: Int64 { min(tickAt, commitAt ?? .max) }
 
-    func emit(_ effect: Effect) { effects.append(effect) }
+    package func wake(at now: Moment) {
+        guard now.monotonic >= tickAt else { return advance(at: now) }
+        tickAt = now.monotonic + settings.syncInterval
+        if now.monotonic >= lookedAtDiskAt + Self.diskInterval {
+            lookedAtDiskAt = now.monotonic
+            emit(.lookAtDisk)
+        }
+        tick(at: now)
+    }
 
     /// Starts all work that has become possible. Every method that changes something calls it, except where it says otherwise.
     package func advance(at now: Moment) {

@@ -1,3 +1,4 @@
+package import Logging
 package import MessageBus
 package import Messages
 package import Metrics
@@ -41,6 +42,11 @@ extension Engine {
     package var now: Moment { runtime.now }
 
     package var health: Health { runtime.health }
+
+    package var logger: Logger { runtime.logger }
+
+    /// This machine's clocks, for what works beside the engine.
+    package static var clock: @Sendable () -> Moment { { Runtime<Core.Effect, Queue>.now } }
 
     package static func queue(of effect: Core.Effect) -> Queue? { nil }
 
@@ -87,7 +93,7 @@ extension Engine {
 
     /// Hands over the frames of each message. One that the body can't read is counted and dropped.
     /// - Parameter body: is given the frames, and where the message stands in the batch.
-    package func forEachEvent(
+    @inlinable package func forEachEvent(
         in batch: MessageBatch, _ body: (EventFrames, UnsafeMessages, Int) throws -> Void
     ) {
         batch.withUnsafeMessages { messages in

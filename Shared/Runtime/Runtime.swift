@@ -10,7 +10,7 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     package let health: Health
     package let logger: Logger
     /// Raised if something was lost in this run.
-    let loss = LossFlag()
+    package let loss = LossFlag()
     @usableFromInline let outbox: Outbox
     /// Whether effects are carried out before the engine runs: nobody is kept waiting then, and nothing is put off.
     var isStarting = false
@@ -40,7 +40,9 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     }
 
     /// This moment, on both of this machine's clocks.
-    package var now: Moment { Moment(monotonic: MonotonicClock.now, date: .now) }
+    package var now: Moment { Self.now }
+
+    static var now: Moment { Moment(monotonic: MonotonicClock.now, date: .now) }
 
     /// The same, on the monotonic clock alone.
     package var monotonic: Int64 { MonotonicClock.now }

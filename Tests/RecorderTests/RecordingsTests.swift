@@ -3,6 +3,7 @@ import MessageBus
 import Messages
 import RecorderCore
 import Recording
+import ServiceKit
 import SystemPackage
 import TestSupport
 import Testing
@@ -93,7 +94,11 @@ import Testing
             var work: [String] = []
             while true {
                 let effects = effects()
-                if effects.isEmpty { return work }
+                if effects.isEmpty {
+                    guard let time = core.commitAt else { return work }
+                    self.time = max(self.time, time)
+                    core.wake(at: now)
+                }
                 for effect in effects {
                     if let name = effect.work { work.append(name) }
                     switch effect {
@@ -107,9 +112,6 @@ import Testing
                         core.synced(session, files.endSync(sync, of: session), at: now)
                     case .store: core.stored(nil, at: now)
                     case .conclude(let record, _, _): core.concluded(record, nil, at: now)
-                    case .wake(let time):
-                        self.time = max(self.time, time)
-                        core.advance(at: now)
                     default: continue
                     }
                 }
@@ -127,8 +129,8 @@ import Testing
             let began = script.time + 300_000_000
             script.wait(300_000_000)
             try script.sample(10)
-            let waking = script.effects().compactMap { if case .wake(let time) = $0 { time } else { nil } }
-            #expect(waking == [began + 2_000_000])
+            #expect(script.effects().isEmpty)
+            #expect(script.core.commitAt == began + 2_000_000)
             script.wait(1_000_000)
             try script.sample(10)
             #expect(script.effects().isEmpty)

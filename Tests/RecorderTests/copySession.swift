@@ -18,7 +18,10 @@ func copySession(_ session: String, of recorder: RecorderUnderTest, to data: Fil
     }
     // What changes meanwhile is read again.
     let files = try await eventualValue("the files of one moment") {
-        guard let files = try? state(), let again = try? state(), files == again else { return [String: Data]?.none }
+        // What is copied is what the log's files and session.json have: not before the session is stored with its logs.
+        guard try recorder.directory(session).record().status != .starting, let files = try? state(),
+            let again = try? state(), files == again
+        else { return [String: Data]?.none }
         return files
     }
     try FileManager.default.createDirectory(atPath: target.string, withIntermediateDirectories: true)

@@ -54,15 +54,6 @@ struct HealthTests {
         #expect(health.reply.reasons.last?.contains("3 or more messages could not be read, lately: again") == true)
     }
 
-    @Test(arguments: [(3_599.6, "3600 s ahead of"), (-7_200.4, "7200 s behind")])
-    func aWrongClockIsReported(seconds: Double, text: String) {
-        health.reportClock(of: "phone", ahead: seconds, ": set it")
-        #expect(health.reply.status == .degraded)
-        #expect(health.reply.reasons == ["the clock of phone is \(text) this machine's: set it"])
-        health.clear("clock")
-        #expect(health.reply.status == .ok)
-    }
-
     @Test func measuresAreShown() {
         let lateness = Metric(health: "latenessMaximumSeconds")
         health.measure(lateness, 0.5)

@@ -3,6 +3,7 @@ import MessageBus
 import Messages
 import RecorderCore
 import Recording
+import ServiceKit
 import SystemPackage
 import TestSupport
 
@@ -59,6 +60,9 @@ final class SimulatedRecorder {
 
     var sessions: [Session] { core.sessions.values.sorted { $0.identifier < $1.identifier } }
 
+    /// When it wakes by itself, on the monotonic clock.
+    private var wakeTime = Int64.max
+
     private var now: Moment { simulation.clock.moment(at: simulation.now) }
     private var logDirectory: Directory { WriteAheadLog.directory(in: data, shard: nil) }
 
@@ -94,7 +98,6 @@ final class SimulatedRecorder {
         disk.begin()
         isRunning = true
         perform()
-        later(Constants.interval...Constants.interval) { [self] in tick() }
     }
 
     private func resume() throws {
@@ -109,7 +112,7 @@ final class SimulatedRecorder {
         (appending, answers) = (nil, [])
         lanes = EffectLanes(
             later: { [unowned self] delay, body in later(delay, body) }, afterEach: { [unowned self] in perform() })
-        (uncommittedSince, committingSince) = (nil, nil)
+        (uncommittedSince, committingSince, wakeTime) = (nil, nil, .max)
         files = SessionFiles(in: data, calls: disk.calls)
         replays = makeReplayClient()
         for directory in directories {
@@ -225,10 +228,17 @@ final class SimulatedRecorder {
         }
     }
 
-    private func tick() {
-        later(Constants.interval...Constants.interval) { [self] in tick() }
-        core.tick(at: now)
-        perform()
+    private func planWake() {
+        guard isRunning, core.nextDeadline != wakeTime else { return }
+        wakeTime = core.nextDeadline
+        let delay = max(0, wakeTime - now.monotonic)
+        later(delay...delay) { [self, wakeTime] in
+            // Otherwise another time took its place.
+            guard self.wakeTime == wakeTime else { return }
+            self.wakeTime = .max
+            core.wake(at: now)
+            perform()
+        }
     }
 
     // MARK: Effects
@@ -239,6 +249,7 @@ final class SimulatedRecorder {
         checkAge()
         for answer in answers where core.isCommitted(answer.block) { answer.done() }
         answers.removeAll { core.isCommitted($0.block) }
+        planWake()
     }
 
     /// What was taken must soon be durable, whatever else the recorder does.
@@ -315,17 +326,15 @@ final class SimulatedRecorder {
                 perform()
             }
         case .configure: configure()
-        case .wake(let time):
-            wake(at: time)
-        case .malformed(let error): simulation.violate("a message can't be read: \(error)")
-        case .log(_, let message, let metadata):
+        case .notice(.malformed(let error)): simulation.violate("a message can't be read: \(error)")
+        case .notice(.log(_, let message, let metadata)):
             let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             let line = "recorder: \(message) \(details.joined(separator: " "))"
             simulation.note(line.replacing(data.string + "/", with: ""))
-        case .announce(let segment): simulation.announce([segment], [])
-        case .publish(let event): simulation.announce([], [event])
-        case .unsubscribe, .release, .restoreReserves, .degraded, .well, .wrongClock, .ended:
-            break
+        case .notice(.publish(let event)):
+            if let segment = event as? SegmentFinished { simulation.announce([segment], []) }
+            if let event = event as? RecordingEvent { simulation.announce([], [event]) }
+        case .unsubscribe, .release, .restoreReserves, .lookAtDisk, .notice, .ended: break
         }
     }
 
@@ -353,14 +362,6 @@ final class SimulatedRecorder {
                 core.configured(answers, at: now)
                 perform()
             }
-        }
-    }
-
-    private func wake(at time: Int64) {
-        let delay = max(0, time - now.monotonic)
-        later(delay...delay) { [self] in
-            core.advance(at: now)
-            perform()
         }
     }
 

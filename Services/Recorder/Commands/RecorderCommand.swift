@@ -2,6 +2,7 @@ package import ArgumentParser
 import Files
 import MessageBus
 import Recording
+import Runtime
 package import ServiceKit
 
 /// The recorder's command line.
@@ -27,26 +28,13 @@ package struct RecorderCommand: ServiceCommand {
         _ = try SessionDirectory.sessions(in: configuration.dataDirectory)
     }
 
-    /// A hundred samples of eight fields as JSON take 16 KB, and the kernel holds some more.
-    private static let messageBytes = 20 << 10
-
     package static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
-        let listener = try await host.listenerToStreams(
-            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark, messageBytes: messageBytes)
         let engine: RecordingEngine
         do {
-            engine = try await RecordingEngine(settings: settings, host: host, listener: listener)
+            engine = try await RecordingEngine(settings: settings, host: host)
         } catch let error as RecordingError {
             throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
         }
-        let loss = engine.loss
-        return RunningService(
-            router: RequestRouter(engine), outcome: { loss.isRaised ? .doneWithLoss : .done },
-            metrics: {
-                var page = await engine.metrics
-                page.add(listener)
-                return page
-            },
-            parts: { _ in [RecorderService(engine: engine, listener: listener)] })
+        return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
     }
 }

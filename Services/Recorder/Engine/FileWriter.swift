@@ -16,9 +16,9 @@ actor FileWriter {
         files = SessionFiles(in: data)
     }
 
-    func apply(_ block: LogBlock) -> SessionFiles.Outcome { files.apply(block, at: MonotonicClock.now) }
+    func apply(_ block: LogBlock, at now: Int64) -> SessionFiles.Outcome { files.apply(block, at: now) }
 
-    func writeDue() -> SessionFiles.Outcome { files.writeDue(at: MonotonicClock.now) }
+    func writeDue(at now: Int64) -> SessionFiles.Outcome { files.writeDue(at: now) }
 
     /// Makes everything durable that was given of a session. Others are written meanwhile.
     /// - Returns: why that is not so.

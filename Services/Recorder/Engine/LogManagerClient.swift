@@ -14,9 +14,10 @@ struct LogManagerClient: Sendable {
     let endpoint: Endpoint
     /// How long all answers together may take.
     let limit: TimeSpan
+    let clock: @Sendable () -> Moment
 
     func configurations(of names: [LogName]) async -> LogConfigurations.Answers {
-        let deadline = MonotonicClock.now + limit.nanoseconds
+        let deadline = clock().monotonic + limit.nanoseconds
         return await withTaskGroup(of: LogConfigurations.Answers.self) { group in
             for first in 0..<min(Self.maximumSockets, names.count) {
                 let share = stride(from: first, to: names.count, by: Self.maximumSockets).map { names[$0] }
@@ -32,7 +33,7 @@ struct LogManagerClient: Sendable {
         do {
             let client = try peers.client(of: .logManager, at: endpoint)
             for name in names {
-                let limit = Duration.nanoseconds(max(1, deadline - MonotonicClock.now))
+                let limit = Duration.nanoseconds(max(1, deadline - clock().monotonic))
                 do {
                     let configuration = try await client.send(
                         LogsGet(name: name.text, orDefaults: true), timeout: limit)

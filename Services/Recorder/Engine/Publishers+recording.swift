@@ -20,16 +20,15 @@ extension Publishers {
     }
 
     /// Compares publishers' clocks with ours.
-    func clocks(at endpoints: Set<String>) async -> [ClockComparison] {
+    func clocks(at endpoints: Set<String>, by own: @escaping @Sendable () -> Moment) async -> [ClockComparison] {
         await answers(of: endpoints) { client, endpoint in
             var comparisons: [ClockComparison] = []
-            let deadline = MonotonicClock.now + Self.comparisonLimit.nanoseconds
-            for _ in 0..<Self.roundTrips where MonotonicClock.now < deadline {
-                let start = MonotonicClock.now
-                let date = WallTime.now
+            let deadline = own().monotonic + Self.comparisonLimit.nanoseconds
+            for _ in 0..<Self.roundTrips where own().monotonic < deadline {
+                let start = own()
                 let clock = try await client.send(ServiceClock(), timeout: .milliseconds(500)).clock
-                let roundTrip = MonotonicClock.now - start
-                let middle = WallTime(nanosecondsSince1970: date.nanosecondsSince1970 + roundTrip / 2)
+                let roundTrip = own().monotonic - start.monotonic
+                let middle = WallTime(nanosecondsSince1970: start.date.nanosecondsSince1970 + roundTrip / 2)
                 comparisons.append(
                     ClockComparison(endpoint: endpoint, date: middle, clock: clock, roundTrip: Double(roundTrip) / 1e9))
             }

@@ -4,6 +4,7 @@ import MessageBus
 import Messages
 import RecorderCore
 import Recording
+import Runtime
 import ServiceKit
 import ZeroMQ
 
@@ -34,9 +35,9 @@ extension RecordingEngine {
             try await subscribe(to: patterns)
             try await waitForDescriptions(of: patterns)
             await configure(streamsOf: patterns)
-            let startDate = WallTime.now
+            let startDate = now.date
             streams = await publishers.streams(
-                request.streams, at: core.sources(of: patterns, at: .now), timeout: Self.listTimeout)
+                request.streams, at: core.sources(of: patterns, at: now), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
             try checkStart(of: identifier)
             isMine = starting.insert(identifier).inserted
@@ -52,7 +53,7 @@ extension RecordingEngine {
                 restoreReserves()
                 return try SessionDirectory.create(record, in: data)
             }
-            session = try core.add(record, in: directory, at: .now)
+            session = try core.add(record, in: directory, at: now)
         } catch {
             await unsubscribe(from: patterns)
             if (error as? RecordingError)?.code == .alreadyExists { try requireUntaken(identifier) }
@@ -75,7 +76,7 @@ extension RecordingEngine {
 
     /// Asks for the logs of the streams that a session is to begin with.
     private func configure(streamsOf patterns: Set<String>) async {
-        if core.configurations.isAway(at: MonotonicClock.now) { return }
+        if core.configurations.isAway(at: now.monotonic) { return }
         let streams = core.described.keys.filter { $0.matches(anyOf: patterns) }
         var taken: Set<String> = []
         let names = streams.sorted { $0.description < $1.description }.map { stream in
@@ -83,7 +84,7 @@ extension RecordingEngine {
             taken.insert(name.folded)
             return name
         }
-        core.configured(await configurations(of: names), at: .now)
+        core.configured(await configurations(of: names), at: now)
         perform()
     }
 
@@ -106,13 +107,13 @@ extension RecordingEngine {
     ) async throws -> RecordingStart.Reply {
         // To open the logs of a thousand streams takes a tenth of a second. The samples of other sessions have their turn meanwhile.
         for piece in streams.batches(of: Self.streamsAtOnce) {
-            core.open(piece, of: session, at: .now)
+            core.open(piece, of: session, at: now)
             perform()
             await Task.yield()
         }
         let isRunning = core.begin(session)
         try await commit()
-        if isRunning, session.status == .running { core.publish(.status, of: session, at: .now) }
+        if isRunning, session.status == .running { core.publish(.status, of: session, at: now) }
         perform()
         try requireSound(session)
         // It works again.
@@ -124,7 +125,7 @@ extension RecordingEngine {
 
     /// Returns when everything that was written so far is durable, or can't become so, which its sessions say.
     private func commit() async throws {
-        let block = core.commitNow(at: .now)
+        let block = core.commitNow(at: now)
         perform()
         try await wait { [core] in core.isCommitted(block) }
     }
@@ -168,7 +169,7 @@ extension RecordingEngine {
         try require(age >= 1 && age < 1e9, "maximumFileAge is \(age): write seconds, 1 or more, or leave it out")
         let identifier =
             try request.session.map { try SessionIdentifier($0) }
-            ?? SessionIdentifier(startedAt: .now, random: .random(in: .min ... .max))
+            ?? SessionIdentifier(startedAt: now.date, random: .random(in: .min ... .max))
         return (identifier, format, root)
     }
 
@@ -193,24 +194,24 @@ extension RecordingEngine {
             // Only a stream that was not known makes a difference.
             if core.described.count == known { return false }
             known = core.described.count
-            return patterns.allSatisfy { !core.sources(of: [$0], at: .now).isEmpty }
+            return patterns.allSatisfy { !core.sources(of: [$0], at: now).isEmpty }
         }
     }
 
     func move(_ request: RecordingMoveTo) async throws -> RecordingState {
         try checkLength(request.step, "step")
         return try await change(request.session, .step) { session in
-            session.move(to: request.step ?? "", at: .now)
+            session.move(to: request.step ?? "", at: now.date)
             return true
         }
     }
 
     func pause(_ request: RecordingPause) async throws -> RecordingState {
-        try await change(request.session, .pause) { $0.pause(at: .now) }
+        try await change(request.session, .pause) { $0.pause(at: now.date) }
     }
 
     func resume(_ request: RecordingResume) async throws -> RecordingState {
-        try await change(request.session, .resume) { $0.resume(at: .now) }
+        try await change(request.session, .resume) { $0.resume(at: now.date) }
     }
 
     /// Changes a session. When this returns, the change would survive a power cut.
@@ -219,8 +220,8 @@ extension RecordingEngine {
     ) async throws -> RecordingState {
         let session = try await running(name)
         if !session.directory.directory.contains(SessionDirectory.recordName) {
-            core.fail(session, RecordingError.removed(session.directory.directory.path), at: .now)
-            core.advance(at: .now)
+            core.fail(session, RecordingError.removed(session.directory.directory.path), at: now)
+            core.advance(at: now)
             perform()
         }
         try requireSound(session)
@@ -229,7 +230,7 @@ extension RecordingEngine {
         try await commit()
         try requireSound(session)
         if isChanged {
-            core.publish(change, of: session, at: .now)
+            core.publish(change, of: session, at: now)
             perform()
         }
         return state
@@ -237,9 +238,9 @@ extension RecordingEngine {
 
     /// Finishes files. When this returns, `session.json` lists them.
     func finishFiles(_ request: LogsFinish) async throws -> LogsFinish.Reply {
-        let files = try core.finishFiles(request, at: .now)
+        let files = try core.finishFiles(request, at: now)
         perform()
-        try await wait(until: MonotonicClock.now + Self.finishLimit.nanoseconds) { files.allSatisfy(\.isOver) }
+        try await wait(until: now.monotonic + Self.finishLimit.nanoseconds) { files.allSatisfy(\.isOver) }
         if !files.allSatisfy(\.isOver) {
             throw RequestError(
                 .timedOut, "the files are still being finished, because the disk is slow; segment events report them")
@@ -256,7 +257,7 @@ extension RecordingEngine {
     /// Ends a session as cancelled, without asking for missing samples.
     func cancel(_ request: RecordingCancel) async throws -> RecordingState {
         let session = try await running(request.session)
-        core.cancel(session, at: .now)
+        core.cancel(session, at: now)
         perform()
         try await waitForEnd(of: session)
         return session.state
@@ -267,7 +268,7 @@ extension RecordingEngine {
         let identifier = try SessionIdentifier(request.session)
         if let session = core.sessions[identifier] {
             if let results = request.results { try note(results, of: session) }
-            core.stop(identifier, at: .now)
+            core.stop(identifier, at: now)
             perform()
             try await waitForEnd(of: session)
         }
@@ -298,7 +299,7 @@ extension RecordingEngine {
     /// The sessions on disk, those under way included. Those that another shard's recorder has under way are its own.
     func list() async throws -> RecordingList.Reply {
         // There may be thousands.
-        let records = try await disk.run { [data, logger] in
+        let records = try await disk.run { [data, logger = runtime.logger] in
             try SessionDirectory.sessions(in: data).compactMap { identifier -> (SessionIdentifier, SessionRecord)? in
                 do {
                     return (identifier, try SessionDirectory.open(identifier, in: data).record())

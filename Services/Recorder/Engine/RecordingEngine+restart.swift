@@ -4,6 +4,7 @@ import MessageBus
 import Messages
 import RecorderCore
 import Recording
+import Runtime
 import ServiceKit
 import SystemPackage
 
@@ -46,7 +47,7 @@ extension RecordingEngine {
         }
         for (directory, outcome) in recovery.sessions { await resume(directory, outcome) }
         restoreReserves()
-        core.advance(at: .now)
+        core.advance(at: now)
         perform()
     }
 
@@ -99,7 +100,7 @@ extension RecordingEngine {
         let patterns = Set(recovered.record.streams)
         try await subscribe(to: patterns)
         do {
-            try core.resume(recovered, in: directory, at: .now)
+            try core.resume(recovered, in: directory, at: now)
         } catch {
             await unsubscribe(from: patterns)
             throw error

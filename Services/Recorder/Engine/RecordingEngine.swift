@@ -5,17 +5,23 @@ import MessageBus
 import Messages
 import RecorderCore
 import Recording
+import Runtime
 import ServiceKit
 import SystemPackage
 import ZeroMQ
 
 /// Runs a recorder: tells `Recordings` what happens and when, carries out what it asks for, and answers requests.
 ///
-/// An actor on a thread of its own. Its work is in extensions: what is to be done (`+effects`), what is asked (`+requests`),
-/// what was interrupted (`+restart`), what it counts (`+metrics`).
-actor RecordingEngine {
-    let settings: RecorderSettings
+/// On a thread of its own. Its work is in extensions: what is to be done (`+effects`), what is asked (`+requests`), what was
+/// interrupted (`+restart`), what it counts (`+metrics`).
+actor RecordingEngine: Engine {
+    /// A hundred samples of eight fields as JSON take 16 KB, and the kernel holds some more.
+    private static let messageBytes = 20 << 10
+
+    let thread: SocketThread
+    let runtime: Runtime<Recordings.Effect, Queue>
     let core: Recordings
+    let settings: RecorderSettings
     let data: FilePath
     /// Kept as long as the program runs: nobody else records into this data directory.
     private let lock: DataLock
@@ -23,19 +29,16 @@ actor RecordingEngine {
     let reserve: DiskReserve
     /// Room for the ends of sessions then, which no sample gets: markers, records, reports.
     let endReserve: DiskReserve
-    let events: EventPublisher
-    let health: Health
-    let logger: Logger
-    let thread: SocketThread
-    let disk: DiskThread
-    let log: LogWriter
+    /// For what waits for the disk and is not a commit: the begin of a session, say.
+    let disk: OwnThread<Void>
+    let log: OwnThread<WriteAheadLog>
     let files: FileWriter
     let logDirectory: Directory
     let listener: Listener
     let publishers: Publishers
     let logManager: LogManagerClient
-    nonisolated let queues = EffectQueues()
-    let startedAt = MonotonicClock.now
+    /// On the monotonic clock.
+    let startedAt: Int64
 
     /// Sessions whose files are being made.
     var starting: Set<SessionIdentifier> = []
@@ -43,23 +46,22 @@ actor RecordingEngine {
     var interrupted: [(directory: SessionDirectory, position: Int)] = [] {
         didSet { core.interrupted = interrupted.map(\.position) }
     }
-    /// Bytes free on the disk, when it was looked at last; nil before, and where it can't be told.
+    /// Bytes free on the disk, when it was looked at last; nil before, and if that is unknown.
     var freeBytes: Int?
-    var malformed: MalformedMessages
     /// What sessions had that are over, and how many of them ended how.
     var endedTotals = StreamTotals()
     var endedSessions: [SessionStatus: Int] = [:]
-    /// A cancelled task ends its own wait by itself.
-    private var waits = WaitList()
-    /// Raised where a session of this run ends with loss.
-    nonisolated let loss = LossFlag()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// A recorder of a data directory, which continues the sessions in it that were interrupted.
-    init(settings: RecorderSettings, host: ServiceHost, listener: Listener) async throws {
+    init(settings: RecorderSettings, host: ServiceHost) async throws {
         self.settings = settings
-        self.listener = listener
+        listener = try await host.listenerToStreams(
+            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark,
+            messageBytes: Self.messageBytes)
+        runtime = Runtime(host)
+        startedAt = runtime.monotonic
         // Replies name files to people who may stand elsewhere.
         data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
             .lexicallyNormalized()
@@ -69,99 +71,56 @@ actor RecordingEngine {
         let recordings = SessionDirectory.recordings(in: data)
         reserve = DiskReserve(in: recordings, shard: settings.shard)
         endReserve = DiskReserve(in: recordings, shard: settings.shard, name: ".reserve-end", bytes: 512 << 10)
-        events = host.publisher
-        health = host.health
-        logger = host.logger
-        malformed = MalformedMessages(health: host.health, logger: host.logger)
         thread = try SocketThread(name: "writer")
-        disk = try DiskThread()
+        disk = try OwnThread(name: "disk", ())
         core = Recordings(
             Recordings.Settings(settings), log: recovery.log ?? UUID().uuidString, position: recovery.logEnd)
         logDirectory = WriteAheadLog.directory(in: data, shard: settings.shard)
-        log = try LogWriter(WriteAheadLog(in: logDirectory, synced: recovery.logSynced))
+        log = try OwnThread(name: "commit", WriteAheadLog(in: logDirectory, synced: recovery.logSynced))
         publishers = host.peers.publishers
         logManager = LogManagerClient(
-            peers: host.peers, endpoint: settings.logManager, limit: settings.logManagerLimit)
-        health.measure(.commitLatency, core.latencies)
-        health.measure(.behind, core.lag.seconds)
+            peers: host.peers, endpoint: settings.logManager, limit: settings.logManagerLimit, clock: Self.clock)
         await resumeSessions(recovery)
     }
 
+    func run() async throws {
+        try await serve(
+            { try await self.listener.forEachBatch { await self.take($0) } },
+            // Sessions end with everything that was sampled so far; only then does the pulling end.
+            finish: { await self.stopAll() })
+    }
+
     /// Takes what was received.
-    func take(_ batch: MessageBatch) async {
+    private func take(_ batch: MessageBatch) async {
         guard !batch.isEmpty else { return }
         while core.isFull {
-            core.commitNow(at: .now)
+            core.commitNow(at: now)
             perform()
             try? await wait { [core] in !core.isFull }
             if Task.isCancelled { return }
         }
-        let now = Moment.now
-        batch.withUnsafeMessages { messages in
-            for message in 0..<messages.count {
-                do {
-                    let description = try core.take(EventFrames(message, of: messages), at: now)
-                    if let description, let origin = messages.origin(of: message) {
-                        publishers.note(description.replay, heardFrom: origin)
-                    }
-                } catch {
-                    malformed.note(error)
-                }
+        let now = now
+        forEachEvent(in: batch) { frames, messages, message in
+            let description = try core.take(frames, at: now)
+            if let description, let origin = messages.origin(of: message) {
+                publishers.note(description.replay, heardFrom: origin)
             }
         }
         core.endBatches(at: now)
         perform()
     }
 
-    /// Does what is due by time, until the task is cancelled.
-    func tickRegularly() async throws {
-        let interval = settings.syncInterval.nanoseconds
-        var tick = MonotonicClock.now
-        var lookedAtDisk = tick
-        while true {
-            tick = max(tick + interval, MonotonicClock.now)
-            try await thread.sleep(until: tick)
-            core.tick(at: .now)
-            health.measure(.behind, core.lag.seconds)
-            perform()
-            if tick >= lookedAtDisk + TimeSpan.seconds(1).nanoseconds {
-                lookedAtDisk = tick
-                lookAtDisk()
-                await resumeRemaining()
-            }
-        }
-    }
-
     /// Looks how much room there is.
     func lookAtDisk() {
         freeBytes = try? Directory(data).freeBytes()
-        core.take(freeBytes: freeBytes, at: .now)
+        core.take(freeBytes: freeBytes, at: now)
         perform()
     }
 
     /// Ends every session, each with what was taken so far, for the program is about to end.
-    func stopAll() async {
-        core.stopAll(at: .now)
+    private func stopAll() async {
+        core.stopAll(at: now)
         perform()
         try? await wait { [core] in core.isIdle }
-        await queues.events.drain()
     }
-
-    // MARK: Waiting
-
-    /// Returns when something is so, or at a time on `MonotonicClock`. Whatever can make it so calls `resumeWaits`; each tick
-    /// does too, so that deadlines are kept.
-    /// - Parameter session: whose tasks wait together for the same thing, until the deadline of the first: thousands of
-    ///   waits would each be looked at with every batch that arrives.
-    func wait(
-        until deadline: Int64 = .max, together session: SessionIdentifier? = nil, for isSo: @escaping () -> Bool
-    ) async throws {
-        if isSo() || MonotonicClock.now >= deadline { return }
-        let over = waits.add(until: deadline, group: session, for: isSo)
-        for await _ in over {}
-        try Task.checkCancellation()
-    }
-
-    /// Ends the waits for what is so now.
-    func resumeWaits() { waits.resume(at: MonotonicClock.now) }
 }

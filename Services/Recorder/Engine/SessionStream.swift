@@ -2,6 +2,7 @@ import MessageBus
 import Messages
 import RecorderCore
 import Recording
+import Runtime
 import ServiceKit
 import ZeroMQ
 
@@ -28,11 +29,11 @@ extension RecordingEngine {
     /// What is to be asked next for a stream, once the recorder has caught up with what arrives live, or one waited long
     /// enough. All recoveries of a session wait together, for what they wait for is looked at with each batch that arrives.
     fileprivate func missing(_ name: StreamName, in session: SessionIdentifier) async throws -> MissingSamples? {
-        try await wait(until: MonotonicClock.now + Recordings.longestWait, together: session) { [core] in
+        try await wait(until: now.monotonic + Recordings.longestWait, together: session) { [core] in
             !core.isTooBusy(toRecover: session)
         }
         defer { perform() }
-        return core.missing(name, in: session, at: .now)
+        return core.missing(name, in: session, at: now)
     }
 
     fileprivate func take(
@@ -40,13 +41,13 @@ extension RecordingEngine {
         in session: SessionIdentifier
     ) -> Bool {
         defer { perform() }
-        return core.take(frames, count: reply.count, for: request, in: session, at: .now)
+        return core.take(frames, count: reply.count, for: request, in: session, at: now)
     }
 
     fileprivate func giveUp(_ request: SamplesReplay, reason: Gap.Reason, in session: SessionIdentifier) -> Bool {
         defer { perform() }
-        return core.giveUp(request, reason: reason, in: session, at: .now)
+        return core.giveUp(request, reason: reason, in: session, at: now)
     }
 
-    fileprivate func isHeard(_ name: StreamName) -> Bool { core.isHeard(name, at: .now) }
+    fileprivate func isHeard(_ name: StreamName) -> Bool { core.isHeard(name, at: now) }
 }

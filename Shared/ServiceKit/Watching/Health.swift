@@ -65,11 +65,6 @@ package final class Health: Sendable {
         state.withLock { _ = $0.reasons.removeValue(forKey: key) }
     }
 
-    /// Reports a warning, or takes it back if there is none any more.
-    package func set(warning sentence: String?, for key: String) {
-        if let sentence { report(.degraded, sentence, for: key) } else { clear(key) }
-    }
-
     /// Sets what `service.health`, if it has a name there, and `/metrics` say; nil takes it out.
     package func measure(_ metric: Metric, _ value: Double?) {
         state.withLock { $0.counts[metric] = value.map { value in .number { value } } }
