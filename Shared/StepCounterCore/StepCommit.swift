@@ -9,6 +9,8 @@ package struct StepCommit: Sendable {
     /// The steps of each device, with their dates; in any order, older than others that are stored too.
     package var steps: [String: [WallTime]] = [:]
     package var positions: [StreamName: StreamPosition] = [:]
+    /// When samples of each device were counted, as far as that changed; as far as the positions.
+    package var spans: [String: [CountedSpan]] = [:]
     /// Streams whose devices are counted in another stream from now on: their positions are removed.
     package var abandoned: Set<StreamName> = []
     /// Subscriptions that began or counted.
@@ -22,7 +24,8 @@ package struct StepCommit: Sendable {
     }
 
     package var isEmpty: Bool {
-        steps.isEmpty && positions.isEmpty && abandoned.isEmpty && subscriptions.isEmpty && stopped.isEmpty
+        steps.isEmpty && positions.isEmpty && spans.isEmpty && abandoned.isEmpty && subscriptions.isEmpty
+            && stopped.isEmpty
     }
 
     /// Notes a subscription that began or counted.

@@ -6,7 +6,7 @@ extension StepCounting {
     package enum Effect: CoreEffect, Sendable {
         // The history, one after the other
 
-        /// Store all of it or, after an error, nothing: `committed`.
+        /// Store all of it or, after an error, nothing, with the history's date: `committed`.
         case commit(StepCommit, at: WallTime)
         /// Remove what is too old: `removed`.
         case remove(Removal)
@@ -23,15 +23,18 @@ extension StepCounting {
 
     /// What is too old, in the history.
     package struct Removal: Hashable, Sendable {
-        /// Steps made before it are removed.
+        /// Steps made before it are removed, and spans that ended before it.
         package var steps: WallTime
         /// Positions of streams that were last committed before it are removed. This run's streams keep theirs, however long
         /// they are silent.
         package var positions: WallTime
+        /// What to store of the history's clock.
+        package var clock: HistoryClock.State
 
-        package init(steps: WallTime, positions: WallTime) {
+        package init(steps: WallTime, positions: WallTime, clock: HistoryClock.State) {
             self.steps = steps
             self.positions = positions
+            self.clock = clock
         }
     }
 

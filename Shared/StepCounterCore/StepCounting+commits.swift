@@ -50,10 +50,16 @@ extension StepCounting {
     }
 
     /// Commits what was found so far without waiting for the second.
+    /// - Parameter device: whose samples are to be committed too in which no step was found.
     /// - Returns: the commit to pass to `isCommitted`.
-    package func commitNow(at now: Moment) -> Int {
+    package func commitNow(of device: String? = nil, at now: Moment) -> Int {
         let isLast = phase == .lastCommit || phase == .over
-        if pending.isEmpty || isLast { return commitsBegun }
+        var isDue = !pending.isEmpty
+        if let counter = device.flatMap({ counters[$0] }), counter.hasUnstoredSpans {
+            counter.isPositionDue = true
+            isDue = true
+        }
+        if !isDue || isLast { return commitsBegun }
         let wanted = commitsBegun + 1
         demandedCommits = wanted
         advance(at: now)
@@ -102,13 +108,15 @@ extension StepCounting {
             guard isDue || counter.isPositionDue else { continue }
             commit.positions[counter.name] = counter.position(isWithSnapshot: isDue)
             counter.isPositionDue = false
+            let spans = counter.takeUnstoredSpans()
+            if !spans.isEmpty { commit.spans[counter.name.device] = spans }
             counters.append(counter)
         }
         guard !commit.isEmpty else { return }
         historyWork = .commit(commit, steps: commit.steps.values.reduce(0) { $0 + $1.count }, of: counters)
         pending = StepCommit()
         commitsBegun += 1
-        emit(.commit(commit, at: now.date))
+        emit(.commit(commit, at: max(clock.state.date, startDate)))
     }
 
     /// Takes the result of a commit. What could not be written waits for the next one.
@@ -168,13 +176,48 @@ extension StepCounting {
 
     /// Ends unused subscriptions, and has steps removed that are too old, once a minute.
     func expire(at now: Moment) {
-        guard !isStopping, now.monotonic >= removalAt else { return }
+        guard !isStopping else { return }
+        for subscription in subscriptions.expire(at: clock.state.date, keep: settings.keep) {
+            end(subscription, at: now)
+        }
+        guard now.monotonic >= removalAt else { return }
         removalAt = now.monotonic + Self.expiryInterval
-        let (oldest, overflow) = now.date.nanosecondsSince1970.subtractingReportingOverflow(settings.keep)
+        let date = min(clock.state.date, now.date)
+        let (oldest, overflow) = date.nanosecondsSince1970.subtractingReportingOverflow(settings.keep)
         guard !overflow else { return }
-        let date = WallTime(nanosecondsSince1970: oldest)
-        for subscription in subscriptions.expire(before: date) { noteStop(of: subscription.id) }
-        removal = Removal(steps: date, positions: min(date, startedAt.date))
+        let steps = WallTime(nanosecondsSince1970: oldest)
+        removal = Removal(steps: steps, positions: min(steps, startDate), clock: clock.state)
+    }
+
+    /// Reports what became of this machine's clock.
+    func note(_ change: HistoryClock.Change?, isRunning: Bool, at now: Moment) {
+        guard let change else { return }
+        let state = clock.state
+        switch change {
+        case .jumped:
+            let days = Double(state.ahead) / 86_400e9
+            let hours = Double(clock.remainingProbation) / 3_600e9
+            emit(
+                .log(
+                    isRunning ? .warning : .notice, "the clock is far from the step history's",
+                    [
+                        "days": "\(days)", "history": "\(state.date.utcText)", "clock": "\(now.date.utcText)",
+                        "trusted.after.hours": "\(hours)",
+                    ]))
+            // After a start it is most often right: the program was not running for long.
+            guard isRunning else { return }
+            emit(
+                .warn(
+                    "this machine's clock jumped from \(state.date.utcText) to \(now.date.utcText): if it is wrong, set it; "
+                        + "nothing is removed by it before it has stood for \(hours) hours", for: "jump"))
+        case .returned, .followed:
+            emit(
+                .log(
+                    .notice,
+                    change == .returned ? "the clock is back" : "the step history follows the clock after its jump",
+                    ["clock": "\(now.date.utcText)"]))
+            emit(.warn(nil, for: "jump"))
+        }
     }
 
     /// Takes the result of a removal.

@@ -4,12 +4,15 @@ import ServiceKit
 
 /// What is found: kept for the history, counted for subscriptions, and published.
 extension StepCounting {
+    /// How many times without samples an update lists.
+    private static let maximumGaps = 10
+
     /// Announces what a counter found.
     func announce(_ counter: DeviceCounter, at now: Moment) {
         let (found, gaps) = counter.takeFound()
         for (gap, isLoss) in gaps { announce(gap, isLoss: isLoss, of: counter, at: now) }
         for bout in found.bouts {
-            publish(bout.change, of: counter, at: bout.date) { $0.boutStart = bout.start }
+            publish(bout.change, of: counter.name.device, at: bout.date) { $0.boutStart = bout.start }
         }
         counter.stepsUnlogged += found.steps.count
         if let end = found.bouts.last(where: { $0.change == .pause }) {
@@ -25,16 +28,19 @@ extension StepCounting {
         guard let last = found.steps.last else { return }
         stepsCounted += found.steps.count
         keep(found.steps.map(\.date), of: counter)
-        let counted = subscriptions.count(found.steps.map(\.instant), of: counter.name.device, at: now.date)
+        let counted = subscriptions.count(found.steps.map(\.instant), of: counter.name.device, at: clock.state.date)
         for subscription in counted.changed { pending.note(subscription) }
         let strideLength = settings.device(counter.name.device).strideLength
         for subscription in counted.notified {
-            publish(.update, of: counter, at: last.date) { event in
+            let coverage = counter.coverage(from: subscription.countedFrom ?? subscription.startDate, to: last.date)
+            publish(.update, of: counter.name.device, at: last.date) { event in
                 event.subscription = subscription.id
                 event.startDate = subscription.startDate
                 event.numberOfSteps = subscription.numberOfSteps
                 event.cadence = counter.finder.cadence
                 event.boutStart = counter.finder.boutStart
+                event.coverage = coverage?.share
+                if let gaps = coverage?.gaps, !gaps.isEmpty { event.gaps = Array(gaps.suffix(Self.maximumGaps)) }
                 event.distance = strideLength.map { Double(subscription.numberOfSteps) * $0 / 2 }
             }
         }
@@ -63,20 +69,21 @@ extension StepCounting {
         } else {
             emit(.log(.notice, "counting begins with what is kept", metadata))
         }
-        publish(.gap, of: counter, at: gap.date ?? now.date) { event in
+        publish(.gap, of: counter.name.device, at: gap.date ?? now.date) { event in
             event.stream = counter.name
             event.gap = gap
         }
     }
 
-    private func publish(
-        _ change: StepEvent.Change, of counter: DeviceCounter, at date: WallTime, _ complete: (inout StepEvent) -> Void
+    func publish(
+        _ change: StepEvent.Change, of device: String, at date: WallTime, _ complete: (inout StepEvent) -> Void
     ) {
+        let counter = counters[device]
+        let sequence = counter?.eventSequence ?? strangers[device] ?? 0
         var event = StepEvent(
-            source: Program.stepCounter.rawValue, sequence: counter.eventSequence, device: counter.name.device,
-            change: change, date: date)
+            source: Program.stepCounter.rawValue, sequence: sequence, device: device, change: change, date: date)
         complete(&event)
-        counter.eventSequence += 1
+        if let counter { counter.eventSequence += 1 } else { strangers[device] = sequence + 1 }
         emit(.publish(event))
     }
 }

@@ -77,9 +77,14 @@ extension StepCounting {
             } else {
                 let isLate = try checkPlace(for: name, at: now)
                 let position = stored.removeValue(forKey: name)
+                let isKnown = isKnown(name.device) || position != nil || isLate
                 counter = DeviceCounter(
-                    description, layout, detector, stored: isLate ? nil : position, isLate: isLate, held: held, at: now)
+                    description, layout, detector, stored: isLate ? nil : position,
+                    spans: storedSpans.removeValue(forKey: name.device) ?? [], isLate: isLate, held: held, at: now)
                 add(counter)
+                if !isKnown {
+                    publish(.appear, of: name.device, at: counter.clock.date) { $0.stream = name }
+                }
             }
             let isMissing = counter.describe(description, layout, detector, at: now)
             finish(counter, isMissing: isMissing, at: now)
@@ -131,6 +136,7 @@ extension StepCounting {
 
     private func add(_ counter: DeviceCounter) {
         counters[counter.name.device] = counter
+        counter.eventSequence = strangers.removeValue(forKey: counter.name.device) ?? 0
         devices.append(counter)
         let topic = TopicArea.samples + counter.name.description
         Array(topic.utf8).withUnsafeBytes { topics.add($0, counter) }

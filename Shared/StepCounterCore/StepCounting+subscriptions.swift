@@ -1,3 +1,4 @@
+import Logging
 package import Messages
 import ServiceKit
 
@@ -12,9 +13,41 @@ extension StepCounting {
         _ request: StepsStartUpdates, id: String, at now: Moment
     ) throws(RequestError) -> StepSubscription {
         if isStopping { throw Self.stopping }
-        let subscription = try subscriptions.start(request, id: id, startDate: now.date, instant: now.monotonic)
+        let (subscription, ended) = try subscriptions.start(
+            request, id: id, startDate: now.date, instant: now.monotonic, clock: clock.state.date,
+            countedFrom: counters[request.device]?.date(at: now))
+        if let ended { end(ended, at: now) }
         pending.note(subscription)
         return subscription
+    }
+
+    /// The subscriptions, in the order of their starts.
+    package func list(_ device: String?) -> [StepsSubscriptions.Subscription] {
+        subscriptions.all(of: device).map { subscription in
+            StepsSubscriptions.Subscription(
+                subscription: subscription.id, device: subscription.device, name: subscription.name,
+                updateOn: subscription.updateOn, startDate: subscription.startDate,
+                renewedDate: subscription.renewedDate, lifetime: subscription.lifetime.map { Double($0) / 1e9 },
+                numberOfSteps: subscription.numberOfSteps, isKnown: isKnown(subscription.device))
+        }
+    }
+
+    /// Reports a subscription that ends by itself.
+    func end(_ subscription: StepSubscription, at now: Moment) {
+        noteStop(of: subscription.id)
+        emit(
+            .log(
+                .notice, "a subscription ended, as it was not used",
+                [
+                    "device": "\(subscription.device)", "subscription": "\(subscription.id)",
+                    "name": "\(subscription.name ?? "")", "renewed": "\(subscription.renewedDate.utcText)",
+                ]))
+        publish(.end, of: subscription.device, at: now.date) { event in
+            event.subscription = subscription.id
+            event.startDate = subscription.startDate
+            event.numberOfSteps = subscription.numberOfSteps
+        }
+        if !subscriptions.has(subscription.device) { strangers[subscription.device] = nil }
     }
 
     /// Ends a subscription, as `start` begins one.

@@ -16,6 +16,9 @@ package final class StepCounting: ProgramCore {
 
     package let settings: Settings
     let startedAt: Moment
+    var clock: HistoryClock
+    /// What is committed from this date on, by the history's clock, is of this run.
+    let startDate: WallTime
     package var effects: [Effect] = []
     package private(set) var nextDeadline = Int64.min
 
@@ -28,6 +31,10 @@ package final class StepCounting: ProgramCore {
     var descriptions = StreamDescriptions()
     /// Positions of streams that were counted before this start, until the streams are heard.
     var stored: [StreamName: StreamPosition]
+    /// When samples of devices were counted before this start, until the devices are heard.
+    var storedSpans: [String: [CountedSpan]]
+    /// How many events there were of devices that are not counted, and have a subscription.
+    var strangers: [String: Int] = [:]
     package let held: HeldBytes
     /// Streams that can't be counted.
     package internal(set) var refused: [StreamName: Refusal] = [:]
@@ -68,17 +75,29 @@ package final class StepCounting: ProgramCore {
     var lastLoss: (stream: StreamName, instant: Int64)?
 
     /// A step-counter that continues what the history has.
-    package init(
-        _ settings: Settings, positions: [StreamName: StreamPosition], subscriptions: [StepSubscription], at now: Moment
-    ) {
+    package init(_ settings: Settings, _ history: StoredHistory, at now: Moment) {
         self.settings = settings
         startedAt = now
+        clock = HistoryClock(history.clock, keep: settings.keep, at: now)
+        startDate = clock.state.date.adding(1)
+        let (positions, subscriptions) = (history.positions, history.subscriptions)
+        storedSpans = history.spans
         stored = positions.filter { settings.streams.contains($0.key.stream) }
         held = HeldBytes(limit: settings.holdLimit)
         heard = now.monotonic
         removalAt = now.monotonic + Self.firstExpiry
         self.subscriptions = StepSubscriptions(subscriptions)
         storedSubscriptions = Set(subscriptions.map(\.id))
+        let change = clock.advance(to: now)
+        note(clock.isDoubtful ? .jumped : change, isRunning: false, at: now)
+    }
+
+    /// The history's date.
+    package func historyDate(at now: Moment) -> WallTime { clock.date(at: now) }
+
+    /// Whether a sample of a device was ever heard of.
+    package func isKnown(_ device: String) -> Bool {
+        counters[device] != nil || storedSpans[device] != nil || stored.keys.contains { $0.device == device }
     }
 
     package func wake(at now: Moment) {
@@ -89,6 +108,7 @@ package final class StepCounting: ProgramCore {
     /// Does what is due by time. Each second.
     package func tick(at now: Moment) {
         watch(at: now)
+        note(clock.advance(to: now), isRunning: true, at: now)
         expire(at: now)
         isShareDue = true
         advance(at: now)

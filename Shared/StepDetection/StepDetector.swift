@@ -21,7 +21,7 @@
 /// A value: a copy continues by itself. No memory is allocated while samples are added. How samples are batched changes nothing.
 package struct StepDetector: Sendable {
     /// Seconds between two samples from which they are not connected: a bout ends.
-    static let longestGap = 1.0
+    package static let longestGap = 1.0
     /// The magnitude in g that no sensor can mean.
     private static let most: Float = 1000
 

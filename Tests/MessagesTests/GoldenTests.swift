@@ -107,6 +107,22 @@ struct GoldenTests {
             StepEvent(
                 source: "step-counter", sequence: 9, device: "left-wrist", change: .gap, date: Self.date,
                 stream: Self.wrist, gap: Self.gap))
+        try expectGolden(
+            "steps.v1-coverage",
+            StepEvent(
+                source: "step-counter", sequence: 10, device: "left-wrist", change: .update, date: Self.date,
+                subscription: "3F2A", startDate: Self.clock.date, numberOfSteps: 310, coverage: 0.75,
+                gaps: [Self.uncounted]))
+        try expectGolden(
+            "steps.v1-appear",
+            StepEvent(
+                source: "step-counter", sequence: 11, device: "left-wrist", change: .appear, date: Self.date,
+                stream: Self.wrist))
+        try expectGolden(
+            "steps.v1-end",
+            StepEvent(
+                source: "step-counter", sequence: 12, device: "left-wrist", change: .end, date: Self.date,
+                subscription: "3F2A", startDate: Self.clock.date, numberOfSteps: 310))
     }
 
     @Test func archives() throws {
@@ -223,6 +239,23 @@ struct GoldenTests {
         try expectGolden(
             reply: StepsStartUpdates.self,
             StepsStartUpdates.Reply(subscription: "3F2A", topic: "steps/left-wrist", startDate: Self.date))
+        try expectGolden(
+            "steps.startUpdates-named",
+            StepsStartUpdates(device: "left-wrist", updateOn: 100, name: "study", lifetime: 3_600))
+        try expectGolden(
+            "steps.startUpdates-reply-unknown",
+            StepsStartUpdates.Reply(
+                subscription: "3F2A", topic: "steps/left-wrist", startDate: Self.date, numberOfSteps: 0, isKnown: false)
+        )
+        try expectGolden(StepsSubscriptions(device: "left-wrist"))
+        try expectGolden(
+            reply: StepsSubscriptions.self,
+            StepsSubscriptions.Reply(subscriptions: [
+                StepsSubscriptions.Subscription(
+                    subscription: "3F2A", device: "left-wrist", name: "study", updateOn: 100,
+                    startDate: Self.clock.date, renewedDate: Self.date, lifetime: 3_600, numberOfSteps: 310,
+                    isKnown: true)
+            ]))
         try expectGolden(StepsStopUpdates(subscription: "3F2A"))
         try expectGolden(reply: StepsStopUpdates.self, StepsStopUpdates.Reply(numberOfSteps: 310))
         try expectGolden(
@@ -232,7 +265,16 @@ struct GoldenTests {
             StepsQuery.Reply(
                 numberOfSteps: 2, firstAvailable: Self.clock.date,
                 bins: [StepsQuery.Bin(from: Self.clock.date, to: Self.date, numberOfSteps: 2)]))
+        try expectGolden(
+            "steps.query-reply-coverage",
+            StepsQuery.Reply(
+                numberOfSteps: 2, firstAvailable: Self.clock.date,
+                bins: [StepsQuery.Bin(from: Self.clock.date, to: Self.date, numberOfSteps: 2, coverage: 0.75)],
+                coverage: 0.75, gaps: [Self.uncounted], gapsOmitted: 1, isKnown: true))
     }
+
+    private static let uncounted = UncountedTime(
+        from: clock.date, to: date, reason: UncountedTime.Reason(rawValue: "notRetained"), samples: 30)
 
     @Test func logRequests() throws {
         let name = Self.log.name

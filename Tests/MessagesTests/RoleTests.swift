@@ -34,7 +34,7 @@ import Testing
         let reading: [any Request] = [
             ServiceHealth(), ServiceDescribe(), ServiceClock(), StreamsList(),
             SamplesReplay(device: "", stream: "", epoch: "", from: 0, count: 1), RecordingStatus(session: ""),
-            RecordingResultRequest(session: ""), RecordingList(), StepsIsAvailable(),
+            RecordingResultRequest(session: ""), RecordingList(), StepsIsAvailable(), StepsSubscriptions(),
             StepsQuery(device: "", from: .now, to: .now), LogsNames(), LogsGet(name: ""), LogsList(),
             LogsNeedingUpload(), LogsThresholds(), LogsUsage(), ArchiveStatusRequest(session: ""), ArchiveList(),
         ]

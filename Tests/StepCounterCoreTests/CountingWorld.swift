@@ -42,6 +42,11 @@ final class CountingWorld {
     private var lost: [String: Set<Int>] = [:]
     /// The first sample of each epoch that is not in the history.
     private var firstNew: [String: Int] = [:]
+    // Of all runs
+    /// All samples of each stream, with their dates by its clock.
+    private var sampled: [StreamName: [(date: WallTime, epoch: String, index: Int)]] = [:]
+    private var everDelivered: [String: Set<Int>] = [:]
+    private var everLost: [String: Set<Int>] = [:]
     /// Everything that was published and logged, in order, in all runs.
     private(set) var trace: [String] = []
 
@@ -69,8 +74,8 @@ final class CountingWorld {
             uptime: 1_000 + seconds, date: WallTime(seconds: Self.start.seconds + seconds + walker.ahead))
     }
 
-    func date(_ uptime: Double) -> WallTime {
-        WallTime(nanosecondsSince1970: Self.start.nanosecondsSince1970 + Int64((uptime - 1_000) * 1e9))
+    func date(_ uptime: Double, ahead: Double = 0) -> WallTime {
+        WallTime(nanosecondsSince1970: Self.start.nanosecondsSince1970 + Int64((uptime - 1_000 + ahead) * 1e9))
     }
 
     func wait(_ seconds: Double) { time += Int64(seconds * 1e9) }
@@ -80,6 +85,11 @@ final class CountingWorld {
     /// Takes samples of a publisher, and delivers them.
     func sample(_ index: Int, _ count: Int, isLost: Bool = false) {
         let samples = walkers[index].sample(count)
+        let walker = walkers[index]
+        for sample in samples {
+            sampled[walker.name, default: []].append(
+                (date(walker.uptime(sample), ahead: walker.ahead), walker.epoch, sample))
+        }
         if !isLost { deliver(index, samples) }
     }
 
@@ -91,6 +101,7 @@ final class CountingWorld {
         let topic = Array("\(TopicArea.samples)\(walker.name)".utf8)
         guard let counter = topic.withUnsafeBytes({ core.counter(of: $0) }) else { return }
         delivered[walker.epoch, default: []].formUnion(samples)
+        everDelivered[walker.epoch, default: []].formUnion(samples)
         do {
             try frames[0].withUnsafeBytes { body in
                 try frames[1].withUnsafeBytes { packed in
@@ -113,9 +124,9 @@ final class CountingWorld {
         perform()
     }
 
-    func commitNow() -> Int {
+    func commitNow(of device: String? = nil) -> Int {
         defer { perform() }
-        return core.commitNow(at: now)
+        return core.commitNow(of: device, at: now)
     }
 
     // MARK: Effects
@@ -156,7 +167,7 @@ final class CountingWorld {
         trace.append("\(event)")
         #expect(event.sequence == events.count { $0.device == event.device })
         events.append(event)
-        if let id = event.subscription, let total = event.numberOfSteps {
+        if event.change == .update, let id = event.subscription, let total = event.numberOfSteps {
             #expect(total > totals[id] ?? 0, "totals grow")
             totals[id] = total
         }
@@ -164,6 +175,7 @@ final class CountingWorld {
         let samples = Set(gap.from..<gap.from + gap.count)
         #expect(lost[gap.epoch, default: []].isDisjoint(with: samples), "a sample is lost once")
         lost[gap.epoch, default: []].formUnion(samples)
+        everLost[gap.epoch, default: []].formUnion(samples)
         guard let walker = walkers.first(where: { $0.epoch == gap.epoch }) else { return }
         #expect(gap.from >= firstNew[gap.epoch] ?? 0, "what was counted is not lost")
         if gap.reason == .notRetained {
@@ -201,11 +213,55 @@ final class CountingWorld {
             #expect(snapshot != nil, "\(name) has no detector")
             #expect(snapshot.map { $0.next <= stored.position.next } ?? true)
         }
+        checkSpans()
         guard areTotalsExact else { return }
         for (id, subscription) in history.subscriptions where id == subscription.device {
             #expect(
                 history.steps[id]?.count ?? 0 == subscription.numberOfSteps, "events equal what a query answers")
         }
+    }
+
+    /// Samples that were given up after what is in the history are requested again after a kill.
+    private func forgetLosses(of epoch: String) {
+        guard let walker = walkers.first(where: { epoch.hasPrefix("\($0.name)-") }) else { return }
+        let number = { (epoch: String) in Int(epoch.dropFirst("\(walker.name)-".count)) ?? 0 }
+        let stored = history.positions[walker.name]?.position
+        if let stored, number(stored.epoch) > number(epoch) { return }
+        let next = stored?.epoch == epoch ? stored?.next ?? 0 : 0
+        everLost[epoch] = everLost[epoch]?.filter { $0 < next }
+    }
+
+    /// What the history says was counted arrived, and was not lost.
+    private func checkSpans() {
+        for (device, spans) in history.spans {
+            let streams = sampled.filter { $0.key.device == device }.values
+            for span in spans.values {
+                #expect(span.start <= span.end)
+                // To the microsecond: dates are computed from seconds.
+                let dates =
+                    WallTime(
+                        seconds: span.start.seconds + 1e-4)...max(
+                        WallTime(seconds: span.start.seconds + 1e-4), WallTime(seconds: span.end.seconds - 1e-4))
+                // Each device is counted in one of its streams.
+                let untrue = streams.map { samples in
+                    samples.filter { dates.contains($0.date) }.first { sample in
+                        everDelivered[sample.epoch]?.contains(sample.index) != true
+                            || everLost[sample.epoch]?.contains(sample.index) == true
+                    }
+                }
+                let isTrue = untrue.contains { $0 == nil }
+                #expect(isTrue, "\(span) of \(device) claims samples that were not counted: \(untrue)")
+            }
+        }
+    }
+
+    /// How much the history says was counted of all samples of a device.
+    func coverage(of device: String) -> Coverage? {
+        let dates = sampled.filter { $0.key.device == device }.values.joined().map(\.date)
+        guard let first = dates.min()?.seconds, let last = dates.max()?.seconds, first + 1e-3 < last else { return nil }
+        return Coverage(
+            of: WallTime(seconds: first + 1e-4)..<WallTime(seconds: last - 1e-4),
+            in: history.spans[device, default: [:]].values.sorted { ($0.start, $0.number) < ($1.start, $1.number) })
     }
 
     /// Lets a recovery do its next step: request what is missing, or get an answer.
@@ -229,6 +285,7 @@ final class CountingWorld {
             for from in stride(from: first, to: end, by: 40) {
                 let samples = from..<min(from + 40, end)
                 delivered[walker.epoch, default: []].formUnion(samples)
+                everDelivered[walker.epoch, default: []].formUnion(samples)
                 frames += walker.batch(samples, at: clock(walker))
             }
             core.take(frames[...], count: max(0, end - first), for: request, at: now)
@@ -252,6 +309,7 @@ final class CountingWorld {
         totals = [:]
         delivered = [:]
         lost = [:]
+        for epoch in everLost.keys { forgetLosses(of: epoch) }
         core = history.start(settings, at: now)
         firstNew = [:]
         for stored in history.positions.values { firstNew[stored.position.epoch] = stored.position.next }

@@ -15,8 +15,23 @@ struct HistoryModelTests {
 
     private func subscription(_ id: String, using random: inout SplitMix) -> StepSubscription {
         StepSubscription(
-            id: id, device: "a", updateOn: 3, startDate: Self.start, numberOfSteps: .random(in: 0...99, using: &random),
-            lastDate: Self.start)
+            id: id, device: "a", name: Bool.random(using: &random) ? id : nil,
+            updateOn: .random(in: 1...3, using: &random), startDate: Self.start,
+            countedFrom: Bool.random(using: &random) ? Self.start : nil,
+            renewedDate: WallTime(seconds: Self.start.seconds + .random(in: 0...99, using: &random).rounded()),
+            lifetime: Bool.random(using: &random) ? .random(in: 1...99, using: &random) : nil,
+            numberOfSteps: .random(in: 0...99, using: &random), lastDate: Self.start)
+    }
+
+    private func spans(_ round: Int, using random: inout SplitMix) -> [CountedSpan] {
+        (0..<Int.random(in: 0...3, using: &random)).map { index in
+            let start = Self.start.seconds + 30 * Double(round) + 7 * Double(index)
+            let isLoss = Bool.random(using: &random)
+            return CountedSpan(
+                number: round + index + 1, start: WallTime(seconds: start),
+                end: WallTime(seconds: start + .random(in: 0...6, using: &random).rounded()),
+                lost: isLoss ? .random(in: 0...9, using: &random) : 0, reason: isLoss ? .notRetained : nil)
+        }
     }
 
     private func commit(_ round: Int, using random: inout SplitMix) -> StepCommit {
@@ -34,6 +49,7 @@ struct HistoryModelTests {
                     boutStart: Bool.random(using: &random) ? Self.start : nil)
             }
             commit.positions[name] = position
+            commit.spans[name.device] = spans(round, using: &random)
         }
         if let name = Self.names.randomElement(using: &random), commit.positions[name] == nil {
             commit.abandoned = [name]
@@ -60,7 +76,9 @@ struct HistoryModelTests {
                 case 0: history = try StepHistory(in: data, at: now)
                 case 1:
                     let removal = StepCounting.Removal(
-                        steps: WallTime(seconds: now.seconds - 300), positions: WallTime(seconds: now.seconds - 200))
+                        steps: WallTime(seconds: now.seconds - 300), positions: WallTime(seconds: now.seconds - 200),
+                        clock: HistoryClock.State(
+                            date: now, ahead: Int64(round), stood: .random(in: 0...9, using: &random)))
                     try history.remove(removal)
                     model.remove(removal)
                 default:
@@ -69,15 +87,23 @@ struct HistoryModelTests {
                     model.commit(commit, at: now)
                 }
                 #expect(try history.positions() == model.positions.mapValues(\.position), "seed \(seed)")
-                let totals = Dictionary(
-                    uniqueKeysWithValues: try history.subscriptions().map { ($0.id, $0.numberOfSteps) })
-                #expect(totals == model.subscriptions.mapValues(\.numberOfSteps), "seed \(seed)")
+                let subscriptions = try history.subscriptions()
+                #expect(
+                    subscriptions == model.subscriptions.values.sorted { $0.id < $1.id }, "seed \(seed)")
+                #expect(try history.spans() == model.lastSpans, "seed \(seed)")
+                #expect(try history.clock() == model.clock, "seed \(seed)")
                 let reader = try StepHistoryReader(in: data, keep: 1 << 60)
                 for device in ["a", "b", "c"] {
                     let query = StepsQuery(
                         device: device, from: Self.start, to: WallTime(seconds: Self.start.seconds + 1e4))
-                    let steps = try reader.answer(query, at: now).numberOfSteps
-                    #expect(steps == model.steps[device]?.count ?? 0, "seed \(seed)")
+                    let reply = try reader.answer(query, at: now)
+                    #expect(reply.numberOfSteps == model.steps[device]?.count ?? 0, "seed \(seed)")
+                    let expected = Coverage(
+                        of: query.from..<query.to,
+                        in: model.spans[device, default: [:]].values.sorted {
+                            ($0.start, $0.number) < ($1.start, $1.number)
+                        })
+                    #expect(reply.coverage == expected.share && reply.gaps == expected.gaps, "seed \(seed)")
                 }
             }
         }

@@ -62,9 +62,13 @@ struct RandomCountingTests {
                 own.append(id)
             }
             if happens(20), let id = own.popLast() { _ = try? world.core.stop(id) }
-            if happens(30) { _ = world.commitNow() }
+            if happens(30) { _ = world.commitNow(of: happens(500) ? world.walkers[0].name.device : nil) }
             if happens(faults.clockSteps) {
-                world.skew = .random(in: -3_600...3_600, using: &random) * CountingWorld.second
+                // Some of them far, as of a clock that is set wrong, or right again.
+                let isFar = happens(500)
+                world.skew =
+                    .random(in: isFar ? -300_000_000...300_000_000 : -3_600...3_600, using: &random)
+                    * CountingWorld.second
             }
             if happens(faults.kills) {
                 if happens(300) {
@@ -97,6 +101,8 @@ struct RandomCountingTests {
             #expect(dates.count == expected.count, comment(seed))
             let isSame = zip(dates, expected).allSatisfy { abs($0 - $1) < 0.001 }
             #expect(isSame, comment(seed))
+            let coverage = world.coverage(of: walker.name.device)
+            #expect(coverage?.share == 1 && coverage?.gaps == [], comment(seed))
         }
         #expect(!world.isLossReported, comment(seed))
     }
@@ -117,6 +123,8 @@ struct RandomCountingTests {
             let dates = world.history.steps[walker.name.device, default: []].map(\.seconds).sorted()
             let isOnce = zip(dates, dates.dropFirst()).allSatisfy { $1 - $0 > 0.2 }
             #expect(isOnce, comment(seed))
+            let coverage = world.coverage(of: walker.name.device)
+            #expect((coverage?.share == 1) == (coverage?.gaps == []), comment(seed))
         }
     }
 

@@ -53,7 +53,7 @@ import Testing
         recover(world)
         walk(world, 1)
         #expect(gaps(world) == [0..<500])
-        #expect(world.events.first?.gap?.reason == .notRetained)
+        #expect(world.events.first { $0.gap != nil }?.gap?.reason == .notRetained)
         #expect(steps(world).count == world.walkers[0].steps(from: 500).count)
         // No step-counter was there to count it.
         #expect(!world.isLossReported)
@@ -199,12 +199,163 @@ import Testing
         walk(world, 10)
         world.wait(4_000)
         world.kill(isCommitDurable: false)
-        for _ in 0..<12 {
-            world.wait(1)
+        func run(_ minutes: Int) {
+            for _ in 0..<minutes {
+                world.wait(60)
+                world.tick()
+                while world.isBusy { world.finishWork(isFailing: false) }
+            }
+        }
+        // Whether the program was not running for so long, or the clock is wrong, is not known yet.
+        run(58)
+        #expect(!world.history.positions.isEmpty)
+        run(4)
+        #expect(world.history.positions.isEmpty)
+    }
+
+    // MARK: This machine's clock
+
+    /// It is set a year ahead, by mistake, and set right a while later; also when the step-counter was killed meanwhile.
+    @Test(arguments: [false, true])
+    func aClockThatJumpsAheadTakesNothingFromTheHistory(isKilled: Bool) throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 70)
+        let counted = steps(world)
+        #expect(counted.count > 40)
+        _ = try world.core.start(
+            StepsStartUpdates(device: "phone0", updateOn: 1, name: "study", lifetime: 7_200), id: "a", at: world.now)
+
+        world.skew = 365 * 86_400 * CountingWorld.second
+        walk(world, 120)
+        #expect(world.health["jump"]?.contains("this machine's clock jumped from 2026-11-21") == true)
+        if isKilled {
+            world.kill(isCommitDurable: false)
+            world.describe(0)
+        }
+        walk(world, 120)
+        // What is too old is asked by the same clock.
+        #expect(world.core.historyDate(at: world.now) < counted[0].later(seconds: 3_600))
+        world.skew = 0
+        walk(world, 120)
+        #expect(world.health["jump"] == nil)
+        #expect(Array(steps(world).prefix(counted.count)) == counted)
+        #expect(steps(world).count == world.walkers[0].steps.count)
+        #expect(world.history.positions[world.walkers[0].name] != nil)
+        #expect(Set(world.history.subscriptions.keys) == ["phone0", "a"])
+        #expect(!world.events.contains { $0.change == .end } && !world.isLossReported)
+    }
+
+    @Test func aClockThatStaysAheadIsFollowed() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 70)
+        #expect(steps(world).count > 40)
+        world.skew = 365 * 86_400 * CountingWorld.second
+        for _ in 0..<62 {
+            world.wait(60)
+            world.describe(0)
             world.tick()
             while world.isBusy { world.finishWork(isFailing: false) }
         }
-        #expect(world.history.positions.isEmpty)
+        #expect(steps(world).isEmpty && world.health["jump"] == nil)
+        #expect(world.trace.contains { $0.contains("the step history follows the clock") })
+    }
+
+    // MARK: Devices that are not known
+
+    @Test func aDeviceThatWasNeverHeardOfAppears() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.walkers.append(VirtualWalker("watch", uptime: 1_000))
+        func start(_ device: String, _ id: String, updateOn: Int = 1) throws -> Bool {
+            _ = try world.core.start(StepsStartUpdates(device: device, updateOn: updateOn), id: id, at: world.now)
+            return world.core.isKnown(device)
+        }
+        #expect(try !start("watch", "a") && !start("phone0", "b"))
+        world.describe(1)
+        #expect(world.events.map(\.change) == [.appear] && world.events.map(\.device) == ["watch"])
+        #expect(world.events.first?.stream == world.walkers[1].name)
+        #expect(world.core.list(nil).map(\.isKnown) == [true, false, false])
+        walk(world, 2, of: 1)
+        #expect(try start("watch", "c"))
+        _ = world.commitNow()
+        world.finishWork(isFailing: false)
+        // It stays known when it is silent, and after a restart.
+        world.kill(isCommitDurable: false)
+        #expect(world.core.isKnown("watch") && !world.core.isKnown("phone0"))
+        world.describe(1)
+        recover(world)
+        walk(world, 20, of: 1)
+        #expect(!world.events.contains { $0.change == .appear })
+        #expect(world.core.list("watch").map(\.subscription) == ["a", "c"])
+        #expect(world.core.list("watch").first?.numberOfSteps == world.walkers[1].steps.count)
+    }
+
+    @Test func aSubscriptionThatEndsByItselfIsReported() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        for device in ["phone0", "watch"] {
+            let request = StepsStartUpdates(device: device, updateOn: 1_000, lifetime: 20)
+            _ = try world.core.start(request, id: "\(device)-a", at: world.now)
+        }
+        walk(world, 20)
+        #expect(!world.events.contains { $0.change == .end })
+        walk(world, 1)
+        let ends = world.events.filter { $0.change == .end }.sorted { $0.device < $1.device }
+        #expect(ends.map(\.subscription) == ["phone0-a", "watch-a"])
+        #expect(ends.map(\.numberOfSteps) == [world.walkers[0].steps(from: 0).count, 0])
+        walk(world, 1)
+        #expect(Array(world.history.subscriptions.keys) == ["phone0"])
+    }
+
+    // MARK: What was counted
+
+    @Test func anUpdateReportsWhatWasNotCounted() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 10)
+        _ = try world.core.start(StepsStartUpdates(device: "phone0", updateOn: 1), id: "a", at: world.now)
+        walk(world, 5)
+        let whole = try #require(world.events.last { $0.subscription == "a" })
+        #expect(try #require(whole.coverage) > 0.98 && whole.gaps == nil)
+
+        world.sample(0, 5 * VirtualWalker.rate, isLost: true)
+        world.wait(5)
+        world.walkers[0].forget(before: 20 * VirtualWalker.rate)
+        walk(world, 20)
+        recover(world)
+        walk(world, 5)
+        let update = try #require(world.events.last { $0.subscription == "a" })
+        let gap = try #require(update.gaps?.first)
+        #expect(update.gaps?.count == 1 && gap.reason.rawValue == "notRetained")
+        #expect(gap.samples == 5 * VirtualWalker.rate)
+        #expect(abs(gap.to.seconds - gap.from.seconds - 5) < 0.1)
+        let seconds = update.date.seconds - (update.startDate?.seconds ?? 0)
+        #expect(try abs(#require(update.coverage) - (1 - 5 / seconds)) < 0.02)
+    }
+
+    @Test func aQueryFindsAllSamplesThatWereCounted() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 13)
+        // Nobody walks, so nothing is due, and the last detector that was stored is seconds old.
+        world.wait(2)
+        world.sample(0, 2 * VirtualWalker.rate)
+        let commit = world.commitNow(of: "phone0")
+        #expect(!world.core.isCommitted(commit))
+        world.finishWork(isFailing: false)
+        #expect(world.core.isCommitted(commit) && world.coverage(of: "phone0")?.share == 1)
+        #expect(
+            world.core.isCommitted(world.commitNow(of: "phone0"))
+                && world.core.isCommitted(world.commitNow(of: "nobody")))
+        // What could not be stored is not claimed.
+        world.sample(0, VirtualWalker.rate)
+        _ = world.commitNow(of: "phone0")
+        world.finishWork(isFailing: true)
+        #expect(world.coverage(of: "phone0")?.gaps.map(\.reason) == [.notArrived])
+        _ = world.commitNow(of: "phone0")
+        world.finishWork(isFailing: false)
+        #expect(world.coverage(of: "phone0")?.share == 1)
     }
 
     // MARK: Health
@@ -229,7 +380,7 @@ import Testing
         let world = CountingWorld(Self.settings(), devices: 1)
         world.walkers[0].unit = nil
         walk(world, 10)
-        #expect(world.health["refused"]?.contains("phone0/accelerometer is not counted: it says no unit") == true)
+        #expect(world.health["refused"]?.contains("phone0/accelerometer is not counted: it has no unit") == true)
         world.walkers[0].unit = "furlongs"
         walk(world, 10)
         #expect(world.health["refused"]?.contains("'furlongs'") == true)
@@ -367,4 +518,8 @@ import Testing
         #expect(world.core.isOver && world.core.isCommitted(waiting))
         #expect(world.history.positions[world.walkers[0].name]?.position.snapshot?.next == world.walkers[0].count)
     }
+}
+
+extension WallTime {
+    fileprivate func later(seconds: Double) -> WallTime { WallTime(seconds: self.seconds + seconds) }
 }

@@ -9,6 +9,8 @@ struct StepSubscriptionTests {
     private static let startDate = WallTime(seconds: 1_795_219_200)
     private static let now = WallTime(seconds: 1_795_219_260)
 
+    private static func later(_ seconds: Double) -> WallTime { WallTime(seconds: startDate.seconds + seconds) }
+
     /// Instants of steps, half a second apart, the first so many seconds after the start.
     private func steps(_ count: Int, from seconds: Int64 = 1) -> [Int64] {
         (0..<count).map { Self.start + seconds * 1_000_000_000 + 500_000_000 * Int64($0) }
@@ -19,7 +21,7 @@ struct StepSubscriptionTests {
     ) throws(RequestError) {
         _ = try subscriptions.start(
             StepsStartUpdates(device: device, updateOn: updateOn), id: id, startDate: Self.startDate,
-            instant: Self.start)
+            instant: Self.start, clock: Self.startDate)
     }
 
     private func subscribed(updateOn: Int) throws -> StepSubscriptions {
@@ -122,15 +124,100 @@ struct StepSubscriptionTests {
         #expect(subscriptions.count == StepsStartUpdates.maximumNumber)
     }
 
-    @Test func whatHasNotCountedForLongEnds() throws {
+    @Test func aThousandForgottenOnesDoNotLockOutTheNextClient() throws {
+        var subscriptions = StepSubscriptions()
+        for number in 0..<StepsStartUpdates.maximumNumber {
+            try start(&subscriptions, "\(number)", device: "phone\(number % 3)", updateOn: 1)
+        }
+        // One that is used: its device is walked with as those of all others are, and its client starts it again.
+        var request = StepsStartUpdates(device: "phone0", updateOn: 1, name: "study")
+        _ = subscriptions.stop("999")
+        let used = try subscriptions.start(
+            request, id: "used", startDate: Self.startDate, instant: Self.start, clock: Self.startDate)
+        #expect(used.ended == nil)
+        let renewed = try subscriptions.start(
+            request, id: "x", startDate: Self.now, instant: Self.start, clock: Self.later(61))
+        #expect(renewed.subscription.id == "used")
+        request.name = nil
+        for number in 0..<(StepsStartUpdates.maximumNumber - 1) {
+            let begun = try subscriptions.start(
+                request, id: "new\(number)", startDate: Self.now, instant: Self.start, clock: Self.later(61))
+            #expect(begun.ended.map { Int($0.id) != nil } == true, "a forgotten one ends, and is reported")
+        }
+        #expect(subscriptions.count == StepsStartUpdates.maximumNumber)
+        let error = #expect(throws: RequestError.self) {
+            try subscriptions.start(
+                request, id: "more", startDate: Self.now, instant: Self.start, clock: Self.later(120))
+        }
+        #expect(error?.data?.reason == "tooMany")
+        #expect(subscriptions.all(of: nil).contains { $0.id == "used" })
+    }
+
+    @Test func aNamedSubscriptionIsGotBackWithItsTotal() throws {
+        var subscriptions = StepSubscriptions()
+        let request = StepsStartUpdates(device: "phone", updateOn: 100, name: "study")
+        func start(_ request: StepsStartUpdates, _ id: String) throws -> StepSubscription {
+            try subscriptions.start(
+                request, id: id, startDate: Self.startDate, instant: Self.start, clock: Self.startDate
+            ).subscription
+        }
+        _ = try start(request, "a")
+        _ = count(steps(150), &subscriptions)
+        var again = request
+        again.updateOn = 80
+        let same = try start(again, "b")
+        #expect(same.id == "a" && same.numberOfSteps == 150 && same.updateOn == 80)
+        #expect(count(steps(10), &subscriptions) == [160])
+        // Each device has names of its own, and each name a subscription.
+        #expect(try start(StepsStartUpdates(device: "watch", updateOn: 1, name: "study"), "c").numberOfSteps == 0)
+        #expect(try start(StepsStartUpdates(device: "phone", updateOn: 1, name: "other"), "d").id == "d")
+        #expect(try start(StepsStartUpdates(device: "phone", updateOn: 1), "e").id == "e")
+        // One that was stopped counts anew.
+        _ = subscriptions.stop("a")
+        #expect(try start(request, "f").numberOfSteps == 0)
+        #expect(subscriptions.all(of: "phone").map(\.id) == ["d", "e", "f"])
+    }
+
+    @Test(arguments: [
+        StepsStartUpdates(device: "phone", updateOn: 1, name: ""),
+        StepsStartUpdates(device: "phone", updateOn: 1, name: String(repeating: "é", count: 51)),
+        StepsStartUpdates(device: "phone", updateOn: 1, lifetime: 0),
+        StepsStartUpdates(device: "phone", updateOn: 1, lifetime: -.infinity),
+        StepsStartUpdates(device: "phone", updateOn: 1, lifetime: .nan),
+    ])
+    func aNameHasALengthAndALifetimeAnEnd(request: StepsStartUpdates) {
+        var subscriptions = StepSubscriptions()
+        let error = #expect(throws: RequestError.self) {
+            try subscriptions.start(
+                request, id: "a", startDate: Self.startDate, instant: Self.start, clock: Self.startDate)
+        }
+        #expect(error?.data?.reason == "invalidParameter")
+    }
+
+    @Test func whatIsNotUsedEnds() throws {
         var subscriptions = try subscribed(updateOn: 1)
         try start(&subscriptions, "b", device: "watch", updateOn: 1)
         _ = count(steps(1), &subscriptions)
-        let early = subscriptions.expire(before: Self.startDate)
-        #expect(early.isEmpty)
-        let expired = subscriptions.expire(before: Self.now)
-        #expect(expired.map(\.id) == ["b"])
-        #expect(subscriptions.count == 1)
+        let keep: Int64 = 60_000_000_000
+        #expect(subscriptions.expire(at: Self.later(60), keep: keep).isEmpty)
+        #expect(subscriptions.expire(at: Self.later(61), keep: keep).map(\.id) == ["b"])
+        // It counted after a minute.
+        #expect(subscriptions.expire(at: Self.later(120), keep: keep).isEmpty)
+        #expect(subscriptions.expire(at: Self.later(121), keep: keep).map(\.id) == ["a"])
+    }
+
+    /// Whether its device makes steps or not.
+    @Test func oneThatIsNotRenewedEndsAfterTheTimeThatItsClientChose() throws {
+        var subscriptions = StepSubscriptions()
+        let request = StepsStartUpdates(device: "phone", updateOn: 1, name: "study", lifetime: 10)
+        for seconds in [0.0, 8, 16] {
+            _ = try subscriptions.start(
+                request, id: "a", startDate: Self.startDate, instant: Self.start, clock: Self.later(seconds))
+            _ = count(steps(1), &subscriptions)
+            #expect(subscriptions.expire(at: Self.later(seconds + 10), keep: .max).isEmpty)
+        }
+        #expect(subscriptions.expire(at: Self.later(26.5), keep: .max).map(\.numberOfSteps) == [3])
+        #expect(subscriptions.count == 0)
     }
 
     @Test func whatWasStoredGoesOn() {

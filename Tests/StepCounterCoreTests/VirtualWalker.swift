@@ -29,7 +29,7 @@ struct VirtualWalker {
 
     var epoch: String { "\(name)-\(epochNumber)" }
 
-    private func uptime(_ sample: Int) -> Double { start + Double(sample) / Double(Self.rate) }
+    func uptime(_ sample: Int) -> Double { start + Double(sample) / Double(Self.rate) }
 
     /// Two walks a minute, with rest before, between and after.
     private func magnitude(_ sample: Int) -> Double {

@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import StepDetection
+import Synchronization
 import TestSupport
 import Testing
 import ZeroMQ
@@ -201,6 +202,60 @@ struct AcceptanceTests {
             let subscription = try await counter.start(updateOn: 1)
             #expect(try await counter.stop(subscription) == 0)
             #expect(try await counter.steps() == expected)
+        }
+    }
+
+    @Test func aQueryAndAnUpdateReportWhatWasCounted() async throws {
+        try await run { counter, publisher in
+            let unknown = try await counter.send(StepsStartUpdates(device: "nobody", updateOn: 1))
+            #expect(unknown.isKnown == false && unknown.numberOfSteps == 0)
+            let known = try await counter.send(StepsStartUpdates(device: "phone", updateOn: 5))
+            #expect(known.isKnown == true)
+            let before = WallTime.now.seconds
+            try publisher.walk(seconds: 20, isLost: true)
+            try publisher.walk(seconds: 10)
+            try await counter.counts(publisher.expectedSteps().count)
+            // Its first sample is taken two minutes after the test's begin.
+            let from = WallTime(seconds: before + 125)
+            let whole = try await counter.send(
+                StepsQuery(device: "phone", from: from, to: WallTime(seconds: before + 140)))
+            #expect(whole.coverage == 1 && whole.gaps == [] && whole.isKnown == true)
+            let later = try await counter.send(
+                StepsQuery(device: "phone", from: from, to: WallTime(seconds: before + 500), interval: 15))
+            #expect(later.gaps?.map(\.reason) == [.notArrived])
+            #expect(later.bins?.first?.coverage == 1 && later.bins?.last?.coverage == 0)
+            let update = try await eventualValue("an update") { counter.events.last { $0.change == .update } }
+            let coverage = try #require(update.coverage)
+            #expect(coverage > 0 && coverage < 0.5, "two minutes before the first sample have none")
+            #expect(update.gaps?.map(\.reason) == [.unknown])
+        }
+    }
+
+    @Test func aNamedSubscriptionOutlivesItsClientAndARestart() async throws {
+        try await withTemporaryDirectory { data in
+            let publisher = try await WalkingPublisher()
+            let request = StepsStartUpdates(device: "phone", updateOn: 10, name: "study", lifetime: 3_600)
+            try await StepCounterUnderTest.whileRunning([publisher]) {
+                let subscription = Mutex("")
+                try await StepCounterUnderTest.run(in: data, listeningTo: [publisher], end: .killed) { counter in
+                    let reply = try await counter.send(request)
+                    subscription.withLock { $0 = reply.subscription }
+                    try publisher.walk(seconds: 20)
+                    try await counter.counts(publisher.expectedSteps().count)
+                }
+                try await StepCounterUnderTest.run(in: data, listeningTo: [publisher]) { counter in
+                    let reply = try await counter.send(request)
+                    let id = subscription.withLock { $0 }
+                    let total = publisher.expectedSteps().count
+                    #expect(reply.subscription == id && reply.numberOfSteps == total && reply.isKnown == true)
+                    let list = try await counter.send(StepsSubscriptions())
+                    #expect(list.subscriptions.map(\.subscription) == [id])
+                    #expect(
+                        list.subscriptions.map(\.name) == ["study"] && list.subscriptions.map(\.lifetime) == [3_600])
+                    #expect(try await counter.send(StepsSubscriptions(device: "watch")).subscriptions.isEmpty)
+                    #expect(try await counter.stop(id) == total)
+                }
+            }
         }
     }
 

@@ -37,7 +37,9 @@ struct HistoryFixture {
 
     /// Removes what is older than so many seconds.
     func remove(before seconds: Double) throws -> Int {
-        try history.remove(StepCounting.Removal(steps: ago(seconds), positions: ago(seconds)))
+        try history.remove(
+            StepCounting.Removal(
+                steps: ago(seconds), positions: ago(seconds), clock: HistoryClock.State(date: now)))
     }
 
     /// Asks for the steps between so many seconds ago.

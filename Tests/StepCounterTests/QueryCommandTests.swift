@@ -30,9 +30,11 @@ struct QueryCommandTests {
                 let text = try await query(range)
                 #expect(text.end == .exited(0), "\(text.errors)")
                 let lines = text.output.split(separator: "\n")
-                #expect(lines.count == 3)
+                #expect(lines.count == 5)
                 #expect(lines[1].hasSuffix("      4"))
                 #expect(lines[2] == "no steps are known before \(ago(61).utcText)")
+                #expect(lines[3] == "0 % of this time was counted")
+                #expect(lines[4] == "not counted: \(ago(120).utcText) to \(hour.utcText) (unknown)")
                 let csv = try await query(range + ["--interval", "1h", "--format", "csv"])
                 #expect(
                     csv.output == """

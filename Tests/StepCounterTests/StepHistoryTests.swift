@@ -25,7 +25,9 @@ struct StepHistoryTests {
             for (id, device) in [("a", "phone"), ("b", "watch"), ("c", "phone")] {
                 commit.note(
                     try subscriptions.start(
-                        StepsStartUpdates(device: device, updateOn: 10), id: id, startDate: Self.date, instant: 5))
+                        StepsStartUpdates(device: device, updateOn: 10), id: id, startDate: Self.date, instant: 5,
+                        clock: Self.date
+                    ).subscription)
             }
             try StepHistory(in: data, at: .now).commit(commit, at: .now)
 
@@ -171,7 +173,11 @@ struct StepHistoryTests {
         try withTemporaryDirectory { data in
             let history = try StepHistory(in: data, at: .now)
             try history.database.write {
-                try $0.execute(sql: "INSERT INTO subscription VALUES ('a', 'phone', 0, 0, 0, 0)")
+                try $0.execute(
+                    sql: """
+                        INSERT INTO subscription (id, device, updateOn, startDate, numberOfSteps, lastDate)
+                        VALUES ('a', 'phone', 0, 0, 0, 0)
+                        """)
             }
             let error = #expect(throws: RecordingError.self) { try history.subscriptions() }
             #expect(error?.code == .unreadable)

@@ -54,6 +54,71 @@ struct StepQueryTests {
         }
     }
 
+    @Test func aQueryReportsWhatWasNotCounted() throws {
+        try HistoryFixture.run { fixture in
+            var commit = StepCommit(steps: ["phone": [fixture.ago(95)]])
+            commit.spans["phone"] = [
+                CountedSpan(number: 1, start: fixture.ago(100), end: fixture.ago(80)),
+                CountedSpan(
+                    number: 2, start: fixture.ago(70), end: fixture.ago(20), lost: 250, reason: .notRetained),
+            ]
+            try fixture.history.commit(commit, at: fixture.now)
+            let reply = try fixture.ask(from: 110, to: 10, interval: 50)
+            #expect(reply.isKnown == true && reply.numberOfSteps == 1)
+            #expect(reply.coverage.map { ($0 * 1_000).rounded() } == 700)
+            #expect(reply.bins?.map { $0.coverage.map { ($0 * 1_000).rounded() } } == [600, 800])
+            #expect(
+                reply.gaps == [
+                    UncountedTime(from: fixture.ago(110), to: fixture.ago(100), reason: .unknown),
+                    UncountedTime(
+                        from: fixture.ago(80), to: fixture.ago(70),
+                        reason: UncountedTime.Reason(rawValue: "notRetained"),
+                        samples: 250),
+                    UncountedTime(from: fixture.ago(20), to: fixture.ago(10), reason: .notArrived),
+                ])
+            // Within a gap, what is known of it comes from beyond the range.
+            #expect(try fixture.ask(from: 78, to: 72).gaps?.map(\.samples) == [250])
+            #expect(try fixture.ask(from: 60, to: 30).gaps == [])
+            let old = try fixture.ask(from: 9 * 86_400, to: 8 * 86_400)
+            #expect(old.coverage == 0 && old.gaps?.map(\.reason) == [.notKept])
+            let nobody = try fixture.ask("nobody", from: 100, to: 0)
+            #expect(nobody.isKnown == false && nobody.coverage == 0 && nobody.gaps?.map(\.reason) == [.unknown])
+            #expect(try fixture.ask(from: 50, to: 50).coverage == nil)
+        }
+    }
+
+    @Test func aLongListOfGapsIsCut() throws {
+        try HistoryFixture.run { fixture in
+            var commit = StepCommit()
+            commit.spans["phone"] = (0..<1_500).map { number in
+                let start = 3_000 - 2 * Double(number)
+                return CountedSpan(number: number + 1, start: fixture.ago(start), end: fixture.ago(start - 1))
+            }
+            try fixture.history.commit(commit, at: fixture.now)
+            let reply = try fixture.ask(from: 3_000, to: 0)
+            #expect(reply.gaps?.count == StepsQuery.maximumGaps && reply.gapsOmitted == 500)
+            #expect(reply.coverage.map { ($0 * 1_000).rounded() } == 500)
+        }
+    }
+
+    /// As a step-counter before this one left them.
+    @Test func aHistoryWithoutSpansIsReadAndContinued() throws {
+        try HistoryFixture.run { fixture in
+            try fixture.store(ago: [50])
+            #expect(
+                try fixture.history.spans().isEmpty && fixture.ask(from: 60, to: 40).gaps?.map(\.reason) == [.unknown])
+            var commit = StepCommit()
+            commit.spans["phone"] = [CountedSpan(number: 1, start: fixture.ago(30), end: fixture.ago(20))]
+            try fixture.history.commit(commit, at: fixture.now)
+            #expect(try fixture.ask(from: 25, to: 21).coverage == 1)
+            // A device is forgotten with its last span.
+            _ = try fixture.remove(before: 25)
+            #expect(try fixture.ask(from: 60, to: 0).isKnown == true && fixture.history.dates(of: "phone").isEmpty)
+            _ = try fixture.remove(before: 10)
+            #expect(try fixture.ask(from: 60, to: 0).isKnown == false)
+        }
+    }
+
     @Test func aRangeHasItsBeginningAndNotItsEnd() throws {
         try HistoryFixture.run { fixture in
             try fixture.store(ago: [20, 10])

@@ -30,6 +30,22 @@ struct QueryCommand: AsyncParsableCommand {
     @Option(help: "text, json or csv.")
     var format = StepReportFormat.text
 
+    /// How many times that were not counted are listed.
+    private static let maximumGaps = 10
+
+    /// What was not counted, in sentences.
+    private static func uncounted(in reply: StepsQuery.Reply) -> String {
+        guard let coverage = reply.coverage, let gaps = reply.gaps, !gaps.isEmpty else { return "" }
+        var text = "\(TextColumns.decimal(coverage * 100, places: 1)) % of this time was counted\n"
+        for gap in gaps.prefix(maximumGaps) {
+            let samples = gap.samples.map { ", \($0) samples" } ?? ""
+            text += "not counted: \(gap.from.utcText) to \(gap.to.utcText) (\(gap.reason.rawValue)\(samples))\n"
+        }
+        let others = gaps.count + (reply.gapsOmitted ?? 0) - maximumGaps
+        if others > 0 { text += "and \(others) other times: --format json lists them\n" }
+        return text
+    }
+
     func run() async throws {
         try await RunningProgram.report(of: .stepCounter, options: options) { program in
             let to = to ?? .now
@@ -49,7 +65,7 @@ struct QueryCommand: AsyncParsableCommand {
             if from < reply.firstAvailable {
                 text += "no steps are known before \(reply.firstAvailable.utcText)\n"
             }
-            return text
+            return text + Self.uncounted(in: reply)
         }
     }
 }

@@ -18,7 +18,13 @@ extension StepEngine {
         try await commit()
         return StepsStartUpdates.Reply(
             subscription: subscription.id, topic: TopicArea.steps + subscription.device,
-            startDate: subscription.startDate)
+            startDate: subscription.startDate, numberOfSteps: subscription.numberOfSteps,
+            isKnown: core.isKnown(subscription.device))
+    }
+
+    /// Lists subscriptions.
+    func subscriptions(_ request: StepsSubscriptions) -> StepsSubscriptions.Reply {
+        StepsSubscriptions.Reply(subscriptions: core.list(request.device))
     }
 
     /// Ends a subscription.
@@ -30,14 +36,16 @@ extension StepEngine {
 
     /// Asks the history, with everything in it that was found so far.
     func query(_ request: StepsQuery) async throws -> StepsQuery.Reply {
-        try await commit()
-        let now = now
-        return try await reader.run { try $0.answer(request, at: now.date) }
+        try await commit(of: request.device)
+        let date = core.historyDate(at: now)
+        var reply = try await reader.run { try $0.answer(request, at: date) }
+        if core.isKnown(request.device) { reply.isKnown = true }
+        return reply
     }
 
     /// Returns when what was found so far is in the history, or could not be written.
-    private func commit() async throws {
-        let commit = core.commitNow(at: now)
+    private func commit(of device: String? = nil) async throws {
+        let commit = core.commitNow(of: device, at: now)
         perform()
         try await wait { [core] in core.isCommitted(commit) }
     }

@@ -37,8 +37,7 @@ actor StepEngine: Engine {
         runtime = Runtime(host)
         let now = runtime.now
         let history = try StepHistory(in: data, at: now.date)
-        core = StepCounting(
-            settings.counting, positions: try history.positions(), subscriptions: try history.subscriptions(), at: now)
+        core = StepCounting(settings.counting, try history.stored(), at: now)
         self.history = try OwnThread(name: "history", history)
         reader = try OwnThread(name: "queries", StepHistoryReader(in: data, keep: settings.counting.keep))
         thread = try SocketThread(name: "steps")

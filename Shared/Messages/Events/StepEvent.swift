@@ -1,5 +1,5 @@
 /// What was found out about a device's steps: `steps.v1`, at each update of a subscription, when walking pauses and
-/// resumes, and where samples were lost.
+/// resumes, when samples were lost, when a device appears, and when a subscription ends by itself.
 public struct StepEvent: Event, Hashable {
     /// The schema's name with its version.
     public static let schema = "steps.v1"
@@ -20,6 +20,10 @@ public struct StepEvent: Event, Hashable {
         public static let resume = Change(rawValue: "resume")
         /// Samples were lost for good, and with them the steps that they had: `stream` and `gap` say which.
         public static let gap = Change(rawValue: "gap")
+        /// A device that was not known is counted from now on, in `stream`.
+        public static let appear = Change(rawValue: "appear")
+        /// A subscription ended by itself, as it was not used for too long: it has its last total.
+        public static let end = Change(rawValue: "end")
     }
 
     /// The schema that the body names.
@@ -46,7 +50,12 @@ public struct StepEvent: Event, Hashable {
     public var boutStart: WallTime?
     /// In an update: metres since the subscription began, where the length of a stride (two steps) was configured.
     public var distance: Double?
-    /// The stream that lost samples.
+    /// In an update: which part of the time from the subscription's start to `date` was counted, from 0 to 1.
+    public var coverage: Double?
+    /// In an update: what was not counted since the subscription's start, in order; at most the last 10 such times, and left
+    /// out if there are none. They may have had steps that the total does not have.
+    public var gaps: [UncountedTime]?
+    /// The stream that lost samples, or that is counted from now on.
     public var stream: StreamName?
     /// Which samples were lost.
     public var gap: Gap?
@@ -55,7 +64,8 @@ public struct StepEvent: Event, Hashable {
     public init(
         source: String, sequence: Int, device: String, change: Change, date: WallTime, subscription: String? = nil,
         startDate: WallTime? = nil, numberOfSteps: Int? = nil, cadence: Double? = nil, boutStart: WallTime? = nil,
-        distance: Double? = nil, stream: StreamName? = nil, gap: Gap? = nil
+        distance: Double? = nil, coverage: Double? = nil, gaps: [UncountedTime]? = nil, stream: StreamName? = nil,
+        gap: Gap? = nil
     ) {
         self.source = source
         self.sequence = sequence
@@ -68,6 +78,8 @@ public struct StepEvent: Event, Hashable {
         self.cadence = cadence
         self.boutStart = boutStart
         self.distance = distance
+        self.coverage = coverage
+        self.gaps = gaps
         self.stream = stream
         self.gap = gap
     }

@@ -32,6 +32,7 @@ package final class DeviceCounter {
     private(set) var replay: String
     private(set) var buffer = ReorderBuffer()
     private(set) var finder: StepFinder
+    private var spans: CountedSpans
     /// What was wrong with the last samples that could not be read.
     private(set) var lastFault: MessageError?
 
@@ -55,12 +56,14 @@ package final class DeviceCounter {
     /// Begins to count a stream, or continues.
     /// - Parameters:
     ///   - stored: how far it was counted.
+    ///   - spans: when samples of the device were counted.
     ///   - isLate: begin with the next sample, whatever is kept: the device was counted in another stream until now.
     init(
         _ description: StreamDescription, _ layout: AccelerationLayout, _ settings: StepDetectorSettings,
-        stored: StreamPosition?, isLate: Bool, held: HeldBytes, at now: Moment
+        stored: StreamPosition?, spans: [CountedSpan], isLate: Bool, held: HeldBytes, at now: Moment
     ) {
         name = description.name
+        self.spans = CountedSpans(spans)
         replay = description.replay
         self.held = held
         heard = now.monotonic
@@ -79,6 +82,8 @@ package final class DeviceCounter {
             }
             return
         }
+        // The last span is of an epoch before.
+        if stored.next == 0 { self.spans.interrupt() }
         if let snapshot = stored.snapshot,
             let finder = StepFinder(snapshot, layout, settings, firstNew: stored.next)
         {
@@ -129,8 +134,24 @@ package final class DeviceCounter {
         return position
     }
 
+    var hasUnstoredSpans: Bool { spans.hasUnstored }
+
+    /// When samples were counted, as far as that is not stored as it is.
+    func takeUnstoredSpans() -> [CountedSpan] { spans.takeUnstored() }
+
+    /// How much was counted of a time of which the end was counted; nil if it is empty.
+    func coverage(from start: WallTime, to end: WallTime) -> Coverage? {
+        start < end ? Coverage(of: start..<end, in: spans.recent) : nil
+    }
+
+    /// The device's date.
+    func date(at now: Moment) -> WallTime {
+        clock.date(atUptime: Double(now.monotonic.addingClamped(offset == .min ? .max : -offset)) / 1e9)
+    }
+
     /// Notes that the last position could not be stored.
     func noteUnstored() {
+        spans.noteUnstored()
         snapshotNext = nil
         isPositionDue = true
     }
@@ -180,7 +201,7 @@ package final class DeviceCounter {
 
     private func count(_ rows: Range<Int>, of batch: ReceivedBatch, at now: Moment) {
         isJoining = false
-        if let (unread, fault) = finder.hear(rows, of: batch, clock: clock, offset: offset) {
+        if let (unread, fault) = finder.hear(rows, of: batch, clock: clock, offset: offset, noting: &spans) {
             // The publisher would send the same again.
             noteUnreadable(unread, from: batch.body.sequence, fault, at: now)
         }
@@ -254,6 +275,7 @@ package final class DeviceCounter {
     ) {
         while buffer.recovery != nil { giveUp(.epochEnded, at: now) }
         finder.endBout()
+        spans.interrupt()
         if pastEpochs.count == Self.rememberedEpochs { pastEpochs.removeFirst() }
         pastEpochs.append(self.epoch)
 
@@ -317,5 +339,6 @@ package final class DeviceCounter {
         var gap = gap
         gap.date = date
         gaps.append((gap, !isJoining))
+        if !isJoining { spans.lose(gap) }
     }
 }

@@ -83,9 +83,11 @@ struct StepFinder {
     /// - Parameters:
     ///   - clock: the device's clocks, if the batch does not have them.
     ///   - offset: what must be added to an uptime to get an instant of the monotonic clock, in nanoseconds.
+    ///   - spans: gets when samples were counted that are not in the history.
     /// - Returns: the rows that could not be read, the last of them, and why; nil if all could.
     mutating func hear(
-        _ rows: Range<Int>, of batch: ReceivedBatch, clock: ClockReading, offset: Int64
+        _ rows: Range<Int>, of batch: ReceivedBatch, clock: ClockReading, offset: Int64,
+        noting spans: inout CountedSpans
     ) -> (unread: Range<Int>, fault: MessageError)? {
         // Taken out, so that nothing is allocated and the detector may fill it.
         var events = self.events
@@ -93,15 +95,25 @@ struct StepFinder {
         let (first, layout, firstNew) = (batch.body.sequence, layout, firstNew)
         var end = rows.lowerBound
         var fault: MessageError?
+        // The first and the last uptime of samples without a pause between them.
+        var run: (first: Double, last: Double)?
         do {
             try layout.forEach(rows, of: batch) { row, sample in
                 let isNew = first + row >= firstNew
+                if isNew, sample.isUsable {
+                    if let known = run, !(0...StepDetector.longestGap).contains(sample.x - known.last) {
+                        spans.count(from: known.first, to: known.last, clock: clock)
+                        run = nil
+                    }
+                    run = (run?.first ?? sample.x, sample.x)
+                }
                 detector.add(time: sample.x, x: sample.y, y: sample.z, z: sample.w) { events.append(($0, isNew)) }
                 end = row + 1
             }
         } catch {
             fault = error
         }
+        if let run { spans.count(from: run.first, to: run.last, clock: clock) }
         samplesHeard += end - rows.lowerBound
         if !events.isEmpty {
             let clock = (try? SampleBody.clock(at: batch.body.clock, in: batch.frame)) ?? clock
@@ -129,4 +141,10 @@ struct StepFinder {
             boutStart = nil
         }
     }
+}
+
+extension SIMD4<Double> {
+    /// Whether a detector takes it: a sensor that sends what is no number does not sample.
+    @inline(__always)
+    fileprivate var isUsable: Bool { x.isFinite && (y + z + w).isFinite }
 }

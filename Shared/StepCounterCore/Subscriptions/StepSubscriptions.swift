@@ -3,7 +3,7 @@ import Messages
 
 /// All subscriptions: how far each has counted, and which are to be notified.
 ///
-/// At most `StepsStartUpdates.maximumNumber` at once. Totals of those that were last stopped are remembered, so that a stop
+/// At most `StepsStartUpdates.maximumNumber` at once: for one more, the one that was not renewed for longest ends. Totals of those that were last stopped are remembered, so that a stop
 /// whose answer was lost can be repeated.
 package struct StepSubscriptions: Sendable {
     private var byDevice: [String: [StepSubscription]]
@@ -16,16 +16,54 @@ package struct StepSubscriptions: Sendable {
 
     package var count: Int { byDevice.values.reduce(0) { $0 + $1.count } }
 
-    /// Begins a subscription, which counts from 0; others of the device continue.
+    /// How long a subscription is not ended to make room for another one, in nanoseconds.
+    private static let protection: Int64 = 60_000_000_000
+
+    func has(_ device: String) -> Bool { byDevice[device] != nil }
+
+    /// All of a device, or of all, in the order of their starts.
+    func all(of device: String?) -> [StepSubscription] {
+        let all = device.map { byDevice[$0] ?? [] } ?? byDevice.values.flatMap(\.self)
+        return all.sorted { ($0.startDate, $0.id) < ($1.startDate, $1.id) }
+    }
+
+    /// Begins a subscription, which counts from 0, or renews the one of its name; others of the device continue.
     ///
     /// - Parameters:
     ///   - id: new, never used before.
     ///   - startDate: now.
     ///   - instant: now, in nanoseconds of the monotonic clock.
-    /// - Throws: `invalidParameter` for an impossible device, or `updateOn` below 1; `tooMany` if no more may be added.
+    ///   - clock: now, on the history's clock.
+    ///   - countedFrom: now, on the device's clock, if that is known.
+    /// - Returns: it, and one that ended to make room for it.
+    /// - Throws: `invalidParameter` for an impossible device or name, `updateOn` below 1 or no `lifetime`; `tooMany` if no more
+    ///   may be added.
     mutating func start(
-        _ request: StepsStartUpdates, id: String, startDate: WallTime, instant: Int64
-    ) throws(RequestError) -> StepSubscription {
+        _ request: StepsStartUpdates, id: String, startDate: WallTime, instant: Int64, clock: WallTime,
+        countedFrom: WallTime? = nil
+    ) throws(RequestError) -> (subscription: StepSubscription, ended: StepSubscription?) {
+        let lifetime = try Self.check(request)
+        if let name = request.name,
+            let index = byDevice[request.device]?.firstIndex(where: { $0.name == name }),
+            var subscription = byDevice[request.device]?[index]
+        {
+            subscription.updateOn = request.updateOn
+            subscription.lifetime = lifetime
+            subscription.renewedDate = clock
+            byDevice[request.device]?[index] = subscription
+            return (subscription, nil)
+        }
+        let ended = count < StepsStartUpdates.maximumNumber ? nil : try makeRoom(at: clock)
+        let subscription = StepSubscription(
+            id: id, device: request.device, name: request.name, updateOn: request.updateOn, startDate: startDate,
+            start: instant, countedFrom: countedFrom, renewedDate: clock, lifetime: lifetime, numberOfSteps: 0,
+            lastDate: clock)
+        byDevice[request.device, default: []].append(subscription)
+        return (subscription, ended)
+    }
+
+    /// - Returns: the lifetime in nanoseconds, if it has one.
+    private static func check(_ request: StepsStartUpdates) throws(RequestError) -> Int64? {
         guard StreamName("\(request.device)/accelerometer") != nil else {
             throw RequestError(
                 .invalidParameter,
@@ -36,16 +74,34 @@ package struct StepSubscriptions: Sendable {
                 .invalidParameter,
                 "updateOn is \(request.updateOn): write the number of steps between updates, 1 or more")
         }
-        guard count < StepsStartUpdates.maximumNumber else {
+        if let name = request.name {
+            guard (1...StepsStartUpdates.maximumNameLength).contains(name.utf8.count) else {
+                throw RequestError(
+                    .invalidParameter,
+                    "the name has \(name.utf8.count) bytes: write 1 to \(StepsStartUpdates.maximumNameLength)")
+            }
+        }
+        guard let lifetime = request.lifetime else { return nil }
+        guard lifetime > 0 else {
+            throw RequestError(
+                .invalidParameter, "lifetime is \(lifetime): write the seconds after which it ends, more than 0")
+        }
+        return Int64(exactly: (lifetime * 1e9).rounded(.up)) ?? .max
+    }
+
+    /// Ends the subscription that was not renewed for longest.
+    private mutating func makeRoom(at clock: WallTime) throws(RequestError) -> StepSubscription {
+        let all = byDevice.values.joined()
+        guard let last = all.min(by: { ($0.renewedDate, $0.id) < ($1.renewedDate, $1.id) }),
+            last.renewedDate.nanosecondsSince1970.addingClamped(Self.protection) < clock.nanosecondsSince1970
+        else {
             throw RequestError(
                 .tooMany,
-                "there are \(StepsStartUpdates.maximumNumber) subscriptions: stop one that is not needed, as events of "
-                    + "steps.v1 name it")
+                "\(StepsStartUpdates.maximumNumber) subscriptions were started in the last minute: stop one that is not "
+                    + "needs, as steps.subscriptions lists them, or ask again in a minute")
         }
-        let subscription = StepSubscription(
-            id: id, device: request.device, updateOn: request.updateOn, startDate: startDate, instant: instant)
-        byDevice[request.device, default: []].append(subscription)
-        return subscription
+        _ = remove { $0.id == last.id }
+        return last
     }
 
     /// Ends a subscription.
@@ -57,9 +113,12 @@ package struct StepSubscriptions: Sendable {
         return subscription
     }
 
-    /// Ends subscriptions that have not counted a step since a date, as those of programs that have ended.
-    mutating func expire(before date: WallTime) -> [StepSubscription] {
-        remove { $0.lastDate < date }
+    /// Ends subscriptions that were not used for too long, as those of programs that have ended.
+    /// - Parameters:
+    ///   - date: now, on the history's clock.
+    ///   - keep: how long the history is kept, in nanoseconds.
+    mutating func expire(at date: WallTime, keep: Int64) -> [StepSubscription] {
+        remove { $0.isUnused(at: date, keep: keep) }
     }
 
     private mutating func remove(_ isRemoved: (StepSubscription) -> Bool) -> [StepSubscription] {

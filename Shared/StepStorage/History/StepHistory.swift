@@ -19,7 +19,7 @@ package import SystemPackage
 /// (`DataLock`). Queries go to `StepHistoryReader`. Errors are `RecordingError`.
 package final class StepHistory {
     package let database: DatabaseFile
-    /// The numbers of devices that have steps.
+    /// The numbers of devices that have steps or spans.
     private var devices: [String: Int64]
 
     /// Opens the history of a data directory, or makes it.
@@ -85,24 +85,64 @@ package final class StepHistory {
         }
     }
 
+    /// The last spans of each device, in the order of their numbers.
+    package func spans() throws(RecordingError) -> [String: [CountedSpan]] {
+        try database.read { database in
+            var spans: [String: [CountedSpan]] = [:]
+            let rows = try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT name, number, start, "end", lost, reason FROM (
+                        SELECT *, ROW_NUMBER() OVER (PARTITION BY device ORDER BY number DESC) AS age FROM span
+                    ) AS span JOIN device ON device.id = span.device WHERE age <= ? ORDER BY device, number
+                    """, arguments: [StoredHistory.maximumSpans])
+            for row in rows { spans[row[0], default: []].append(CountedSpan(row, from: 1)) }
+            return spans
+        }
+    }
+
     /// The subscriptions, in the order of their starts.
     package func subscriptions() throws(RecordingError) -> [StepSubscription] {
         try database.read { database in
             let rows = try Row.fetchAll(
                 database,
                 sql: """
-                    SELECT id, device, updateOn, startDate, numberOfSteps, lastDate FROM subscription
-                    ORDER BY startDate, id
+                    SELECT id, device, updateOn, startDate, numberOfSteps, lastDate, name, countedFrom, renewedDate, lifetime
+                    FROM subscription ORDER BY startDate, id
                     """)
             return try rows.map { row in
                 let updateOn: Int = row[2]
                 guard updateOn > 0 else { throw UnreadableRow("a subscription is notified of \(updateOn) steps") }
                 return StepSubscription(
-                    id: row[0], device: row[1], updateOn: updateOn,
-                    startDate: WallTime(nanosecondsSince1970: row[3]), numberOfSteps: row[4],
+                    id: row[0], device: row[1], name: row[6], updateOn: updateOn,
+                    startDate: WallTime(nanosecondsSince1970: row[3]), countedFrom: Self.date(row[7]),
+                    renewedDate: Self.date(row[8]), lifetime: row[9], numberOfSteps: row[4],
                     lastDate: WallTime(nanosecondsSince1970: row[5]))
             }
         }
+    }
+
+    private static func date(_ nanoseconds: Int64?) -> WallTime? {
+        nanoseconds.map { WallTime(nanosecondsSince1970: $0) }
+    }
+
+    /// The history's clock, not before anything was committed; nil if nothing was.
+    package func clock() throws(RecordingError) -> HistoryClock.State? {
+        try database.read { database in
+            let committed = try Int64.fetchOne(database, sql: "SELECT MAX(committed) FROM stream")
+            guard let row = try Row.fetchOne(database, sql: "SELECT date, ahead, stood FROM clock") else {
+                return Self.date(committed).map { HistoryClock.State(date: $0) }
+            }
+            let date: Int64 = row[0]
+            return HistoryClock.State(
+                date: WallTime(nanosecondsSince1970: max(date, committed ?? date)), ahead: row[1], stood: row[2])
+        }
+    }
+
+    /// All that a step-counter continues with.
+    package func stored() throws(RecordingError) -> StoredHistory {
+        StoredHistory(
+            positions: try positions(), spans: try spans(), subscriptions: try subscriptions(), clock: try clock())
     }
 
     // MARK: Counting
@@ -116,6 +156,11 @@ package final class StepHistory {
                 let number = try devices[device] ?? Self.add(device, to: database)
                 devices[device] = number
                 try Self.add(dates, of: number, to: database)
+            }
+            for (device, spans) in commit.spans {
+                let number = try devices[device] ?? Self.add(device, to: database)
+                devices[device] = number
+                for span in spans { try Self.store(span, of: number, in: database) }
             }
             for name in commit.abandoned {
                 try database.execute(sql: "DELETE FROM stream WHERE name = ?", arguments: [name.description])
@@ -145,6 +190,15 @@ package final class StepHistory {
         for date in dates { try statement.execute(arguments: [device, date.nanosecondsSince1970]) }
     }
 
+    private static func store(_ span: CountedSpan, of device: Int64, in database: Database) throws {
+        try database.cachedStatement(
+            sql: "REPLACE INTO span (device, number, start, \"end\", lost, reason) VALUES (?, ?, ?, ?, ?, ?)"
+        ).execute(arguments: [
+            device, span.number, span.start.nanosecondsSince1970, span.end.nanosecondsSince1970, span.lost,
+            span.reason?.rawValue,
+        ])
+    }
+
     private static func store(
         _ position: StreamPosition, of name: StreamName, at now: WallTime, in database: Database
     ) throws {
@@ -171,14 +225,15 @@ package final class StepHistory {
     private static func store(_ subscription: StepSubscription, in database: Database) throws {
         try database.cachedStatement(
             sql: """
-                INSERT INTO subscription (id, device, updateOn, startDate, numberOfSteps, lastDate)
-                VALUES (?, ?, ?, ?, ?, ?)
-                ON CONFLICT (id) DO UPDATE SET
-                    numberOfSteps = excluded.numberOfSteps, lastDate = excluded.lastDate
+                REPLACE INTO subscription
+                    (id, device, name, updateOn, startDate, countedFrom, renewedDate, lifetime, numberOfSteps, lastDate)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            subscription.id, subscription.device, subscription.updateOn, subscription.startDate.nanosecondsSince1970,
-            subscription.numberOfSteps, subscription.lastDate.nanosecondsSince1970,
+            subscription.id, subscription.device, subscription.name, subscription.updateOn,
+            subscription.startDate.nanosecondsSince1970, subscription.countedFrom?.nanosecondsSince1970,
+            subscription.renewedDate.nanosecondsSince1970, subscription.lifetime, subscription.numberOfSteps,
+            subscription.lastDate.nanosecondsSince1970,
         ])
     }
 
@@ -187,7 +242,7 @@ package final class StepHistory {
     /// How many steps a transaction removes before the next one begins.
     private static let batchSize = 10_000
 
-    /// Removes what is too old, and devices without a step.
+    /// Removes what is too old, and devices without a step or a span, and stores the clock by which it is.
     /// - Returns: how many steps were removed.
     @discardableResult
     package func remove(_ removal: StepCounting.Removal) throws(RecordingError) -> Int {
@@ -210,6 +265,10 @@ package final class StepHistory {
         try database.write {
             try $0.execute(
                 sql: "DELETE FROM stream WHERE committed < ?", arguments: [removal.positions.nanosecondsSince1970])
+            try $0.execute(sql: "DELETE FROM clock")
+            try $0.execute(
+                sql: "INSERT INTO clock (date, ahead, stood) VALUES (?, ?, ?)",
+                arguments: [removal.clock.date.nanosecondsSince1970, removal.clock.ahead, removal.clock.stood])
         }
         return removed
     }
@@ -219,14 +278,30 @@ package final class StepHistory {
         let steps = try Int.fetchOne(
             database.cachedStatement(sql: "SELECT COALESCE(SUM(steps), 0) \(expired)"), arguments: [device, date])
         try database.cachedStatement(sql: "DELETE \(expired)").execute(arguments: [device, date])
+        try database.cachedStatement(sql: "DELETE FROM span WHERE device = ? AND \"end\" < ?")
+            .execute(arguments: [device, date])
         return steps ?? 0
     }
 
     /// - Returns: whether it was empty.
     private static func removeEmpty(_ device: Int64, from database: Database) throws -> Bool {
         try database.cachedStatement(
-            sql: "DELETE FROM device WHERE id = ? AND NOT EXISTS (SELECT 1 FROM step WHERE device = device.id)"
+            sql: """
+                DELETE FROM device WHERE id = ? AND NOT EXISTS (SELECT 1 FROM step WHERE device = device.id)
+                    AND NOT EXISTS (SELECT 1 FROM span WHERE device = device.id)
+                """
         ).execute(arguments: [device])
         return database.changesCount > 0
+    }
+}
+
+extension CountedSpan {
+    /// Reads number, start, end, lost and reason.
+    /// - Parameter column: where the number is.
+    init(_ row: Row, from column: Int) {
+        self.init(
+            number: row[column], start: WallTime(nanosecondsSince1970: row[column + 1]),
+            end: WallTime(nanosecondsSince1970: row[column + 2]), lost: row[column + 3],
+            reason: (row[column + 4] as String?).map { Gap.Reason(rawValue: $0) })
     }
 }

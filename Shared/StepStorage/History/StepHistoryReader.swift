@@ -1,6 +1,7 @@
 package import Files
 import GRDB
 package import Messages
+import StepCounterCore
 import Storage
 package import SystemPackage
 
@@ -8,6 +9,9 @@ package import SystemPackage
 ///
 /// Not Sendable: one thread uses it, and waits for the disk there.
 package final class StepHistoryReader {
+    /// How many spans a query looks at, 6 MB.
+    private static let maximumSpans = 100_000
+
     private let database: DatabaseFile
     private let keep: Int64
 
@@ -45,8 +49,61 @@ package final class StepHistoryReader {
                 reply.numberOfSteps += steps
                 if query.interval != nil { bins.append(StepsQuery.Bin(from: from, to: to, numberOfSteps: steps)) }
             }
+            let isKnown = try device != nil || Self.hasStream(of: query.device, in: database)
+            reply.isKnown = isKnown
             if query.interval != nil { reply.bins = bins }
+            guard range.from < range.to else { return reply }
+            let pieces = range.from..<range.to
+            if let spans = try Self.spans(of: device, around: pieces, in: database) {
+                Self.add(
+                    Coverage(
+                        of: pieces, in: spans.spans, hasEarlier: spans.hasEarlier, keptFrom: isKnown ? oldest : nil),
+                    to: &reply)
+            }
             return reply
         }
+    }
+
+    private static func add(_ coverage: Coverage, to reply: inout StepsQuery.Reply) {
+        reply.coverage = coverage.share
+        reply.gaps = Array(coverage.gaps.prefix(StepsQuery.maximumGaps))
+        if coverage.gaps.count > StepsQuery.maximumGaps {
+            reply.gapsOmitted = coverage.gaps.count - StepsQuery.maximumGaps
+        }
+        guard let bins = reply.bins else { return }
+        for (index, share) in coverage.shares(of: bins.map { $0.from..<$0.to }).enumerated() {
+            reply.bins?[index].coverage = share
+        }
+    }
+
+    /// Whether a device is counted, of which no sample may have been.
+    private static func hasStream(of device: String, in database: Database) throws -> Bool {
+        let name = "\(device)/"
+        return try Bool.fetchOne(
+            database, sql: "SELECT EXISTS (SELECT 1 FROM stream WHERE substr(name, 1, length(?1)) = ?1)",
+            arguments: [name]) ?? false
+    }
+
+    /// The spans in a range, and the next one; nil if there are too many.
+    private static func spans(
+        of device: Int64?, around range: Range<WallTime>, in database: Database
+    ) throws -> (spans: [CountedSpan], hasEarlier: Bool)? {
+        guard let device else { return ([], false) }
+        let (from, to) = (range.lowerBound.nanosecondsSince1970, range.upperBound.nanosecondsSince1970)
+        let columns = "SELECT number, start, \"end\", lost, reason FROM span WHERE device = ?"
+        let inside = try Row.fetchAll(
+            database.cachedStatement(
+                sql: "\(columns) AND start < ? AND \"end\" >= ? ORDER BY start, number LIMIT \(maximumSpans + 1)"),
+            arguments: [device, to, from])
+        guard inside.count <= maximumSpans else { return nil }
+        let next = try Row.fetchOne(
+            database.cachedStatement(sql: "\(columns) AND start >= ? ORDER BY start, number LIMIT 1"),
+            arguments: [device, to])
+        let hasEarlier =
+            try Bool.fetchOne(
+                database.cachedStatement(
+                    sql: "SELECT EXISTS (SELECT 1 FROM span WHERE device = ? AND start < ? AND \"end\" < ?)"),
+                arguments: [device, to, from]) ?? false
+        return ((inside + (next.map { [$0] } ?? [])).map { CountedSpan($0, from: 0) }, hasEarlier)
     }
 }

@@ -4,7 +4,7 @@ import Messages
 /// The tables of the step history. Dates are nanoseconds since 1970.
 ///
 /// Steps lie by device and date, so that a query reads what it counts and nothing else. Two of one date, as a clock that was
-/// set back makes them, are a row with 2 `steps`.
+/// set back makes them, are a row with 2 `steps`. A span is a time in which all samples of a device were counted.
 enum StepHistorySchema {
     /// Brings a database to what this program knows.
     /// - Parameter now: when a history begins that is made.
@@ -50,6 +50,27 @@ enum StepHistorySchema {
                     """)
             try database.execute(
                 sql: "INSERT INTO history (begun) VALUES (?)", arguments: [now.nanosecondsSince1970])
+        }
+        // Of what was counted before it is not known which samples were.
+        migrator.registerMigration("2") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE span (
+                        device INTEGER NOT NULL,
+                        number INTEGER NOT NULL,
+                        start INTEGER NOT NULL,
+                        "end" INTEGER NOT NULL,
+                        lost INTEGER NOT NULL,
+                        reason TEXT,
+                        PRIMARY KEY (device, number)
+                    ) WITHOUT ROWID;
+                    CREATE INDEX spanByStart ON span (device, start);
+                    CREATE TABLE clock (date INTEGER NOT NULL, ahead INTEGER NOT NULL, stood INTEGER NOT NULL);
+                    ALTER TABLE subscription ADD COLUMN name TEXT;
+                    ALTER TABLE subscription ADD COLUMN countedFrom INTEGER;
+                    ALTER TABLE subscription ADD COLUMN renewedDate INTEGER;
+                    ALTER TABLE subscription ADD COLUMN lifetime INTEGER;
+                    """)
         }
         return migrator
     }

@@ -1,0 +1,87 @@
+package import Messages
+import ServiceKit
+
+/// Which date it is for the history: what is too old by it is removed.
+///
+/// The wall clock alone must not decide that: one that jumps a year ahead would make everything old at once. The history's date
+/// passes with the monotonic clock. It follows a small jump of the wall clock at once, as after a night in which the machine
+/// was off or slept. It follows a large one only after that has stood for `probation`, in which the program runs. If the clock
+/// returns before, the jump has changed nothing.
+package struct HistoryClock: Hashable, Sendable {
+    /// What is stored, so that it continues after a restart.
+    package struct State: Hashable, Sendable {
+        package var date: WallTime
+        /// How far the wall clock is ahead of the date since a large jump, in nanoseconds; 0 if they agree.
+        package var ahead: Int64
+        /// For how long that has stood, in nanoseconds.
+        package var stood: Int64
+
+        package init(date: WallTime, ahead: Int64 = 0, stood: Int64 = 0) {
+            self.date = date
+            self.ahead = ahead
+            self.stood = stood
+        }
+    }
+
+    /// What became of the wall clock.
+    enum Change: Hashable {
+        /// It jumped far.
+        case jumped
+        /// It came back.
+        case returned
+        /// It has stood for long enough, and the date follows it.
+        case followed
+    }
+
+    private(set) var state: State
+    private let largestStep: Int64
+    private let probation: Int64
+    /// When the state was last brought up to date, on the monotonic clock.
+    private var monotonic: Int64
+
+    /// Continues, or begins with the wall clock's date.
+    /// - Parameter keep: how long the history is kept, in nanoseconds. A jump that is followed at once takes at most a seventh.
+    init(_ stored: State?, keep: Int64, at now: Moment) {
+        state = stored ?? State(date: now.date)
+        largestStep = max(keep / 7, TimeSpan.seconds(60).nanoseconds)
+        probation = min(keep, TimeSpan.seconds(86_400).nanoseconds)
+        monotonic = now.monotonic
+    }
+
+    /// Whether a large jump of the wall clock is not believed yet.
+    var isDoubtful: Bool { state.ahead != 0 }
+
+    /// For how long it must still stand, in nanoseconds.
+    var remainingProbation: Int64 { max(0, probation - state.stood) }
+
+    /// The date now: not later than the wall clock's.
+    func date(at now: Moment) -> WallTime {
+        var clock = self
+        _ = clock.advance(to: now)
+        return min(clock.state.date, now.date)
+    }
+
+    /// Lets time pass.
+    /// - Returns: what became of the wall clock, if something did.
+    mutating func advance(to now: Moment) -> Change? {
+        let elapsed = max(0, now.monotonic - monotonic)
+        monotonic = max(monotonic, now.monotonic)
+        state.date = state.date.adding(elapsed)
+        if isDoubtful { state.stood = state.stood.addingClamped(elapsed) }
+        let jump = now.date.distance(from: state.date.adding(state.ahead))
+        if jump.magnitude <= largestStep.magnitude {
+            state.date = state.date.adding(jump)
+        } else {
+            let ahead = now.date.distance(from: state.date)
+            guard ahead.magnitude > largestStep.magnitude else {
+                state = State(date: now.date)
+                return .returned
+            }
+            (state.ahead, state.stood) = (ahead, 0)
+            return .jumped
+        }
+        guard isDoubtful, state.stood >= probation else { return nil }
+        state = State(date: now.date)
+        return .followed
+    }
+}

@@ -1,0 +1,98 @@
+import DequeModule
+import Messages
+import ServiceKit
+import StepDetection
+
+/// The times in which samples of a device were counted, lately.
+///
+/// A span ends where samples are lost, where none was taken for more than a second, and where the device's wall clock jumps.
+/// What is remembered here is bounded: a time that is forgotten before it is stored is reported as not counted.
+struct CountedSpans {
+    /// How many spans of a device are remembered.
+    static let limit = 100
+    /// From which difference on the device's wall clock has jumped, in nanoseconds.
+    private static let largestDrift: Int64 = 1_000_000_000
+
+    private(set) var recent: Deque<CountedSpan>
+    /// The uptime of the last sample; nil if it is not known, as after a restart or a loss.
+    private var lastUptime: Double?
+    /// Whether samples may be missing before the next one.
+    private var isInterrupted = false
+    /// The first span that is not stored as it is.
+    private var firstUnstored: Int?
+    private var lastTaken: Int?
+
+    /// Continues with what is stored, in order.
+    init(_ stored: [CountedSpan] = []) {
+        recent = Deque(stored.suffix(Self.limit))
+    }
+
+    var hasUnstored: Bool { firstUnstored != nil }
+
+    /// Notes samples that were counted, without a pause between them.
+    mutating func count(from first: Double, to last: Double, clock: ClockReading) {
+        let (start, end) = (clock.date(atUptime: first), clock.date(atUptime: last))
+        defer { (lastUptime, isInterrupted) = (last, false) }
+        guard var span = recent.last else { return append(CountedSpan(number: 1, start: start, end: end)) }
+        if span.isEmpty {
+            (span.start, span.end) = (start, end)
+        } else if isContinued(span, by: first, at: start), end >= span.start {
+            span.end = end
+        } else {
+            return append(CountedSpan(number: span.number + 1, start: start, end: end))
+        }
+        recent[recent.count - 1] = span
+        noteChange(of: span.number)
+    }
+
+    /// Notes that samples may follow the last one of which nothing is known, as when a publisher starts anew.
+    mutating func interrupt() { isInterrupted = true }
+
+    /// Notes that samples after the last one that was counted are lost.
+    mutating func lose(_ gap: Gap) {
+        lastUptime = nil
+        // Of what was before the first sample nothing is known.
+        guard var span = recent.last else { return }
+        if span.isEmpty {
+            span.lost = span.lost.addingClamped(gap.count)
+            span.reason = gap.reason
+            recent[recent.count - 1] = span
+            noteChange(of: span.number)
+        } else {
+            append(
+                CountedSpan(
+                    number: span.number + 1, start: span.end, end: span.end, lost: gap.count, reason: gap.reason))
+        }
+    }
+
+    private func isContinued(_ span: CountedSpan, by first: Double, at start: WallTime) -> Bool {
+        if isInterrupted { return false }
+        let passed = start.distance(from: span.end)
+        guard let lastUptime else { return passed.magnitude <= Self.largestDrift.magnitude }
+        let uptime = first - lastUptime
+        guard (0...StepDetector.longestGap).contains(uptime) else { return false }
+        return passed.addingClamped(-Int64(uptime * 1e9)).magnitude <= Self.largestDrift.magnitude
+    }
+
+    private mutating func append(_ span: CountedSpan) {
+        if recent.count == Self.limit { recent.removeFirst() }
+        recent.append(span)
+        noteChange(of: span.number)
+    }
+
+    private mutating func noteChange(of number: Int) { firstUnstored = min(firstUnstored ?? number, number) }
+
+    // MARK: What is stored
+
+    /// The spans that are not stored as they are; they are about to be.
+    mutating func takeUnstored() -> [CountedSpan] {
+        guard let first = firstUnstored else { return [] }
+        (lastTaken, firstUnstored) = (first, nil)
+        return recent.filter { $0.number >= first }
+    }
+
+    /// Notes that what was last taken could not be stored.
+    mutating func noteUnstored() {
+        if let lastTaken { noteChange(of: lastTaken) }
+    }
+}
