@@ -17,7 +17,10 @@ package struct MCAPExport: ExportWriter {
 
     private var stream: ExportedStream?
     private var channel = 0
-    private var separators: [[UInt8]] = []
+    /// What stands in front of each value, one behind the other, and where each ends.
+    private var keys: [UInt8] = []
+    private var keyEnds: [Int] = []
+    private var kinds: [ExportedStream.Column.Kind] = []
     private var imu: Imu?
     /// The latest time, for a sample without one.
     private var latest: Int64
@@ -101,13 +104,15 @@ package struct MCAPExport: ExportWriter {
         channel = writer.addChannel(
             topic("/\(device)/\(Self.name(stream.name.stream))"), schema: schema, encoding: "json", metadata: metadata,
             to: &file.buffer)
-        separators = stream.columns.enumerated().map { index, column in
-            var text = ByteBuffer(capacity: 64)
+        kinds = stream.columns.map(\.kind)
+        var text = ByteBuffer(capacity: 512)
+        keyEnds = stream.columns.enumerated().map { index, column in
             text.append(UInt8(ascii: index == 0 ? "{" : ","))
             text.append(jsonString: column.name)
             text.append(UInt8(ascii: ":"))
-            return text.withUnsafeBytes { Array($0) }
+            return text.count
         }
+        keys = text.withUnsafeBytes { Array($0) }
         imu = nil
         guard Self.isAccelerometer(stream), let axes = stream.axes,
             let unit = stream.unit.flatMap({ AccelerationUnit($0) })
@@ -138,7 +143,6 @@ package struct MCAPExport: ExportWriter {
 
     @inline(__always)
     package mutating func append(_ row: SampleRow) {
-        guard let stream else { return }
         let time = row.time.map(date) ?? latest
         latest = time
         let logTime = UInt64(clamping: time)
@@ -146,10 +150,14 @@ package struct MCAPExport: ExportWriter {
         writer.append(
             channel: channel, sequence: sequence, time: logTime, to: &file.buffer, at: file.written
         ) { message in
-            if separators.isEmpty { message.append(UInt8(ascii: "{")) }
-            for index in separators.indices {
-                message.append(separators[index])
-                JSONCell.append(row, index, stream.columns[index].kind, to: &message)
+            if keys.isEmpty { message.append(UInt8(ascii: "{")) }
+            keys.withUnsafeBytes { keys in
+                var start = 0
+                for index in kinds.indices {
+                    message.append(UnsafeRawBufferPointer(rebasing: keys[start..<keyEnds[index]]))
+                    start = keyEnds[index]
+                    JSONCell.append(row, index, kinds[index], to: &message)
+                }
             }
             message.append(UInt8(ascii: "}"))
         }

@@ -16,7 +16,7 @@ package struct StreamWalk {
     private let alignments: [String: ClockAlignment]
     /// Of the epoch that is read.
     private var alignment = ClockAlignment([])
-    private var epoch: String?
+    private var epochChanges = 0
     /// Those behind which no sample came yet.
     private var open: [StreamBreak] = []
 
@@ -59,9 +59,9 @@ package struct StreamWalk {
 
     @inline(__always)
     private mutating func append(_ reader: borrowing StreamReader, to sink: inout some RowSink) {
-        if reader.epoch != epoch {
-            epoch = reader.epoch
-            alignment = (clock == .own ? nil : epoch.flatMap { alignments[$0] }) ?? ClockAlignment([])
+        if reader.epochChanges != epochChanges {
+            epochChanges = reader.epochChanges
+            alignment = (clock == .own ? nil : reader.epoch.flatMap { alignments[$0] }) ?? ClockAlignment([])
         }
         reader.withSample { bytes, timestamp, cells in
             var time = Nanoseconds.parse(UnsafeRawBufferPointer(rebasing: bytes[timestamp]))

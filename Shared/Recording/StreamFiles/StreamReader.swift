@@ -32,7 +32,11 @@ package struct StreamReader: ~Copyable {
     package let log: SessionRecord.Log
     package let format: LogFormat
     /// The epoch that the samples are of; `nil` while nothing has said so.
-    package private(set) var epoch: String?
+    package private(set) var epoch: String? {
+        didSet { epochChanges += 1 }
+    }
+    /// How often that may have changed.
+    package private(set) var epochChanges = 0
     /// The number of the sample that `next` returned last, in its epoch.
     package private(set) var sequence = -1
     /// How many bytes of the files were read so far.

@@ -1,0 +1,21 @@
+import FoundationEssentials
+import SystemPackage
+
+/// The readers of exports that people have, in a virtual environment: Tests/ExportTests/Readers/setup gets them, and `make test` runs
+/// that.
+package enum Readers {
+    private static let package = FilePath(#filePath).removingLastComponent().removingLastComponent()
+        .removingLastComponent()
+    private static let python = package.appending(".build-readers/bin/python3")
+
+    package static let areInstalled = FileManager.default.isExecutableFile(atPath: python.string)
+    package static let need =
+        "exports are NOT tested with their readers here: run Tests/ExportTests/Readers/setup first"
+
+    /// Runs a script of Tests/ExportTests/Readers, which must succeed.
+    /// - Returns: what it printed.
+    package static func run(_ script: String, _ arguments: [String]) async throws -> String {
+        let path = package.appending("Tests/ExportTests/Readers").appending(script)
+        return try await Tool.output(of: python, [path.string] + arguments)
+    }
+}
