@@ -369,9 +369,19 @@ extension StreamFiles {
         } else if piece.removed.isEmpty {
             finishPiece(of: removal, at: now)
         } else {
+            publishRemovals(of: piece, at: now)
             change(.endRemoval(piece.removed), for: .removal(removal))
         }
         advance(at: now)
+    }
+
+    /// Before the ledger forgets the files: if the program is killed in between, its next start completes the removals, and
+    /// publishes them again.
+    private func publishRemovals(of piece: RemovalPiece, at now: Moment) {
+        for file in piece.removed where publishedRemovals.insert(file.id).inserted {
+            publish(
+                .removed, of: file.log.text, at: now, path: file.path, bytes: file.bytes, reason: piece.reason.rawValue)
+        }
     }
 
     private func finishPiece(of removal: Removal, at now: Moment) {
@@ -385,9 +395,7 @@ extension StreamFiles {
                 log(.info, "file removed", metadata)
                 removedUsage[piece.reason, default: LogUsage()].count(file)
                 remains[file.session]?.files -= 1
-                publish(
-                    .removed, of: file.log.text, at: now, path: file.path, bytes: file.bytes,
-                    reason: piece.reason.rawValue)
+                publishedRemovals.remove(file.id)
                 removal.outcome.done.append(file.path)
                 continue
             }

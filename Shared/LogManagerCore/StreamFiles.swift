@@ -77,6 +77,8 @@ package final class StreamFiles: ProgramCore {
     /// Removals, one after the other: the first is under way.
     var removals: Deque<Removal> = []
     var cleanUp = CleanUp.idle
+    /// Removals that were published, and that the ledger could not forget yet, by the files' numbers.
+    var publishedRemovals: Set<Int64> = []
     /// When a clean-up may begin that follows one which could remove nothing, on the monotonic clock.
     var cleanUpAt = Int64.min
     /// When files are looked at again that stayed in the ledger, on the monotonic clock; nil if there are none.

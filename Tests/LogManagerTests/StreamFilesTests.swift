@@ -23,6 +23,40 @@ import Testing
         #expect(try answer.result?.get().totalBytes == 10)
     }
 
+    /// Killed just after the ledger forgot the file: its event came before.
+    @Test func aRemovalIsPublishedBeforeTheLedgerForgetsIt() throws {
+        let manager = try ScriptedLogManager(files: 2)
+        _ = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 0), at: manager.now)
+        manager.perform()
+        let paths = manager.catalog.ledger.map(\.file.path)
+        var order: [String] = []
+        manager.observe = { effect in
+            switch effect {
+            case .change(_, .endRemoval(let files)): order += files.map { "forgotten \($0.path)" }
+            case .notice(.publish(let event)): order += ["published \((event as? LogFileEvent)?.path ?? "")"]
+            default: break
+            }
+        }
+        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        #expect(order == paths.map { "published \($0)" } + paths.map { "forgotten \($0)" })
+    }
+
+    /// A ledger that can't be written forgets the file later; who heard of it hears nothing new.
+    @Test func aRemovalIsPublishedOnceAlsoIfTheLedgerFails() throws {
+        let manager = try ScriptedLogManager(files: 1)
+        let paths = manager.paths
+        _ = manager.core.removeOldAndUploaded(LogsRemoveOldAndUploaded(bytes: 0), at: manager.now)
+        manager.perform()
+        for _ in 0..<3 { manager.carryOutNext() }
+        manager.catalog.isFull = true
+        manager.carryOutNext()
+        #expect(manager.catalog.ledger.count == 1 && manager.published(.removed) == paths)
+        manager.catalog.isFull = false
+        manager.wait(seconds: 5)
+        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        #expect(manager.catalog.ledger.isEmpty && manager.published(.removed) == paths)
+    }
+
     /// The list of removed files must not keep a full disk from being cleaned up.
     @Test func aListThatHasNoRoomIsWrittenAfterTheRemoval() throws {
         let manager = try ScriptedLogManager(files: 1)

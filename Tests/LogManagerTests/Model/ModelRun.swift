@@ -41,6 +41,9 @@ final class ModelRun {
     // What happened
     /// Thresholds whose value was back since they were published last.
     private var armed = Set(Threshold.Kind.allCases)
+    /// Files whose removal was published; those of this run.
+    private var publishedRemovals: Set<String> = []
+    private var publishedInRun: Set<String> = []
     private var storedCrossings = 0
     private var publishedCrossings = 0
     private(set) var kills = 0
@@ -130,6 +133,7 @@ final class ModelRun {
     /// Kills the program, and starts it again.
     private func restart(isPowerCut: Bool) {
         kills += 1
+        publishedInRun = []
         if isPowerCut { disk.cutPower { _ in chance(500) } }
         queues = [[], [], []]
         questions = []
@@ -351,6 +355,7 @@ final class ModelRun {
                     disk.files.allSatisfy { $0.place != file.place || $0.identity != file.identity },
                     "\(file.path) left the ledger, but not the disk")
                 require(disk.isListed(file), "\(file.path) is not in the list of removed files")
+                require(publishedRemovals.contains(file.path), "\(file.path) left the ledger unpublished")
             }
         default: break
         }
@@ -364,8 +369,10 @@ final class ModelRun {
             require(armed.remove(kind) != nil, "\(kind) was published twice for one crossing")
         case .removed:
             removedFiles += 1
-            require(
-                !catalog.ledger.contains { $0.file.path == event.path }, "a removal was published that is not over")
+            let path = event.path ?? ""
+            require(disk.file(at: path) == nil, "\(path) was published as removed, and is there")
+            require(publishedInRun.insert(path).inserted, "\(path) was published twice")
+            publishedRemovals.insert(path)
         default: break
         }
     }

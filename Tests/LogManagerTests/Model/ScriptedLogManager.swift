@@ -16,6 +16,8 @@ final class ScriptedLogManager {
     var freeBytes = 1_000_000
     private(set) var waiting: [StreamFiles.Effect] = []
     private(set) var events: [LogFileEvent] = []
+    /// Gets each effect before it is carried out.
+    var observe: (StreamFiles.Effect) -> Void = { _ in }
 
     /// A log-manager that has been started.
     init(
@@ -58,6 +60,7 @@ final class ScriptedLogManager {
             let effects = core.takeEffects()
             if effects.isEmpty { return }
             for effect in effects {
+                observe(effect)
                 switch effect {
                 case .change(let number, let change):
                     core.changed(number, Result { () throws(RecordingError) in try catalog.apply(change) }, at: now)
