@@ -38,8 +38,8 @@ package struct StepCounterCommand: ServiceCommand {
 
     package static func publishingOptions(_ settings: StepCounterSettings) -> SocketOptions {
         var options = SocketOptions.publishing
-        // A client that was stopped is let go, so that it does not get old totals when it continues.
-        options.heartbeat = .seconds(2)
+        // A client that was stopped is disconnected, so that it does not get old totals when it continues.
+        options.heartbeat = settings.clientSilence.duration
         return options
     }
 

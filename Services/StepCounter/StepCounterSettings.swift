@@ -45,6 +45,13 @@ package struct StepCounterSettings: SettingGroup {
     @Setting("Hold at most this many bytes in memory while missing samples are requested.")
     var holdLimit = ByteCount(bytes: 64_000_000)
 
+    /// What was published until a quarter more than this has passed is delivered when a suspended client continues: less than
+    /// half a second. Four requests for a sign of life in this time stay within what `PeerLimits` allow for heartbeats.
+    @Setting(
+        "Disconnect a client that gives no sign of life for this long, as one that is suspended.",
+        accepting: { $0 >= .milliseconds(360) }, otherwise: "360ms or more")
+    var clientSilence = TimeSpan.milliseconds(360)
+
     /// Beyond them the network is no longer read.
     @Setting(
         "Queue at most this many messages from each publisher.", valueName: "count", accepting: { $0 > 0 },

@@ -1,4 +1,4 @@
-"""Prints the totals of a subscription to step updates, one a line: step_updates.py PUBLISH DEVICE SUBSCRIPTION"""
+"""Prints the total and the time of each update of a subscription, one a line: step_updates.py PUBLISH DEVICE SUBSCRIPTION"""
 import json
 import sys
 
@@ -15,4 +15,4 @@ while True:
     event = json.loads(body)
     assert event["schema"] == "steps.v1" and event["device"] == device, event
     if event.get("subscription") == subscription:
-        print(event["numberOfSteps"], flush=True)
+        print(event["numberOfSteps"], time.decode(), flush=True)
