@@ -36,6 +36,23 @@ struct DocumentationTests {
         }
     }
 
+    /// Each name of an ancestor has its place here, and a test that exists or a reason.
+    @Test func everyTestOfAnAncestorExists() throws {
+        let page = try #require(Self.pages.first { $0.name == "docs/ancestors.md" })
+        let tests = page.text.matches(of: #/\[`(\w+)`\]\((\S+\.swift)\)/#)
+        #expect(tests.count > 150)
+        for test in tests {
+            let path = page.path.removingLastComponent().appending(String(test.output.2))
+            let source = try String(contentsOfFile: path.string, encoding: .utf8)
+            #expect(source.contains("func \(test.output.1)("), "\(test.output.2) has no test \(test.output.1)")
+        }
+        let tables = page.text.split(separator: "\n\n").filter { $0.contains(" | here | test |\n") }
+        #expect(tables.count == 5)
+        for row in tables.flatMap({ $0.split(separator: "\n").dropFirst(2) }) {
+            #expect(row.contains(".swift)") || row.contains("| none: "), "\(row)")
+        }
+    }
+
     /// So that every block is judged by one of the tests here, or is output.
     @Test(arguments: pages)
     func everyBlockSaysWhatItIs(on page: DocumentationPage) {
