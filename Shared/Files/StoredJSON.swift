@@ -1,16 +1,15 @@
-import FoundationEssentials
 import Messages
 import SystemPackage
 
 /// JSON as it is kept in a session's directory: sorted keys, plain slashes, ISO 8601 dates.
 package enum StoredJSON {
     package static func line(_ value: some Encodable) -> [UInt8] {
-        encode(value, [.sortedKeys, .withoutEscapingSlashes])
+        encode(value, isPretty: false)
     }
 
     /// A value for people to look at, with a line end.
     package static func document(_ value: some Encodable) -> [UInt8] {
-        encode(value, [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]) + [UInt8(ascii: "\n")]
+        encode(value, isPretty: true) + [UInt8(ascii: "\n")]
     }
 
     package static func read<Value: Decodable>(
@@ -26,13 +25,9 @@ package enum StoredJSON {
         }
     }
 
-    private static func encode(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = formatting
-        encoder.nonConformingFloatEncodingStrategy = .convertToString(
-            positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    private static func encode(_ value: some Encodable, isPretty: Bool) -> [UInt8] {
         do {
-            return Array(try encoder.encode(value))
+            return try JSONText.encode(value, isPretty: isPretty)
         } catch {
             preconditionFailure("Our own records can be encoded: \(error)")
         }

@@ -8,11 +8,7 @@ public enum WireCoding {
     /// The bytes of a value.
     /// - Throws: `EncodingError`, from a value's own encoding only.
     public static func encode(_ value: some Encodable) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        encoder.nonConformingFloatEncodingStrategy = .convertToString(
-            positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-        return Array(try encoder.encode(value))
+        try JSONText.encode(value)
     }
 
     /// The value in the bytes.
