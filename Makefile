@@ -71,6 +71,7 @@ build: setup
 lint:
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 	Scripts/check-cores
+	Tests/Simulator/bugs --check
 
 format:
 	$(SWIFT) format --in-place --recursive $(SOURCES)
