@@ -76,11 +76,12 @@ final class VirtualDisk: Sendable {
         calls.resize = { [self] descriptor, length throws(Errno) in
             try state.withLock { state throws(Errno) in
                 try Self.countCall(&state)
-                let old = try Self.length(descriptor)
+                let (file, old) = try Self.status(of: descriptor)
                 if length < old {
                     let bytes = try Self.read(descriptor, from: length, to: old)
                     try Self.note(
-                        Change(offset: length, old: bytes, oldLength: old, newLength: length), of: descriptor, &state)
+                        Change(offset: length, old: bytes, oldLength: old, newLength: length), of: file, descriptor,
+                        &state)
                 }
                 try FileCalls.system.resize(descriptor, length)
             }
@@ -130,11 +131,12 @@ final class VirtualDisk: Sendable {
             state.counts.torn += 1
         }
         state.counts.writes += 1
-        let length = try length(descriptor)
+        let (file, length) = try status(of: descriptor)
         let end = offset + Int64(part.count)
         let old = try read(descriptor, from: min(offset, length), to: min(end, length))
         try note(
-            Change(offset: offset, old: old, oldLength: length, newLength: max(length, end)), of: descriptor, &state)
+            Change(offset: offset, old: old, oldLength: length, newLength: max(length, end)), of: file, descriptor,
+            &state)
         let count = try FileCalls.system.write(descriptor, part, offset)
         if isLast { throw .ioError }
         return count
@@ -144,7 +146,7 @@ final class VirtualDisk: Sendable {
         try state.withLock { state throws(Errno) in
             try Self.countCall(&state)
             state.counts.syncs += 1
-            if let file = state.files.removeValue(forKey: try Self.number(of: descriptor)) {
+            if let file = state.files.removeValue(forKey: try Self.status(of: descriptor).file) {
                 try? file.descriptor.close()
             }
             guard !state.names.isEmpty, let path = Self.path(of: descriptor) else { return }
@@ -225,40 +227,32 @@ final class VirtualDisk: Sendable {
 
     // MARK: Files
 
-    private static func note(_ change: Change, of descriptor: FileDescriptor, _ state: inout State) throws(Errno) {
-        let number = try number(of: descriptor)
-        if state.files[number] == nil {
-            let own = open("/proc/self/fd/\(descriptor.rawValue)", O_RDWR | O_CLOEXEC)
+    private static func note(
+        _ change: Change, of file: FileNumber, _ descriptor: FileDescriptor, _ state: inout State
+    ) throws(Errno) {
+        if state.files[file] == nil {
+            let own = fcntl(descriptor.rawValue, F_DUPFD_CLOEXEC, 0)
             if own < 0 { throw Errno(rawValue: errno) }
-            state.files[number] = Unsynced(descriptor: FileDescriptor(rawValue: own))
+            state.files[file] = Unsynced(descriptor: FileDescriptor(rawValue: own))
         }
-        state.files[number]?.changes.append(change)
+        state.files[file]?.changes.append(change)
     }
 
-    private static func number(of descriptor: FileDescriptor) throws(Errno) -> FileNumber {
-        let status = try status(of: descriptor)
-        return FileNumber(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
-    }
-
-    private static func length(_ descriptor: FileDescriptor) throws(Errno) -> Int64 {
-        Int64(try status(of: descriptor).st_size)
-    }
-
-    private static func status(of descriptor: FileDescriptor) throws(Errno) -> stat {
+    private static func status(of descriptor: FileDescriptor) throws(Errno) -> (file: FileNumber, length: Int64) {
         var status = stat()
         if fstat(descriptor.rawValue, &status) != 0 { throw Errno(rawValue: errno) }
-        return status
+        return (FileNumber(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)), Int64(status.st_size))
     }
 
+    /// Reads from a file that is open for writing: all of them can be read, too.
     private static func read(_ descriptor: FileDescriptor, from start: Int64, to end: Int64) throws(Errno) -> [UInt8] {
         if end <= start { return [] }
-        // A file that is only written is opened again to be read.
-        let own = open("/proc/self/fd/\(descriptor.rawValue)", O_RDONLY | O_CLOEXEC)
-        if own < 0 { throw Errno(rawValue: errno) }
-        defer { Glibc.close(own) }
-        return [UInt8](unsafeUninitializedCapacity: Int(end - start)) { bytes, count in
-            count = max(0, pread(own, bytes.baseAddress, Int(end - start), off_t(start)))
+        let count = Int(end - start)
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { bytes, read in
+            read = max(0, pread(descriptor.rawValue, bytes.baseAddress, count, off_t(start)))
         }
+        if bytes.count < count { throw .ioError }
+        return bytes
     }
 
     private static func path(of descriptor: FileDescriptor) -> FilePath? {
