@@ -26,6 +26,7 @@ struct CreateCommand: ParsableCommand {
     @OptionGroup var settings: SettingFlags<ArchiveSettings>
 
     func run() throws {
+        FileMode.applyStandard()
         let settings = try ArchiveSettings(reading: settings.reader(for: .archiver))
         try ArchiveError.showing { () throws(ArchiveError) in
             let session: SessionDirectory

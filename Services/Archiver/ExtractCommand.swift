@@ -22,6 +22,7 @@ struct ExtractCommand: ParsableCommand {
     var to: String?
 
     func run() throws {
+        FileMode.applyStandard()
         try ArchiveError.showing { () throws(ArchiveError) in
             let key = try key.map { path throws(ArchiveError) in try PrivateKey(FilePath(path)) }
             let target = to ?? defaultTarget

@@ -14,7 +14,7 @@ package struct Directory: Hashable, Sendable {
     /// Makes the directory if it is not there, and the ones above it.
     package func create() throws(RecordingError) {
         let parent = path.removingLastComponent()
-        if mkdir(path.string, 0o755) == 0 {
+        if mkdir(path.string, 0o777) == 0 {
             try Directory(parent).sync()
             return
         }
@@ -29,7 +29,7 @@ package struct Directory: Hashable, Sendable {
 
     /// Makes the directory; an error if it is there.
     package func createExclusively() throws(RecordingError) {
-        try SystemCall.perform("create directory", path) { mkdir(path.string, 0o755) }
+        try SystemCall.perform("create directory", path) { mkdir(path.string, 0o777) }
         try Directory(path.removingLastComponent()).sync()
     }
 

@@ -40,7 +40,7 @@ package final class OpenFile: Sendable {
         while true {
             let file = try OpenFile(
                 path, .readWrite, options: [.create, .noFollow],
-                permissions: [.ownerReadWrite, .groupRead, .otherRead], action: "open")
+                permissions: .byFileMode, action: "open")
             do throws(Errno) {
                 try SystemCall.repeating { () throws(Errno) in
                     try SystemCall.check(flock(file.descriptor.rawValue, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB))
@@ -60,7 +60,7 @@ package final class OpenFile: Sendable {
     ) throws(RecordingError) {
         try self.init(
             path, .readWrite, options: [.create, .exclusiveCreate],
-            permissions: [.ownerReadWrite, .groupRead, .otherRead], action: "create", calls: calls)
+            permissions: .byFileMode, action: "create", calls: calls)
         do throws(RecordingError) {
             try write(opening, at: 0)
         } catch {

@@ -27,6 +27,8 @@ package final class DatabaseFile {
         self.path = path
         self.cure = cure
         try Directory(path.removingLastComponent()).create()
+        // SQLite would let nobody but the owner write; it gives the files beside it the mode of this one.
+        _ = try OpenFile(path, .readWrite, options: .create, permissions: .byFileMode, action: "open")
         do {
             queue = try DatabaseQueue(path: path.string, configuration: Self.configuration)
             if try queue.read(migrator.hasBeenSuperseded) {

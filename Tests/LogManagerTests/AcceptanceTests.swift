@@ -61,24 +61,25 @@ struct AcceptanceTests {
     }
 
     @Test func case20OldFilesAreRemovedToAThreshold() async throws {
-        try await run(options: ["total-threshold": "10"]) { data in
-            let session = try StoredSession(in: data)
-            for _ in 0..<3 { try session.finish() }
-        } _: { manager in
+        try await run { manager in
+            _ = try await manager.send(LogsSetThresholds(totalBytes: 10))
+            let session = try StoredSession(in: manager.data)
+            for _ in 0..<3 { try await manager.announce(session.event(session.finish())) }
+            try await eventually("an event of the threshold") { manager.crossings("totalBytes").count == 1 }
             let usage = try await manager.send(LogsUsage())
             #expect(usage.totalBytes == 81 && usage.pendingUploadBytes == 81)
             let reply = try await manager.send(LogsRemoveOldAndUploaded(bytes: 9))
             #expect(reply.removed.count == 3 && reply.totalBytes == 0)
             try await eventually("three events") { manager.paths(.removed).count == 3 }
             #expect(manager.paths(.removed) == reply.removed)
-            // Said before anybody listened: once, when it started.
-            #expect(manager.crossings("totalBytes").isEmpty)
+            let more = try StoredSession("t", in: manager.data)
+            try await manager.announce(more.event(more.finish()))
+            try await eventually("a second event") { manager.crossings("totalBytes").count == 2 }
+            // One for the crossing, not for each of the three files; and none of a threshold that is not set.
+            let crossings = manager.crossings("totalBytes")
+            #expect(crossings.map(\.bytes) == [27, 27])
+            #expect(crossings.allSatisfy { $0.limit == 10 && $0.name == "*" })
             #expect(manager.crossings("pendingUploadBytes").isEmpty)
-            let session = try StoredSession("t", in: manager.data)
-            try await manager.announce(session.event(session.finish()))
-            try await eventually("an event of the threshold") { manager.crossings("totalBytes").count == 1 }
-            let crossing = try #require(manager.crossings("totalBytes").first)
-            #expect(crossing.bytes == 27 && crossing.limit == 10 && crossing.name == "*")
         }
     }
 
@@ -178,25 +179,32 @@ struct AcceptanceTests {
         }
     }
 
-    @Test func case63LimitsAndCountsAreThereAfterARestart() async throws {
-        try await run { data in
+    @Test func case63LimitsThresholdsAndCountsAreThereAfterARestart() async throws {
+        let log = LogConfiguration(name: "phone_gyro", format: "csv", maximumFileSize: 5_000, maximumFileAge: 60)
+        let thresholds = LogThresholds(pendingUploadBytes: 1_000, totalBytes: 2_000, minimumFreeBytes: 3)
+        try await withTemporaryDirectory { data in
             let session = try StoredSession(in: data)
-            for _ in 0..<2 { try session.finish(bytes: 100) }
-        } _: { manager in
-            _ = try await manager.send(
-                LogsAdd(name: "phone_gyro", format: "csv", maximumFileSize: 5_000, maximumFileAge: 60))
-            _ = try await manager.send(LogsMarkUploaded(paths: [manager.paths()[0]]))
+            let paths = try (0..<3).map { _ in try session.finish(bytes: 100) }
+            try await LogManagerUnderTest.run(in: data) { manager in
+                let added = try await manager.send(
+                    LogsAdd(name: log.name, format: "csv", maximumFileSize: 5_000, maximumFileAge: 60))
+                #expect(added == log)
+                _ = try await manager.send(
+                    LogsSetThresholds(pendingUploadBytes: 1_000, totalBytes: 2_000, minimumFreeBytes: 3))
+                _ = try await manager.send(LogsMarkUploaded(paths: [paths[0]]))
+            }
             // While it is away, a file comes and another goes.
-        } then: { manager in
-            let log = try await manager.send(LogsGet(name: "phone_gyro"))
-            #expect(
-                log
-                    == LogConfiguration(
-                        name: "phone_gyro", format: "csv", maximumFileSize: 5_000, maximumFileAge: 60))
-            let usage = try await manager.send(LogsUsage(logs: true))
-            #expect(usage.totalBytes == 200 && usage.pendingUploadBytes == 100)
-            let logs = try #require(usage.logs)
-            #expect(logs.count == 1 && logs[0].files == 2 && logs[0].pendingFiles == 1 && logs[0].pendingBytes == 100)
+            try session.finish(bytes: 40)
+            try FileManager.default.removeItem(atPath: data.appending(paths[1]).string)
+            try await LogManagerUnderTest.run(in: data) { manager in
+                let usage = try await manager.send(LogsUsage(logs: true))
+                #expect(usage.totalBytes == 240 && usage.pendingUploadBytes == 140)
+                let logs = try #require(usage.logs)
+                #expect(logs.count == 1 && logs[0].files == 3)
+                #expect(logs[0].pendingFiles == 2 && logs[0].pendingBytes == 140)
+                #expect(try await manager.send(LogsGet(name: log.name)) == log)
+                #expect(try await manager.send(LogsThresholds()) == thresholds)
+            }
         }
     }
 }

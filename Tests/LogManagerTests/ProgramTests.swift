@@ -48,6 +48,23 @@ struct ProgramTests {
         }
     }
 
+    @Test(arguments: [(nil, 0o640, 0o750), ("0660", 0o660, 0o770), ("0600", 0o600, 0o700)])
+    func filesHaveTheirMode(mode: String?, file: Int, directory: Int) async throws {
+        try await run(mode.map { ["--file-mode", $0] } ?? []) { manager, data, _ in
+            _ = try await manager.ready()
+            let catalog = data.appending("catalog")
+            let files = try FileManager.default.contentsOfDirectory(atPath: catalog.string)
+                .filter { $0.hasPrefix("catalog.sqlite") }
+            #expect(files.count >= 2)
+            for name in files { #expect(try Self.mode(of: catalog.appending(name)) == file, "\(name)") }
+            #expect(try Self.mode(of: catalog) == directory)
+        }
+    }
+
+    private static func mode(of path: FilePath) throws -> Int {
+        try #require(FileManager.default.attributesOfItem(atPath: path.string)[.posixPermissions] as? Int)
+    }
+
     @Test func aSecondOneOnTheDataDirectoryIsRefused() async throws {
         try await run([]) { manager, data, _ in
             _ = try await manager.ready()

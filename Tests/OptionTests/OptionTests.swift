@@ -14,7 +14,7 @@ struct OptionTests {
     /// Texts of which each option takes one that is not its default.
     private static let examples = [
         "true", "7", "150ms", "1.5", "2/3", "ipc:///a", "https://a/", "file:///a", "json", "debug", "csv", "g", "wrist",
-        "strict", "oldest", "answers", "path",
+        "strict", "oldest", "answers", "path", "0600",
     ]
 
     private struct Option {

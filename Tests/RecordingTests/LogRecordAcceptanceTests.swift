@@ -9,6 +9,51 @@ import Testing
 /// nothing stands. Written is what a publisher sends: its digits are copied.
 @Suite(.timeLimit(.minutes(5)))
 struct LogRecordAcceptanceTests {
+    /// Ours: the time is the session's, and the digits are the publisher's.
+    @Test(arguments: LogFormat.allCases)
+    func case22FiveAccelerometerSamplesAreFiveRecords(format: LogFormat) throws {
+        let row = ["1000", "0.1", "0.12", "0.123"]
+        let records = try writeFive(format, "accelerometer", ["uptime", "x", "y", "z"], row)
+        #expect(records.map(\.sensorType) == Array(repeating: "accelerometer", count: 5))
+        for record in records { #expect(["uptime", "x", "y", "z"].map { record[$0] } == row) }
+    }
+
+    /// Ours: vectors have dotted names.
+    @Test(arguments: LogFormat.allCases)
+    func case23FiveMotionSamplesKeepTheirVectorsAndAccuracy(format: LogFormat) throws {
+        let fields = [
+            "uptime", "attitude.x", "attitude.y", "attitude.z", "attitude.w", "gravity.x", "rotationRate.z",
+            "userAcceleration.y", "magneticField.x", "magneticField.accuracy",
+        ]
+        let row = ["1000", "0.5", "-0.5", "0.25", "1", "-1", "3.75", "0.002", "21.5", "2"]
+        let records = try writeFive(format, "deviceMotion", fields, row)
+        #expect(records.count == 5)
+        for record in records { #expect(fields.map { record[$0] } == row) }
+    }
+
+    /// Writes the same sample five times, and reads what the log has.
+    private func writeFive(
+        _ format: LogFormat, _ sensorType: String, _ fields: [String], _ row: [String]
+    ) throws -> [LogRecord] {
+        var formatter = RecordFormatter(format: format, sensorType: sensorType, fields: fields)
+        let rows = Array(repeating: "[\(row.joined(separator: ","))]", count: 5).joined(separator: ",")
+        let text = try formatter.text(
+            json: Array("[\(rows)]".utf8), count: 5, timeline: SessionTimeline(task: "Task", step: "")
+        ).text
+        return try withTemporaryDirectory { directory in
+            let file = try LogFile(
+                creating: LogName("five"), in: directory, format: format, root: .array, startDate: "",
+                header: formatter.header)
+            var buffer = ByteBuffer(capacity: 0)
+            buffer.append(utf8: text)
+            try file.append(&buffer, samples: 5)
+            var scanner = try LogScanner(file.path, format: format, root: .array)
+            var records: [LogRecord] = []
+            while try scanner.next() != nil { records.append(scanner.record) }
+            return records
+        }
+    }
+
     /// Ours: a marker that we write has whole nanoseconds; one with the ancestors' digits is read as it stands.
     @Test(arguments: LogFormat.allCases)
     func case39AMarkerKeepsItsDateAndDigits(format: LogFormat) throws {

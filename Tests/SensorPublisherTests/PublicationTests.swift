@@ -1,3 +1,4 @@
+import Glibc
 import Messages
 import PublisherCore
 import SampleSources
@@ -40,6 +41,42 @@ struct PublicationTests {
             #expect(stream.batches.map(\.firstSequence) == (0..<20).map { $0 * 10 })
             #expect((2...3).contains(stream.descriptions.count), "one at the start, and one each second")
         }
+    }
+
+    /// Ours: in virtual time; a sample is published as soon as it is due.
+    @Test func case47ElevenPointsAreFiredAtTheirTimes() throws {
+        let configuration = try StreamConfiguration(
+            device: "phone", stream: "accelerometer", source: .points("points.json"), batch: 1)
+        let points = (0...10).map { Point(timestamp: Double($0) / 10, value: Double($0)) }
+        let publisher = try VirtualPublisher(
+            [configuration], sources: [PointsSource(fields: ["value"], points: points)])
+        let start = publisher.now.monotonic
+        publisher.begin()
+        publisher.run(seconds: 2)
+        #expect(publisher.published.count == 11)
+        for (index, sample) in publisher.published.enumerated() {
+            #expect(abs(sample.at - start - Int64(index) * second / 10) < second / 5)
+            #expect(sample.batch.rows.last == Double(index))
+        }
+        // The completion.
+        #expect(publisher.heard[0].descriptions.last?.state == .ended)
+    }
+
+    @Test func case48EachValueIsThatOfTheFunctionUntilTheStop() throws {
+        let publisher = try publisher(["sine:amplitude=2,angularFrequency=1,phase=0.2,offset=0.5"], rate: 10, batch: 1)
+        let start = publisher.now.monotonic
+        publisher.run(seconds: 1)
+        _ = try publisher.descriptions(publisher.stop(phone))
+        let count = publisher.published.count
+        #expect((10...11).contains(count))
+        for (index, sample) in publisher.published.enumerated() {
+            let time = Double(index) / 10
+            #expect(sample.batch.rows.suffix(3).allSatisfy { $0 == 2 * sin(time * 1 + 0.2) + 0.5 })
+            #expect(abs(sample.at - start - Int64(index) * second / 10) < second / 5)
+        }
+        #expect(publisher.heard[0].descriptions.last?.state == .stopped)
+        publisher.run(seconds: 1)
+        #expect(publisher.published.count == count)
     }
 
     @Test func aListPublishesWhatWaitsForItsBatch() throws {

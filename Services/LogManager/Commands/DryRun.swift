@@ -11,6 +11,7 @@ import SystemPackage
 enum DryRun {
     /// Prints it.
     static func run(_ flags: FlagValues) async -> ExitStatus {
+        FileMode.applyStandard()
         do {
             let reader = try ConfigurationReader(for: .logManager, flags: flags)
             let configuration = try ServiceConfiguration(for: .logManager, reading: reader)

@@ -20,6 +20,7 @@ struct RecoverCommand: ParsableCommand {
     var output: String?
 
     func run() throws {
+        FileMode.applyStandard()
         try SessionDirectory.opening(directory) { path throws(RecordingError) in
             let copy = FilePath(output ?? "\(path)-recovered")
             let recovered = try SessionDirectory.recover(copyOf: path, to: copy)

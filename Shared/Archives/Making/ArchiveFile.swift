@@ -32,7 +32,7 @@ final class ArchiveFile: ByteSink {
             if directory.contains(Directory.temporaryName(for: name)) { try Directory.removeFile(temporary) }
             descriptor = try FileDescriptor.open(
                 temporary, .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec],
-                permissions: [.ownerReadWrite, .groupRead, .otherRead])
+                permissions: .byFileMode)
         } catch let error as RecordingError {
             throw ArchiveError(error)
         } catch {

@@ -85,7 +85,7 @@ package struct ArchiveExtraction {
         do {
             file = try FileDescriptor.open(
                 path, .writeOnly, options: [.create, .exclusiveCreate, .noFollow, .closeOnExec],
-                permissions: [.ownerReadWrite, .groupRead, .otherRead])
+                permissions: .byFileMode)
         } catch {
             throw failure("create", error)
         }

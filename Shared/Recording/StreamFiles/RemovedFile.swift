@@ -73,7 +73,7 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         let isNew = !directory.contains(fileName)
         let file = try OpenFile(
             path, .readWrite, options: isNew ? [.create, .exclusiveCreate] : .noFollow,
-            permissions: isNew ? [.ownerReadWrite, .groupRead, .otherRead] : nil, action: "open")
+            permissions: isNew ? .byFileMode : nil, action: "open")
         let length = try wholeLength(of: file)
         if try file.byteCount() > length { try file.resize(to: Int64(length)) }
         let lines = files.flatMap { StoredJSON.line($0) + [UInt8(ascii: "\n")] }

@@ -89,7 +89,7 @@ package final class WriteAheadLog {
         if !directory.exists { try directory.create() }
         let path = directory.path.appending(Self.name(of: block.segment))
         let file = try OpenFile(
-            path, .readWrite, options: [.create, .exclusiveCreate], permissions: [.ownerReadWrite, .groupRead],
+            path, .readWrite, options: [.create, .exclusiveCreate], permissions: .byFileMode,
             action: "create", calls: calls)
         segment = Segment(position: block.segment, file: file)
         return file

@@ -47,6 +47,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
                 StandardStream.output.print("\(Command.program): configuration and files are good\n")
                 return .done
             }
+            if let fileMode = configuration.fileMode { fileMode.apply() } else { FileMode.applyStandard() }
             LoggingSystem.bootstrapStandardError(from: configuration.logLevel, as: configuration.logStyle)
             let (status, end) = try await serve(settings, configuration, drainLimit: drainLimit)
             // A process that ends takes what it has not sent with it.

@@ -8,6 +8,8 @@ package struct ServiceConfiguration: Sendable {
     package let program: Program
     /// The directory that everything on disk lies under.
     package let dataDirectory: FilePath
+    /// Who may read and write what the program makes; nil for the standard.
+    package let fileMode: FileMode?
     /// Where the program publishes events, as asked: the port may still be open.
     package let publish: Endpoint
     /// Where the program answers requests, as asked: the port may still be open.
@@ -29,6 +31,7 @@ package struct ServiceConfiguration: Sendable {
     package init(for program: Program, reading reader: ConfigurationReader) throws(ServiceError) {
         self.program = program
         dataDirectory = try reader.value(\ServiceSettings.$data)
+        fileMode = try reader.value(\ServiceSettings.$fileMode)
         publish = try reader.value(\ServiceSettings.$publish) ?? program.defaultPublish
         reply = try reader.value(\ServiceSettings.$reply) ?? program.defaultReply
         maximumConnections = try reader.value(\ServiceSettings.$maximumConnections)

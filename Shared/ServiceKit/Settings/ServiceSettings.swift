@@ -11,6 +11,11 @@ package struct ServiceSettings: SettingGroup {
     @Setting("Keep files under this directory.", valueName: "dir")
     package var data: FilePath = "./data"
 
+    @Setting(
+        "Make files with this mode; directories that can be entered by whoever may read files.", valueName: "mode",
+        default: "0640, less what the umask forbids")
+    package var fileMode: FileMode?
+
     /// `Program.defaultPublish` if nil.
     @Setting("Publish events here.", valueName: "endpoint")
     package var publish: Endpoint?

@@ -1,4 +1,5 @@
 import Hashing
+import Files
 import Glibc
 import Messages
 import SystemPackage
@@ -62,7 +63,7 @@ struct DirectoryReceiver: Receiver {
         let target = try attempt(file) {
             try FileDescriptor.open(
                 path, .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec],
-                permissions: [.ownerReadWrite, .groupRead, .otherRead])
+                permissions: .byFileMode)
         }
         defer { try? target.close() }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
