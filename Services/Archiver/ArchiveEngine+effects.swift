@@ -87,6 +87,7 @@ extension ArchiveEngine {
     }
 
     private func make(_ session: SessionIdentifier) async -> Result<ArchiveRecord, ArchiveFailure> {
+        let date = now.date
         do throws(ArchiveError) {
             let (made, logs) = try await maker.run { [folder] archiver throws(ArchiveError) in
                 let directory: SessionDirectory
@@ -97,7 +98,7 @@ extension ArchiveEngine {
                 } catch {
                     throw ArchiveError(error)
                 }
-                return (try archiver.archive(directory, to: folder.directory), logs)
+                return (try archiver.archive(directory, to: folder.directory, at: date), logs)
             }
             return .success(ArchiveRecord(session, made: made, logs: logs, date: now.date))
         } catch {

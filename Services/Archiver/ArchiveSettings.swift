@@ -1,5 +1,6 @@
 import Archives
 import Encryption
+import Messages
 import ServiceKit
 import SystemPackage
 
@@ -30,9 +31,10 @@ struct ArchiveSettings: SettingGroup {
     }
 
     /// Reads the certificates.
-    func recipients() throws(ArchiveError) -> [Certificate] {
+    /// - Parameter date: when they must be valid.
+    func recipients(at date: WallTime) throws(ArchiveError) -> [Certificate] {
         var recipients: [Certificate] = []
-        for path in certificate { recipients += try Certificate.read(path) }
+        for path in certificate { recipients += try Certificate.read(path, at: date) }
         return recipients
     }
 }

@@ -42,8 +42,9 @@ package struct ArchiverCommand: ServiceCommand {
     package static func check(_ settings: ArchiverSettings, _ configuration: ServiceConfiguration) async throws {
         try settings.uploads.check()
         let folder = ArchiveDirectory(configuration.dataDirectory)
+        let date = ArchiveEngine.clock().date
         do throws(RecordingError) {
-            for session in try folder.sessions() { _ = try folder.view(of: session, at: .now) }
+            for session in try folder.sessions() { _ = try folder.view(of: session, at: date) }
         } catch {
             throw ServiceError(.inputOutput, "\(error)")
         }

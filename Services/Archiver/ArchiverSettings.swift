@@ -1,7 +1,9 @@
 import ArchiverCore
 import Archives
 import Encryption
+import Messages
 import Recording
+import Runtime
 package import ServiceKit
 import Upload
 
@@ -47,7 +49,7 @@ package struct ArchiverSettings: SettingGroup {
     package mutating func complete(reading reader: ConfigurationReader) throws(ServiceError) {
         try uploads.complete(reading: reader)
         do throws(ArchiveError) {
-            recipients = try archives.recipients()
+            recipients = try archives.recipients(at: ArchiveEngine.clock().date)
         } catch {
             throw ServiceError(.badConfiguration, error.description)
         }

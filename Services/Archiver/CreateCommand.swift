@@ -2,7 +2,9 @@ import Archives
 import ArgumentParser
 import Encryption
 import Files
+import Messages
 import Recording
+import Runtime
 import ServiceKit
 import SystemPackage
 
@@ -36,9 +38,10 @@ struct CreateCommand: ParsableCommand {
                 throw ArchiveError(error)
             }
             let path = to.map { FilePath($0) } ?? FilePath(directory).appending("../../archives").lexicallyNormalized()
-            let archiver = SessionArchiver(choices: settings.choices, recipients: try settings.recipients())
+            let date = ArchiveEngine.clock().date
+            let archiver = SessionArchiver(choices: settings.choices, recipients: try settings.recipients(at: date))
             let claim = try self.claim(session.session, in: Directory(path))
-            let made = try archiver.archive(session, to: Directory(path))
+            let made = try archiver.archive(session, to: Directory(path), at: date)
             withExtendedLifetime(claim) {}
             for archive in made {
                 let metadata = archive.metadata

@@ -37,7 +37,7 @@ package struct SensorPublisherCommand: ServiceCommand {
     }
 
     package static func start(_ settings: PublisherSettings, on host: ServiceHost) async throws -> RunningService {
-        try await start(settings, on: host) { BootClock.now }
+        try await start(settings, on: host, elapsedClock: SamplingEngine.elapsedClock)
     }
 
     /// Starts with another clock to notice by that the machine slept, in nanoseconds.

@@ -30,7 +30,7 @@ package final class Certificate: Sendable {
     /// Reads the certificates in a file, PEM or DER, each one of them a recipient.
     ///
     /// - Throws: `badCertificate` if there is none, or one can't be encrypted to now.
-    package static func read(_ path: FilePath, at date: WallTime = .now) throws(ArchiveError) -> [Certificate] {
+    package static func read(_ path: FilePath, at date: WallTime) throws(ArchiveError) -> [Certificate] {
         let bytes: [UInt8]
         do {
             bytes = try Directory(path.removingLastComponent()).read(path.lastComponent?.string ?? "")

@@ -48,6 +48,9 @@ extension Engine {
     /// This machine's clocks, for what works beside the engine.
     package static var clock: @Sendable () -> Moment { { Runtime<Core.Effect, Queue>.now } }
 
+    /// A clock that continues while the machine sleeps, in nanoseconds.
+    package static var elapsedClock: @Sendable () -> Int64 { { BootClock.now } }
+
     package static func queue(of effect: Core.Effect) -> Queue? { nil }
 
     package func carryOutQueued(_ effect: Core.Effect) async throws {

@@ -225,7 +225,7 @@ struct ArchiveFaultTests {
             let (directory, archives) = (session.directory, session.archives)
             let archiving = Task { () throws -> [MadeArchive] in
                 withUnsafeCurrentTask { $0?.cancel() }
-                return try SessionArchiver().archive(directory, to: archives)
+                return try SessionArchiver().archive(directory, to: archives, at: .now)
             }
             let result = await archiving.result
             let error = try #require(throws: ArchiveError.self) { try result.get() }

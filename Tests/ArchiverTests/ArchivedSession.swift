@@ -83,7 +83,8 @@ final class ArchivedSession {
     func archive(
         _ choices: ArchiveChoices = ArchiveChoices(), recipients: [Certificate] = [], calls: FileCalls = .system
     ) throws(ArchiveError) -> [MadeArchive] {
-        try SessionArchiver(choices: choices, recipients: recipients, calls: calls).archive(directory, to: archives)
+        try SessionArchiver(choices: choices, recipients: recipients, calls: calls).archive(
+            directory, to: archives, at: .now)
     }
 
     /// Every file of the session and its bytes.

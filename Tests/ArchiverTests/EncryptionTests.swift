@@ -40,7 +40,7 @@ struct EncryptionTests {
         try await withKeys { session, keys in
             let (certificate, key) = try await keys.make("study", kind: kind)
             let plain = try session.archive()[0]
-            let made = try session.archive(recipients: Certificate.read(certificate))[0]
+            let made = try session.archive(recipients: Certificate.read(certificate, at: .now))[0]
             #expect(made.name == "s1.zip.p7m")
             #expect(made.isEncrypted)
             let path = session.archives.path.appending(made.name)
@@ -63,7 +63,7 @@ struct EncryptionTests {
             let both = session.data.appending("both.pem")
             try (Data(contentsOf: URL(filePath: one.string)) + Data(contentsOf: URL(filePath: two.string)))
                 .write(to: URL(filePath: both.string))
-            let recipients = try Certificate.read(both)
+            let recipients = try Certificate.read(both, at: .now)
             #expect(recipients.count == 2)
             let path = session.archives.path.appending(try session.archive(recipients: recipients)[0].name)
             for key in [oneKey, twoKey] {
@@ -85,7 +85,7 @@ struct EncryptionTests {
     @Test func aFlippedBitIsNoticed() async throws {
         try await withKeys { session, keys in
             let (certificate, key) = try await keys.make("study", kind: "ec")
-            let made = try session.archive(recipients: Certificate.read(certificate))[0]
+            let made = try session.archive(recipients: Certificate.read(certificate, at: .now))[0]
             let path = session.archives.path.appending(made.name)
             let whole = try Data(contentsOf: URL(filePath: path.string))
             let privateKey = try PrivateKey(key)
@@ -120,7 +120,7 @@ struct EncryptionTests {
                 if String(decoding: bytes, as: UTF8.self).contains("session.json") { _ = written.next() }
                 return try FileCalls.system.write(descriptor, bytes, offset)
             }
-            try session.archive(recipients: Certificate.read(certificate), calls: calls)
+            try session.archive(recipients: Certificate.read(certificate, at: .now), calls: calls)
             #expect(written.value == 0)
             try session.archive(calls: calls)
             #expect(written.value > 0)
@@ -142,14 +142,16 @@ struct EncryptionTests {
             ]
             for bad in cases {
                 let (certificate, _) = try await keys.make(bad.name, kind: bad.kind, extensions: bad.extensions)
-                let error = try #require(throws: ArchiveError.self, "\(bad.name)") { try Certificate.read(certificate) }
+                let error = try #require(throws: ArchiveError.self, "\(bad.name)") {
+                    try Certificate.read(certificate, at: .now)
+                }
                 #expect(error.code == .badCertificate)
                 #expect(error.exitStatus == .badConfiguration)
                 #expect(error.message.contains(bad.fault), "\(error)")
             }
             let (good, key) = try await keys.make(
                 "mail", kind: "rsa", extensions: [usage, "extendedKeyUsage=emailProtection"])
-            #expect(try Certificate.read(good).map(\.subject) == ["/CN=mail"])
+            #expect(try Certificate.read(good, at: .now).map(\.subject) == ["/CN=mail"])
             let now = WallTime.now.nanosecondsSince1970
             let year: Int64 = 365 * 86_400 * 1_000_000_000
             for (date, fault) in [(now + year, "expired"), (now - year, "not valid before")] {
@@ -159,7 +161,7 @@ struct EncryptionTests {
                 #expect(error.message.contains(fault), "\(error)")
             }
             for wrong in [key, data.appending("nowhere.pem")] {
-                let error = try #require(throws: ArchiveError.self) { try Certificate.read(wrong) }
+                let error = try #require(throws: ArchiveError.self) { try Certificate.read(wrong, at: .now) }
                 #expect(error.code == .badCertificate)
             }
             #expect(throws: ArchiveError.self) { try PrivateKey(good) }

@@ -1,7 +1,7 @@
 import Compression
 package import Encryption
 package import Files
-import Messages
+package import Messages
 package import Recording
 
 /// Makes archives of finished sessions. Blocks: it reads every byte of a session.
@@ -31,11 +31,12 @@ package struct SessionArchiver: Sendable {
     /// Makes the archives of a session in a directory, in place of older ones of their names.
     ///
     /// Stops where the task that it runs in is cancelled.
+    /// - Parameter now: when recipients must be valid.
     /// - Returns: the task's own archive, then those of sections.
     package func archive(
-        _ session: SessionDirectory, to archives: Directory
+        _ session: SessionDirectory, to archives: Directory, at now: WallTime
     ) throws(ArchiveError) -> [MadeArchive] {
-        for recipient in recipients { try recipient.check(at: .now) }
+        for recipient in recipients { try recipient.check(at: now) }
         do throws(RecordingError) {
             try archives.create()
         } catch {

@@ -4,7 +4,8 @@ extension SessionReport {
     /// The report of a session, from what is known of it.
     ///
     /// - Parameters:
-    ///   - record: with the logs as they are now, files that are still being written included.
+    ///   - record: with the logs as they are now, files that are still being written included. A session that is not over
+    ///     ends where it starts.
     ///   - openBytes: the length of those files, by log.
     ///   - commitLatency: seconds from publication to commit.
     package init(
@@ -13,7 +14,7 @@ extension SessionReport {
     ) {
         self.init(
             session: record.session.text, task: record.task.isEmpty ? nil : record.task, status: record.status.rawValue,
-            startDate: record.startDate, endDate: record.endDate ?? .now,
+            startDate: record.startDate, endDate: record.endDate ?? record.startDate,
             streams: record.logs.map { Stream($0, openBytes: openBytes[$0.name] ?? 0) },
             commitLatency: commitLatency, failures: record.failures,
             restarts: record.restarts.isEmpty ? nil : record.restarts,

@@ -1,5 +1,4 @@
 package import Logging
-import ZeroMQ
 
 /// Counts the messages that a program could not read and dropped. The log and health say so, and why, once in a while:
 /// a hostile publisher sends a million a minute. Health forgets it when a minute passed without one.
@@ -25,7 +24,7 @@ package struct MalformedMessages: Sendable {
     /// - Parameters:
     ///   - error: why it could not be read.
     ///   - now: an instant of `MonotonicClock`.
-    package mutating func note(_ error: any Error, at now: Int64 = MonotonicClock.now) {
+    package mutating func note(_ error: any Error, at now: Int64) {
         count += 1
         health.measure(.malformedMessages, count)
         if saidAt.map({ now - $0 >= Self.interval.nanoseconds }) ?? true {

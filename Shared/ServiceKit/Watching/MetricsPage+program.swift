@@ -8,7 +8,8 @@ import ZeroMQ
 extension Metric {
     static let isComplete = Metric(
         .gauge, "holdfast_metrics_complete",
-        "1 if the program reported its counts in time; if 0, only the metrics that every program has are listed.")
+        "1 if the program reported its counts in time; if 0, counts are as they were last, and those of streams are missing."
+    )
     private static let build = Metric(
         .gauge, "holdfast_build_info", "1; which program this is, and its version.", labels: ["program", "version"])
     private static let health = Metric(
