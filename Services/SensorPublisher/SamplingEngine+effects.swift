@@ -44,8 +44,13 @@ extension SamplingEngine {
     private func publish(_ batch: RowBatch, of stream: PublishedStream, clock: ClockReading) throws {
         body.removeAll()
         batch.rows.withUnsafeBufferPointer { rows in
-            stream.encoder.encode(
-                sequence: Int(batch.firstSequence), count: batch.count, clock: clock, rows: rows, into: &body)
+            if let records = batch.records {
+                stream.encoder.encode(
+                    sequence: Int(batch.firstSequence), clock: clock, uptimes: rows, values: records.all, into: &body)
+            } else {
+                stream.encoder.encode(
+                    sequence: Int(batch.firstSequence), count: batch.count, clock: clock, rows: rows, into: &body)
+            }
         }
         guard stream.isPacked else {
             return try events.publish(topic: stream.topic, body: body, packed: nil, at: clock.date)

@@ -50,6 +50,12 @@ struct StreamSettings: SettingGroup {
     @Setting("Convert a replay's accelerations to g or m/s2.", valueName: "unit")
     var convert: AccelerationUnit?
 
+    @Setting(
+        "Publish these fields of a replay or of standard input, with their types: label:text,lat,lon.",
+        valueName: "names",
+        default: "those of the first line")
+    var fields: String?
+
     /// Where samples come from, as often as it is said.
     var sources: [StreamConfiguration.Source] {
         [
@@ -71,7 +77,8 @@ extension StreamConfiguration {
             device: settings.device.replacing("%h", with: ThisMachine.name), stream: settings.stream, source: source,
             rate: settings.rate, batch: settings.batch, unit: settings.unit, isPacked: settings.packed,
             speed: settings.speed, isLooping: settings.loop, isRebased: settings.rebase,
-            conversion: settings.convert)
+            conversion: settings.convert,
+            fields: try settings.fields.map { (text) throws(PublisherError) in try FieldChoice.fields(text) })
     }
 }
 

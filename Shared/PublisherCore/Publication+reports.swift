@@ -58,7 +58,8 @@ extension Publication {
         let sampler = stream.sampler
         return StreamDescription(
             source: Self.source, sequence: stream.descriptions, device: stream.name.device, stream: stream.name.stream,
-            epoch: epoch, state: stream.state, fields: sampler.fields, unit: sampler.unit, rate: sampler.rate,
+            epoch: epoch, state: stream.state, fields: sampler.fields, types: sampler.types, unit: sampler.unit,
+            rate: sampler.rate,
             packed: stream.isPacked, nextSequence: stream.nextSequence, replay: replayEndpoint, clock: clock,
             description: sampler.description, truth: sampler.truth, reason: sampler.failure?.message,
             lastSample: sampler.lastSample(at: now).map(Nanoseconds.seconds), retention: retention.span(at: now))

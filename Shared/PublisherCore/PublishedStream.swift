@@ -37,7 +37,7 @@ package final class PublishedStream {
     /// Made at the first batch, when a live stream's fields are known too.
     package private(set) lazy var encoder = SampleBatchEncoder(
         source: Publication.source, device: name.device, stream: name.stream, epoch: epoch, fields: sampler.fields,
-        isPacked: isPacked)
+        types: sampler.types, isPacked: isPacked)
 
     /// The epoch's samples that were published so far.
     package internal(set) var nextSequence = 0
@@ -102,6 +102,6 @@ extension StreamConfiguration {
         guard case .stdin(let format) = self.source else {
             throw PublisherError(.invalidParameter, "\(name) has no source of samples")
         }
-        return try LiveInput(format: format, batch: batchSize(rate: rate), unit: unit, rate: rate, isMotion: isMotion)
+        return try LiveInput(format: format, batch: batchSize(rate: rate), unit: unit, rate: rate, choice: choice)
     }
 }

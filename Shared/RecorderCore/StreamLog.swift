@@ -77,7 +77,8 @@ package final class StreamLog {
         (maximumFileSize, maximumFileAge) = Self.limits(of: record, in: session)
         terminatorLength = LogFile.terminator(format, root).count
         lastName = record.files.last.flatMap { FinishedName($0.name, of: record.name) }
-        formatter = RecordFormatter(format: format, sensorType: record.stream, fields: record.fields)
+        formatter = RecordFormatter(
+            format: format, sensorType: record.stream, fields: record.fields, types: record.types)
         number = appender.number(session.session, record.name)
         if record.intervals == nil { self.record.intervals = IntervalStatistics(nominalRate: record.rate) }
         if record.fileDate == nil { self.record.fileDate = startDate }
@@ -302,11 +303,12 @@ package final class StreamLog {
     }
 
     /// Continues in a new file with other columns, at the sample that comes next.
-    package func change(to fields: [String], epoch: Int, next: Int, at now: Moment) {
+    package func change(to fields: [String], _ types: [FieldType]?, epoch: Int, next: Int, at now: Moment) {
         move(to: epoch, next: next)
         close(at: now.date)
         record.fields = fields
-        formatter = RecordFormatter(format: format, sensorType: record.stream, fields: fields)
+        record.types = types
+        formatter = RecordFormatter(format: format, sensorType: record.stream, fields: fields, types: types)
         openNext(at: now)
     }
 

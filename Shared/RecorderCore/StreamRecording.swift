@@ -36,7 +36,7 @@ package final class StreamRecording {
     private let held: HeldBytes
     private var accountedBytes = 0
     private var announcedGaps = 0
-    /// The names of the file's columns as they stood in the last body: compared before anything is decoded.
+    /// The names and types of the file's columns as they stood in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
     /// For a stream that the session did not know at its start: the uptime in nanoseconds from which samples belong to it.
     private var earliest: Int64? {
@@ -46,6 +46,9 @@ package final class StreamRecording {
     /// Refuses what can't be a stream.
     package static func check(_ description: StreamDescription, startDate: WallTime) throws(MessageError) {
         // A name with another slash in it would not be read back as the same name.
+        guard description.types.map({ $0.count == description.fields.count && $0.first == .number }) ?? true else {
+            throw MessageError(.malformed, "\(description.name) does not name a type for each of its fields")
+        }
         guard !description.fields.isEmpty, StreamName(description.name.description) == description.name else {
             throw MessageError(.malformed, "\(description.name) is not a stream's name, or it names no fields")
         }
@@ -61,7 +64,7 @@ package final class StreamRecording {
     ) throws {
         var record = SessionRecord.Log(
             name: name, device: description.device, stream: description.stream, fields: description.fields,
-            unit: description.unit, rate: description.rate)
+            types: description.types, unit: description.unit, rate: description.rate)
         record.configure(by: configuration, in: session.record)
         self.init(record, [], current: 0, next: first ?? 0, ReorderBuffer(), of: session, at: now)
         if first == nil { earliest = uptimeAtStart(by: description, at: now.date) }
@@ -337,12 +340,12 @@ package final class StreamRecording {
     /// Makes the log's columns those of a batch that is to be written.
     private func turn(to batch: ReceivedBatch, epoch: Int, next sequence: Int, at now: Moment) throws {
         if batch.hasFields(fieldsToken) { return }
-        let fields = try batch.fields
-        if fields != log.record.fields {
-            log.change(to: fields, epoch: epoch, next: sequence, at: now)
+        let (fields, types) = try (batch.fields, batch.types)
+        if fields != log.record.fields || types != log.record.types {
+            log.change(to: fields, types, epoch: epoch, next: sequence, at: now)
             noteChange()
         }
-        fieldsToken = Array(batch.frame[batch.body.fields])
+        fieldsToken = batch.fieldsToken
     }
 
     private func write(

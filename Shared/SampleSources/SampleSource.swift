@@ -1,3 +1,5 @@
+package import Messages
+
 /// Where the samples of a stream come from: an array, a function, a file.
 ///
 /// A source says what is sampled and when, never waits and knows no clock: it is read batch by batch, and each sample is
@@ -6,6 +8,10 @@
 package protocol SampleSource {
     /// The names of a row's values, in order, without "uptime".
     var fields: [String] { get }
+
+    /// What the values are, in a source of records: then they are JSON text, and a row has no numbers but its uptime. Nil if
+    /// all are numbers.
+    var types: [FieldType]? { get }
 
     /// The unit of the values, as "g", "m/s2" or "rad/s"; nil if nobody said.
     var unit: String? { get }
@@ -34,9 +40,13 @@ package protocol SampleSource {
 
 extension SampleSource {
     package var walk: WalkSignal? { nil }
+    package var types: [FieldType]? { nil }
 
     // A requirement too, so that the loop over the samples is compiled for each kind of source.
-    package mutating func read(_ count: Int, into rows: inout SourceRows) {
+    package mutating func read(_ count: Int, into rows: inout SourceRows) { readNumbers(count, into: &rows) }
+
+    /// Reads rows of numbers.
+    mutating func readNumbers(_ count: Int, into rows: inout SourceRows) {
         rows.reset(count * (1 + fields.count))
         while rows.times.count < count {
             rows.values.append(0)

@@ -30,12 +30,14 @@ package struct StreamConfiguration: Hashable, Sendable {
     package var isLooping: Bool
     package var isRebased: Bool
     package var conversion: AccelerationUnit?
+    /// The fields that were asked for; nil for those that the source's first sample has.
+    package var fields: [FieldChoice.Field]?
 
     /// - Throws: `invalidParameter` saying which setting is not possible. No file is read.
     package init(
         device: String, stream: String, source: Source, rate: Double? = nil, batch: Int? = nil, unit: String? = nil,
         isPacked: Bool = false, speed: Double = 1, isLooping: Bool = false, isRebased: Bool = false,
-        conversion: AccelerationUnit? = nil
+        conversion: AccelerationUnit? = nil, fields: [FieldChoice.Field]? = nil
     ) throws(PublisherError) {
         self.device = device
         self.stream = stream
@@ -48,6 +50,7 @@ package struct StreamConfiguration: Hashable, Sendable {
         self.isLooping = isLooping
         self.isRebased = isRebased
         self.conversion = conversion
+        self.fields = fields
         try validate()
     }
 
@@ -67,7 +70,9 @@ package struct StreamConfiguration: Hashable, Sendable {
     /// - Throws: `PublisherError` saying what is wrong with the file or the signal.
     package func openSource() throws(PublisherError) -> (any SampleSource)? {
         guard let source = try openUnshaped() else { return nil }
-        return isMotion && source.fields != DeviceMotion.fields ? try DeviceMotionSource(source) : source
+        // Records have the shape already.
+        return isMotion && source.types == nil && source.fields != DeviceMotion.fields
+            ? try DeviceMotionSource(source) : source
     }
 
     /// Reads the source from its beginning to its end, as far as it has one.
@@ -88,9 +93,15 @@ package struct StreamConfiguration: Hashable, Sendable {
             try ReplaySource(
                 path: path,
                 options: ReplaySource.Options(
-                    rate: rate, isLooping: isLooping, isRebased: isRebased, unit: unit, conversion: conversion))
+                    rate: rate, isLooping: isLooping, isRebased: isRebased, unit: unit, conversion: conversion,
+                    choice: choice))
         case .stdin: nil
         }
+    }
+
+    /// Which fields of a file, or of standard input, are published.
+    package var choice: FieldChoice {
+        FieldChoice(fields: fields, isNumeric: isPacked || conversion != nil, isMotion: isMotion)
     }
 
     /// The number of samples in a message: as asked for, or as many as come in a hundredth of a second.
@@ -130,6 +141,7 @@ package struct StreamConfiguration: Hashable, Sendable {
         if let unit, unit.isEmpty || unit.utf8.count > 32 {
             throw PublisherError(.invalidParameter, "unit: give 1 to 32 characters, as \"g\" or \"m/s2\"")
         }
+        try validateFields()
         if case .signal(let text) = source { _ = try SignalSpecification.signal(text) }
         if case .replay = source { return }
         if isLooping || isRebased || conversion != nil {
@@ -137,6 +149,21 @@ package struct StreamConfiguration: Hashable, Sendable {
         }
         if case .stdin = source, speed != 1 {
             throw PublisherError(.invalidParameter, "speed: standard input arrives at its own speed")
+        }
+    }
+
+    private func validateFields() throws(PublisherError) {
+        guard fields != nil else { return }
+        switch source {
+        case .replay, .stdin: break
+        case .signal, .points:
+            throw PublisherError(.invalidParameter, "fields are chosen for a replay or standard input only")
+        }
+        guard !isMotion else {
+            throw PublisherError(.invalidParameter, "fields: a stream named \(Self.deviceMotion) has fields of its own")
+        }
+        guard !choice.asksForRecords || !choice.isNumeric else {
+            throw PublisherError(.invalidParameter, "fields: only numbers can be packed or converted")
         }
     }
 

@@ -69,7 +69,7 @@ extension StepCounting {
                 throw MessageError(
                     .malformed, "it is not a stream's name: a device and a stream, without further slashes")
             }
-            let layout = try AccelerationLayout(description.fields)
+            let layout = try AccelerationLayout(description.fields, description.types)
             let detector = settings.detector(of: name.device, unit: try unit(of: description))
             let counter: DeviceCounter
             if let known = self.counter(of: name) {

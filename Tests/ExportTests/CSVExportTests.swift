@@ -28,6 +28,31 @@ struct CSVExportTests {
         return session
     }
 
+    @Test(arguments: LogFormat.allCases)
+    func recordsAreTheSameTableWhateverFormatTheyWereRecordedIn(format: LogFormat) throws {
+        try withTemporaryDirectory { directory in
+            let session = try MadeSession(in: directory)
+            try session.add(
+                "phone/events", fields: ["lat", "label", "ok", "at", "any"],
+                types: [.number, .number, .text, .boolean, .date, .json], unit: nil, format: format)
+            try session.sample(
+                "phone/events", 0.01, #"52.250,"a,\"b\"",true,"2026-11-21T08:00:00Z",{"x":[1, "y"]}"#)
+            try session.sample("phone/events", 0.02, #"null,"",null,null,"text""#)
+            try session.sample("phone/events", 0.03, #"1152921504606846977,null,false,"","""#)
+            try session.finish(at: 1)
+            #expect(session.directory.verify().findings.filter { $0.verdict == .damaged } == [])
+            let exported = try Exported(session.directory, to: directory.appending("out"), .csv)
+            #expect(
+                try exported.text("s1/phone_events.csv") == #"""
+                    time,lat,label,ok,at,any
+                    2026-11-21 10:00:00.010000000Z,52.250,"a,""b""",true,2026-11-21T08:00:00Z,"{""x"":[1,""y""]}"
+                    2026-11-21 10:00:00.020000000Z,,"",,,"""text"""
+                    2026-11-21 10:00:00.030000000Z,1152921504606846977,,false,"",""""""
+
+                    """#)
+        }
+    }
+
     @Test func aStreamIsATableWithItsDigits() throws {
         try withTemporaryDirectory { directory in
             let session = try Self.made(in: directory)

@@ -46,14 +46,14 @@ final class MadeSession {
 
     /// Begins a stream.
     func add(
-        _ name: String, fields: [String] = ["x", "y", "z"], unit: String? = "g", rate: Double? = 100,
-        format: LogFormat = .json
+        _ name: String, fields: [String] = ["x", "y", "z"], types: [FieldType]? = nil, unit: String? = "g",
+        rate: Double? = 100, format: LogFormat = .json
     ) throws {
         guard let stream = StreamName(name) else { return }
         let log = LogName("\(stream.device)_\(stream.stream)")
         var entry = SessionRecord.Log(
-            name: log, device: stream.device, stream: stream.stream, fields: ["uptime"] + fields, unit: unit,
-            rate: rate,
+            name: log, device: stream.device, stream: stream.stream, fields: ["uptime"] + fields, types: types,
+            unit: unit, rate: rate,
             epochs: [
                 SessionRecord.Epoch(
                     epoch: "E1", clock: ClockReading(uptime: 1000, date: record.startDate),
@@ -61,7 +61,7 @@ final class MadeSession {
             ],
             file: log.fileName(format), fileDate: record.startDate)
         entry.format = format == record.format ? nil : format
-        let formatter = RecordFormatter(format: format, sensorType: stream.stream, fields: entry.fields)
+        let formatter = RecordFormatter(format: format, sensorType: stream.stream, fields: entry.fields, types: types)
         let new = Stream(entry, formatter, try open(log, formatter, index: 0))
         streams[name] = new
         order.append(name)

@@ -52,6 +52,21 @@ struct GoldenTests {
         var packed = batch
         packed.values = nil
         try expectGolden("samples.v1-packed", packed)
+        try expectGolden(
+            "samples.v1-records",
+            SampleBatch(
+                source: "sensor-publisher", sequence: 40, device: "phone", stream: "events", epoch: "7D1B0C4E",
+                count: 2,
+                fields: ["uptime", "label", "heading", "valid", "date", "touches"],
+                types: [.number, .text, .number, .boolean, .date, .json], clock: Self.clock, values: nil,
+                records: [
+                    [
+                        .number(1234.5), .string("walk"), .number(270.25), .boolean(true),
+                        .string("2026-11-21T00:00:00Z"),
+                        .array([.object(["phase": .string("began"), "x": .integer(1)])]),
+                    ],
+                    [.number(1234.51), .string(""), .null, .boolean(false), .null, .array([])],
+                ]))
     }
 
     @Test func events() throws {
@@ -65,6 +80,10 @@ struct GoldenTests {
         failed.lastSample = 1230.25
         failed.retention = 600
         try expectGolden("stream.v1-failed", failed)
+        var records = Self.description
+        records.fields = ["uptime", "label", "x"]
+        records.types = [.number, .text, .number]
+        try expectGolden("stream.v1-records", records)
         try expectGolden(
             "recording.v1",
             RecordingEvent(

@@ -71,6 +71,26 @@ import Testing
             }
             next += count
             if isLost { return }
+            try take(buffer)
+        }
+
+        /// Takes the next samples of the stream as records.
+        /// - Parameter records: for each the values behind its uptime.
+        func record(_ records: [String], fields: [String], types: [FieldType]) throws {
+            let encoder = SampleBatchEncoder(
+                source: "sensor-publisher", device: "phone", stream: "gyro", epoch: "e", fields: fields, types: types,
+                isPacked: false)
+            var values = RecordValues()
+            for record in records { values.append(record.utf8) }
+            var buffer = ByteBuffer(capacity: 0)
+            records.indices.map { 1_000 + Double(next + $0) / 100 }.withUnsafeBufferPointer {
+                encoder.encode(sequence: next, clock: clock, uptimes: $0, values: values.all, into: &buffer)
+            }
+            next += records.count
+            try take(buffer)
+        }
+
+        private func take(_ buffer: borrowing ByteBuffer) throws {
             let route = Array("\(TopicArea.samples)\(RecordingsTests.stream)".utf8).withUnsafeBytes {
                 core.route(of: $0)
             }
@@ -121,6 +141,28 @@ import Testing
 
     private func withScript(_ body: (Script) throws -> Void) throws {
         try withTemporaryDirectory { try body(Script(in: $0)) }
+    }
+
+    @Test func recordsBeginAFileOfTheirOwnAndOneThatIsNotAsItsTypesSayIsAGap() throws {
+        try withScript { script in
+            _ = script.settle()
+            try script.sample(2)
+            let types: [FieldType] = [.number, .number, .text]
+            try script.record(
+                [#"1,"]]""#, #"1152921504606846977,null"#], fields: ["uptime", "x", "label"], types: types)
+            try script.record(["2,5"], fields: ["uptime", "x", "label"], types: types)
+            try script.record([#"3,"c""#], fields: ["uptime", "x", "label"], types: types)
+            // The same names with other types are other columns.
+            try script.record(["4,[1]"], fields: ["uptime", "x", "label"], types: [.number, .number, .json])
+            _ = script.settle()
+            let recording = try #require(script.session.streams[RecordingsTests.stream])
+            #expect(recording.gaps.map { [$0.from, $0.count] } == [[4, 1]])
+            #expect(recording.gaps.map(\.reason) == [.malformed])
+            #expect(recording.lastFault?.message.contains("is not text") == true)
+            #expect(recording.record.types == [.number, .number, .json])
+            #expect(recording.record.counts.written == 6)
+            #expect(recording.record.files.map(\.samples) == [2, 3])
+        }
     }
 
     @Test func aCommitWaitsForWhatComesTogether() throws {

@@ -86,8 +86,8 @@ struct LineParserTests {
         #expect(problem(&parser, "0,walk").contains("no column with numbers"))
     }
 
-    @Test func objectsAreReadLineByLine() throws {
-        var parser = LineParser(format: .ndjson)
+    @Test func numbersOfObjectsAreReadLineByLine() throws {
+        var parser = LineParser(format: .ndjson, FieldChoice(isNumeric: true))
         #expect(problem(&parser, "{\"t\": 0, \"x\":").contains("this is not JSON"))
         #expect(problem(&parser, "{\"t\": 0}").contains("no numbers"))
         let (line, values) = try parse(&parser, #"{"y": 2, "x": 1.5, "t": 1.25, "who": "me", "b": true}"#)

@@ -40,7 +40,7 @@ struct LiveInputTests {
     }
 
     @Test func motionHasItsFieldsWhateverTheInputHas() throws {
-        let input = try LiveInput(format: .csv, batch: 1, isMotion: true)
+        let input = try LiveInput(format: .csv, batch: 1, choice: FieldChoice(isMotion: true))
         try input.start(at: 0)
         #expect(take("rotationRate.y,x\n7,1\n", by: input, at: 0) == [[0, 1, 0, 0, 0, 0, 0, 0, 7, 0]])
         #expect(input.fields == ["uptime"] + DeviceMotion.fields)

@@ -48,6 +48,34 @@ struct AccelerationLayoutTests {
         #expect(throws: MessageError.self) { try AccelerationLayout(fields) }
     }
 
+    /// A label beside the axes is passed over, and axes that are no numbers are refused.
+    @Test func theNumbersOfRecordsAreRead() throws {
+        let fields = ["uptime", "label", "x", "y", "z"]
+        let types: [FieldType] = [.number, .text, .number, .number, .number]
+        var values = RecordValues()
+        for record in [#""]]",1,2,3"#, #"null,4,null,"Infinity""#] { values.append(record.utf8) }
+        let encoder = SampleBatchEncoder(
+            source: "test", device: "d", stream: "s", epoch: "e", fields: fields, types: types, isPacked: false)
+        var body = ByteBuffer(capacity: 1_024)
+        [0.5, 1].withUnsafeBufferPointer { uptimes in
+            encoder.encode(
+                sequence: 0, clock: ClockReading(uptime: 0, date: .now), uptimes: uptimes, values: values.all,
+                into: &body)
+        }
+        var samples: [SIMD4<Double>] = []
+        try body.withUnsafeBytes { frame in
+            let batch = ReceivedBatch(try SampleBody(frame), frame, packed: nil)
+            try AccelerationLayout(batch.fields, batch.types).forEach(0..<2, of: batch) { samples.append($1) }
+        }
+        #expect(samples.count == 2)
+        #expect(samples[0] == SIMD4(0.5, 1, 2, 3))
+        #expect(samples[1].y == 4 && samples[1].z.isNaN && samples[1].w == .infinity)
+        let error = #expect(throws: MessageError.self) {
+            try AccelerationLayout(fields, [.number, .text, .number, .text, .number])
+        }
+        #expect(error?.message == "its field y is text: an acceleration is a number")
+    }
+
     @Test func anUnitIsReadAsPeopleWriteIt() {
         #expect(AccelerationUnit("g")?.perG == 1)
         for text in ["m/s2", "m/s²", "m/s^2"] { #expect(AccelerationUnit(text)?.perG == 9.80665) }

@@ -19,6 +19,7 @@ struct ArchivePlan {
         var timestamp: WallTime
         var samples: Int?
         var gaps: Int?
+        var fields: [ArchiveMetadata.Field]?
         /// What it must be, where that was noted.
         var sha256: String?
     }
@@ -91,7 +92,8 @@ struct ArchivePlan {
                     identifier: result?.identifier ?? log?.log.text, log: log?.log,
                     stepPath: result?.stepPath ?? log?.stepPath,
                     timestamp: result?.file.startDate ?? log?.date ?? contents.record.startDate,
-                    samples: log?.samples, gaps: log?.gaps, sha256: file.sha256))
+                    samples: log?.samples, gaps: log?.gaps, fields: log?.fields,
+                    sha256: file.sha256))
         }
         self.items = items
         self.leftOut = leftOut.sorted { $0.filename < $1.filename }

@@ -78,7 +78,8 @@ struct ArchiveWriter {
             ArchiveMetadata.File(
                 filename: item.name, timestamp: item.timestamp, contentType: item.contentType,
                 identifier: item.identifier, stepPath: item.stepPath, bytes: file.count, sha256: item.sha256 ?? sha256,
-                samples: item.samples, gaps: item.gaps, originalName: item.name == item.file ? nil : item.file))
+                samples: item.samples, gaps: item.gaps, fields: item.fields,
+                originalName: item.name == item.file ? nil : item.file))
         return nil
     }
 

@@ -22,6 +22,8 @@ struct SessionContents {
         /// When it was begun.
         var date: WallTime?
         var stepPath: String?
+        /// Of a stream of records: the fields that follow `sensorType` in a sample.
+        var fields: [ArchiveMetadata.Field]?
         /// The runs of samples that are missing in it.
         var gaps = 0
     }
@@ -97,10 +99,10 @@ extension SessionContents {
         var files: [File] = []
         var starts: [Position?] = []
         for file in log.files where rest.remove(file.name) != nil {
-            let first = firstRecord(of: directory.directory.path.appending(file.name), log)
+            let (first, fields) = beginning(of: directory.directory.path.appending(file.name), log)
             let entry = LogFile(
                 log: log.name, samples: file.samples, date: first?.date,
-                stepPath: first.flatMap { $0.stepPath.isEmpty ? nil : $0.stepPath })
+                stepPath: first.flatMap { $0.stepPath.isEmpty ? nil : $0.stepPath }, fields: fields)
             let start = first?.position.map { Position(epoch: epochs[$0.epoch] ?? 0, sequence: $0.from) }
             // Of what is said twice one copy is kept, for there may be very many.
             let sum = sums[file.name]
@@ -116,11 +118,23 @@ extension SessionContents {
         return files
     }
 
-    /// What a log's file begins with. One that can't be read is noticed when it is its turn.
-    private func firstRecord(of path: FilePath, _ log: SessionRecord.Log) -> LogRecord? {
+    /// What a log's file begins with, and the fields of its samples, if they are records. One that can't be read is noticed
+    /// when it is its turn.
+    private func beginning(
+        of path: FilePath, _ log: SessionRecord.Log
+    ) -> (first: LogRecord?, fields: [ArchiveMetadata.Field]?) {
         guard var scanner = try? LogScanner(path, format: record.format(of: log), root: record.root),
             (try? scanner.next()) != nil
-        else { return nil }
-        return scanner.record
+        else { return (nil, nil) }
+        let first = scanner.record
+        guard let types = scanner.types else { return (first, nil) }
+        while let next = try? scanner.next() {
+            if next.isSample {
+                return (
+                    first, zip(scanner.ownColumns, types).map { ArchiveMetadata.Field(name: $0, type: $1.rawValue) }
+                )
+            }
+        }
+        return (first, nil)
     }
 }

@@ -53,8 +53,18 @@ package struct ArchiveMetadata: Codable, Hashable, Sendable {
         package var samples: Int?
         /// Of a log's file: the runs of samples that are missing in it.
         package var gaps: Int?
+        /// Of a log's file: the fields of its samples, if these are records. Otherwise they are numbers.
+        package var fields: [Field]?
         /// The name that it has in the session's directory, where that is another one.
         package var originalName: String?
+    }
+
+    /// A field of a stream of records.
+    package struct Field: Codable, Hashable, Sendable {
+        /// Its name in the file.
+        package var name: String
+        /// What its values are: number, text, boolean, date, json.
+        package var type: String
     }
 
     /// A file of the session that is not in the archive.

@@ -33,7 +33,7 @@ package struct ExportedStream: Hashable, Sendable {
     package init(_ log: SessionRecord.Log) {
         name = StreamName(device: log.device, stream: log.stream)
         self.log = log.name
-        columns = log.fields.dropFirst().map { Column($0) }
+        columns = log.fields.indices.dropFirst().map { Column(log.fields[$0], Column.Kind(of: $0, in: log.types)) }
         unit = log.unit
         rate = log.rate
         epochs = log.epochs.map(\.epoch)
@@ -48,5 +48,22 @@ package struct ExportedStream: Hashable, Sendable {
             columns.firstIndex { $0.name == name && $0.kind == .number }
         }
         return places.count == 3 ? places : nil
+    }
+}
+
+extension ExportedStream.Column.Kind {
+    /// - Parameter types: of the columns; nil if all are numbers.
+    fileprivate init(of column: Int, in types: [FieldType]?) {
+        guard let types else {
+            self = .number
+            return
+        }
+        self =
+            switch column < types.count ? types[column] : .json {
+            case .number: .number
+            case .text, .date: .text
+            case .boolean: .boolean
+            default: .json
+            }
     }
 }

@@ -21,7 +21,8 @@ enum TableCell {
         to buffer: inout ByteBuffer
     ) {
         if row.isNull(index) { return }
-        let text = row.text(index)
+        let isText = kind != .json || !row.isJSON
+        let text = isText ? row.text(index) : String(decoding: row.cell(index), as: UTF8.self)
         // A text that is empty is another thing than no value.
         buffer.append(utf8: text.isEmpty ? "\"\"" : TableText.quoted(text, delimiter: delimiter))
     }

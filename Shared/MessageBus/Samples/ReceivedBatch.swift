@@ -21,9 +21,30 @@ package struct ReceivedBatch {
         get throws(MessageError) { try SampleBody.fieldNames(at: body.fields, in: frame) }
     }
 
+    /// What its columns hold, in a stream of records; nil if all are numbers.
+    package var types: [FieldType]? {
+        get throws(MessageError) {
+            guard let token = body.types else { return nil }
+            let types = try SampleBody.fieldNames(at: token, in: frame).map(FieldType.init(rawValue:))
+            let columns = try fields.count
+            guard types.count == columns, types[0] == .number else {
+                throw MessageError(
+                    .wrongColumns,
+                    "\"types\" must name a type for each of the \(columns) fields, and \"number\" for the first")
+            }
+            return types
+        }
+    }
+
+    /// The names and types of its columns as they stand in it, to be compared with those of the next batch.
+    package var fieldsToken: [UInt8] { Array(frame[body.fields]) + (body.types.map { Array(frame[$0]) } ?? []) }
+
     /// Whether its columns are written like these.
     package func hasFields(_ token: [UInt8]) -> Bool {
-        UnsafeRawBufferPointer(rebasing: frame[body.fields]).isSame(as: token)
+        let fields = UnsafeRawBufferPointer(rebasing: frame[body.fields])
+        guard let types = body.types else { return fields.isSame(as: token) }
+        return token.count == fields.count + types.count && token.starts(with: fields)
+            && token[fields.count...].elementsEqual(frame[types])
     }
 
     /// Whether it is of a stream.
@@ -37,6 +58,9 @@ package struct ReceivedBatch {
     package func check(columns: () throws(MessageError) -> Int) throws(MessageError) {
         guard ReorderBuffer.isPossible(sequence: body.sequence, count: body.count) else {
             throw MessageError(.outOfRange, "there can't be \(body.count) samples from \(body.sequence) on")
+        }
+        if body.types != nil, body.values == nil {
+            throw MessageError(.missingField, "a batch of records has no \"values\"")
         }
         if let values = body.values {
             // Each row has its brackets at least; whether there are so many is known when they are walked.
@@ -67,7 +91,7 @@ package struct ReceivedBatch {
                     append(Double(bitPattern: UInt64(littleEndian: bits)))
                 }
             } else if let values = body.values {
-                var rows = SampleRows(frame, values: values, columns: columns)
+                var rows = SampleRows(frame, values: values, columns: columns, types: try types)
                 while try rows.next() { append(rows.number(0)) }
             }
             return uptimes

@@ -18,10 +18,7 @@ extension StreamDescription {
         buffer.append(key: #","device":"#, text: device)
         buffer.append(key: #","epoch":"#, text: epoch)
         buffer.append(utf8: #","fields":["#)
-        for (index, field) in fields.enumerated() {
-            if index > 0 { buffer.append(UInt8(ascii: ",")) }
-            buffer.append(jsonString: field)
-        }
+        buffer.append(jsonStrings: fields)
         buffer.append(utf8: "]")
         buffer.append(key: #","lastSample":"#, number: lastSample)
         buffer.append(utf8: #","nextSequence":"#)
@@ -43,12 +40,25 @@ extension StreamDescription {
             buffer.append(truth.steps)
             buffer.append(utf8: "}")
         }
+        if let types {
+            buffer.append(utf8: #","types":["#)
+            buffer.append(jsonStrings: types.map(\.rawValue))
+            buffer.append(utf8: "]")
+        }
         buffer.append(key: #","unit":"#, text: unit)
         buffer.append(utf8: "}")
     }
 }
 
 extension ByteBuffer {
+    /// Appends texts as JSON strings, with commas between them.
+    mutating func append(jsonStrings texts: [String]) {
+        for (index, text) in texts.enumerated() {
+            if index > 0 { append(UInt8(ascii: ",")) }
+            append(jsonString: text)
+        }
+    }
+
     /// Appends what comes before a value, and the value, if there is one.
     fileprivate mutating func append(key: String, text: String?) {
         guard let text else { return }

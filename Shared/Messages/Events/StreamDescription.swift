@@ -41,6 +41,8 @@ public struct StreamDescription: Event, Hashable {
     public var state: State
     /// The columns of a sample: `uptime` first.
     public var fields: [String]
+    /// What the values of the columns are, a word for each; absent if all are numbers.
+    public var types: [FieldType]?
     /// The unit of the columns after `uptime`, where it is one: `g`, `m/s2`.
     public var unit: String?
     /// Samples per second as asked, where the source has a rate.
@@ -69,7 +71,8 @@ public struct StreamDescription: Event, Hashable {
     /// A description with all that must be said.
     public init(
         source: String, sequence: Int, device: String, stream: String, epoch: String, state: State, fields: [String],
-        unit: String? = nil, rate: Double? = nil, packed: Bool, nextSequence: Int, replay: String,
+        types: [FieldType]? = nil, unit: String? = nil, rate: Double? = nil, packed: Bool, nextSequence: Int,
+        replay: String,
         clock: ClockReading, description: String? = nil, truth: SignalTruth? = nil, reason: String? = nil,
         lastSample: Double? = nil, retention: Double? = nil
     ) {
@@ -80,6 +83,7 @@ public struct StreamDescription: Event, Hashable {
         self.epoch = epoch
         self.state = state
         self.fields = fields
+        self.types = types
         self.unit = unit
         self.rate = rate
         self.packed = packed

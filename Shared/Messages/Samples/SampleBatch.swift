@@ -22,15 +22,20 @@ public struct SampleBatch: Event, Hashable {
     public var count: Int
     /// What the columns are; the first is `uptime`, in seconds on the publisher's monotonic clock.
     public var fields: [String]
+    /// What the values of the columns are, in a stream of records; nil if all are numbers.
+    public var types: [FieldType]?
     /// One instant on both of the publisher's clocks.
     public var clock: ClockReading
-    /// The samples, one row each with a value per field; nil when they travel packed in a frame of their own.
+    /// The samples, one row each with a value per field; nil when they travel packed in a frame of their own, and in a stream
+    /// of records.
     public var values: [[Double]]?
+    /// The samples of a stream of records, as `values` has them in JSON.
+    public var records: [[JSONValue]]?
 
     /// A batch of samples.
     public init(
         source: String, sequence: Int, device: String, stream: String, epoch: String, count: Int, fields: [String],
-        clock: ClockReading, values: [[Double]]?
+        types: [FieldType]? = nil, clock: ClockReading, values: [[Double]]?, records: [[JSONValue]]? = nil
     ) {
         self.source = source
         self.sequence = sequence
@@ -39,8 +44,10 @@ public struct SampleBatch: Event, Hashable {
         self.epoch = epoch
         self.count = count
         self.fields = fields
+        self.types = types
         self.clock = clock
         self.values = values
+        self.records = records
     }
 
     /// Always `samples.v1`.
@@ -50,7 +57,7 @@ public struct SampleBatch: Event, Hashable {
     public var topic: String { "\(TopicArea.samples)\(device)/\(stream)" }
 
     private enum CodingKeys: CodingKey {
-        case clock, count, device, epoch, fields, schema, sequence, source, stream, values
+        case clock, count, device, epoch, fields, schema, sequence, source, stream, types, values
     }
 
     /// Reads a batch; another schema is an error.
@@ -69,7 +76,12 @@ public struct SampleBatch: Event, Hashable {
         count = try container.decode(Int.self, forKey: .count)
         fields = try container.decode([String].self, forKey: .fields)
         clock = try container.decode(ClockReading.self, forKey: .clock)
-        values = try container.decodeIfPresent([[Value]].self, forKey: .values)?.map { $0.map(\.number) }
+        types = try container.decodeIfPresent([FieldType].self, forKey: .types)
+        if types == nil {
+            values = try container.decodeIfPresent([[Value]].self, forKey: .values)?.map { $0.map(\.number) }
+        } else {
+            records = try container.decode([[JSONValue]].self, forKey: .values)
+        }
     }
 
     /// Writes a batch.
@@ -84,7 +96,9 @@ public struct SampleBatch: Event, Hashable {
         try container.encode(count, forKey: .count)
         try container.encode(fields, forKey: .fields)
         try container.encode(clock, forKey: .clock)
+        try container.encodeIfPresent(types, forKey: .types)
         try container.encodeIfPresent(values?.map { $0.map(Value.init) }, forKey: .values)
+        try container.encodeIfPresent(records, forKey: .values)
     }
 
     /// A number that may be one that JSON can't express.

@@ -3,7 +3,7 @@
 ///
 /// Make it once per stream; what stays the same from batch to batch is laid out then.
 public struct SampleBatchEncoder: Sendable {
-    /// How many values a row has.
+    /// How many numbers a row has: in a stream of records only its uptime.
     public let columns: Int
     /// Whether the samples travel in a frame of their own, so that the body has no `values`.
     public let isPacked: Bool
@@ -13,8 +13,14 @@ public struct SampleBatchEncoder: Sendable {
     private let afterSequence: [UInt8]
 
     /// An encoder of the batches of one stream of one epoch.
-    public init(source: String, device: String, stream: String, epoch: String, fields: [String], isPacked: Bool) {
-        columns = fields.count
+    ///
+    /// - Parameter types: a type for each field, in a stream of records, which is not packed.
+    public init(
+        source: String, device: String, stream: String, epoch: String, fields: [String], types: [FieldType]? = nil,
+        isPacked: Bool
+    ) {
+        precondition(types.map { $0.count == fields.count && !isPacked } ?? true, "only numbers can be packed")
+        columns = types == nil ? fields.count : 1
         self.isPacked = isPacked
         beforeDate = Array(#"{"clock":{"date":""#.utf8)
 
@@ -24,10 +30,7 @@ public struct SampleBatchEncoder: Sendable {
         text.append(utf8: #","epoch":"#)
         text.append(jsonString: epoch)
         text.append(utf8: #","fields":["#)
-        for (index, field) in fields.enumerated() {
-            if index > 0 { text.append(UInt8(ascii: ",")) }
-            text.append(jsonString: field)
-        }
+        text.append(jsonStrings: fields)
         text.append(utf8: #"],"schema":"samples.v1","sequence":"#)
         afterCount = text.withUnsafeBytes { Array($0) }
 
@@ -36,6 +39,11 @@ public struct SampleBatchEncoder: Sendable {
         text.append(jsonString: source)
         text.append(utf8: #","stream":"#)
         text.append(jsonString: stream)
+        if let types {
+            text.append(utf8: #","types":["#)
+            text.append(jsonStrings: types.map(\.rawValue))
+            text.append(utf8: "]")
+        }
         text.append(utf8: isPacked ? "}" : #","values":["#)
         afterSequence = text.withUnsafeBytes { Array($0) }
     }
@@ -52,6 +60,32 @@ public struct SampleBatchEncoder: Sendable {
         into buffer: inout ByteBuffer
     ) {
         precondition(rows.count == count * columns, "a batch has a value for each sample and field")
+        appendHead(sequence: sequence, count: count, clock: clock, to: &buffer)
+        if !isPacked { append(rows, count: count, to: &buffer) }
+    }
+
+    /// Appends the body of a batch of records to `buffer`.
+    ///
+    /// - Parameters:
+    ///   - uptimes: one for each record.
+    ///   - values: for each record the JSON values of its other fields, with commas between them.
+    public func encode(
+        sequence: Int, clock: ClockReading, uptimes: UnsafeBufferPointer<Double>, values: RecordValues.Rows,
+        into buffer: inout ByteBuffer
+    ) {
+        precondition(uptimes.count == values.count && columns == 1, "a record has an uptime and its values")
+        appendHead(sequence: sequence, count: uptimes.count, clock: clock, to: &buffer)
+        for (row, uptime) in uptimes.enumerated() {
+            buffer.append(utf8: row > 0 ? ",[" : "[")
+            buffer.append(json: uptime)
+            buffer.append(UInt8(ascii: ","))
+            values.withBytes(ofRow: row) { buffer.append($0) }
+            buffer.append(UInt8(ascii: "]"))
+        }
+        buffer.append(utf8: "]}")
+    }
+
+    private func appendHead(sequence: Int, count: Int, clock: ClockReading, to buffer: inout ByteBuffer) {
         buffer.append(beforeDate)
         buffer.withUnsafeMutableTail(reserving: WallTime.utcLength) { clock.date.writeUTC(to: $0) }
         buffer.append(utf8: #"","uptime":"#)
@@ -61,7 +95,6 @@ public struct SampleBatchEncoder: Sendable {
         buffer.append(afterCount)
         buffer.append(sequence)
         buffer.append(afterSequence)
-        if !isPacked { append(rows, count: count, to: &buffer) }
     }
 
     private func append(_ rows: UnsafeBufferPointer<Double>, count: Int, to buffer: inout ByteBuffer) {

@@ -5,7 +5,7 @@
 /// Keys may come in any order, unknown ones are passed over, and none may come twice.
 ///
 /// Everything is checked except what is inside of `values`, where only the brackets are counted: `SampleRows` checks the
-/// rest when it walks the rows.
+/// rest when it walks the rows. In a stream of records, where brackets may stand in texts, it is all checked for being JSON.
 public struct SampleBody: Sendable {
     /// The program that published the batch, a string.
     public internal(set) var source = 0..<0
@@ -17,6 +17,8 @@ public struct SampleBody: Sendable {
     public internal(set) var epoch = 0..<0
     /// The names of the columns, an array of strings.
     public internal(set) var fields = 0..<0
+    /// The types of the columns, an array of strings; nil if all are numbers.
+    public internal(set) var types: Range<Int>?
     /// One instant on both clocks, an object.
     public internal(set) var clock = 0..<0
     /// The samples, an array; nil when they are packed in a frame of their own.
@@ -30,6 +32,21 @@ public struct SampleBody: Sendable {
     ///
     /// - Throws: `malformed`, `wrongSchema`, `missingField`, `wrongType` or `outOfRange`.
     public init(_ frame: UnsafeRawBufferPointer) throws(MessageError) {
+        do throws(MessageError) {
+            try self.init(frame, holdsRecords: false)
+            // It was walked by its brackets before it was known to hold records.
+            guard let types, let values, types.lowerBound > values.lowerBound else { return }
+        } catch {
+            // Brackets in a text may have led astray.
+            guard let body = try? SampleBody(frame, holdsRecords: true), body.types != nil else { throw error }
+            self = body
+            return
+        }
+        try self.init(frame, holdsRecords: true)
+    }
+
+    /// - Parameter holdsRecords: whether `values` may hold other things than numbers, before `types` has said so.
+    private init(_ frame: UnsafeRawBufferPointer, holdsRecords: Bool) throws(MessageError) {
         var scanner = JSONScanner(frame)
         var found: UInt16 = 0
         // Publishers sort their keys, so the one after the last is tried first.
@@ -46,18 +63,20 @@ public struct SampleBody: Sendable {
                 guard found & key.bit == 0 else { throw MessageError(.malformed, "\"\(key.name)\" is there twice") }
                 found |= key.bit
                 guess = key.rawValue + 1
-                try read(key, with: &scanner)
+                try read(key, with: &scanner, holdsRecords: holdsRecords)
             } while scanner.skip(UInt8(ascii: ","))
             try scanner.expect(UInt8(ascii: "}"))
         }
         try scanner.finish()
-        if let missing = Key.allCases.first(where: { found & $0.bit == 0 && $0 != .values }) {
+        if let missing = Key.allCases.first(where: { found & $0.bit == 0 && $0 != .values && $0 != .types }) {
             throw MessageError(.missingField, "\"\(missing.name)\" is missing")
         }
     }
 
     @inline(__always)
-    private mutating func read(_ key: Key, with scanner: inout JSONScanner) throws(MessageError) {
+    private mutating func read(
+        _ key: Key, with scanner: inout JSONScanner, holdsRecords: Bool
+    ) throws(MessageError) {
         switch key {
         case .source: source = try Self.skipText(key, with: &scanner)
         case .device: device = try Self.skipText(key, with: &scanner)
@@ -66,13 +85,14 @@ public struct SampleBody: Sendable {
         case .sequence: sequence = try scanner.skipCount(key.name)
         case .count: count = try scanner.skipCount(key.name)
         case .schema: try Self.checkSchema(try Self.skipText(key, with: &scanner), in: scanner.bytes)
-        case .fields: fields = try Self.skipFields(with: &scanner)
+        case .fields: fields = try Self.skipTexts(key, with: &scanner)
+        case .types: types = try Self.skipTexts(key, with: &scanner)
         case .clock:
             guard scanner.peek() == UInt8(ascii: "{") else { throw Self.wrongType(key, "an object") }
             clock = try scanner.skipValue()
         case .values:
             guard scanner.peek() == UInt8(ascii: "[") else { throw Self.wrongType(key, "an array of rows") }
-            values = try scanner.skipBrackets()
+            values = try holdsRecords || types != nil ? scanner.skipValue() : scanner.skipBrackets()
         }
     }
 
@@ -82,13 +102,13 @@ public struct SampleBody: Sendable {
         return try scanner.skipString()
     }
 
-    private static func skipFields(with scanner: inout JSONScanner) throws(MessageError) -> Range<Int> {
+    private static func skipTexts(_ key: Key, with scanner: inout JSONScanner) throws(MessageError) -> Range<Int> {
         let kind: StaticString = "an array of one string or more"
-        guard scanner.peek() == UInt8(ascii: "[") else { throw wrongType(.fields, kind) }
+        guard scanner.peek() == UInt8(ascii: "[") else { throw wrongType(key, kind) }
         let start = scanner.index
         try scanner.expect(UInt8(ascii: "["))
         repeat {
-            guard scanner.peek() == UInt8(ascii: "\"") else { throw wrongType(.fields, kind) }
+            guard scanner.peek() == UInt8(ascii: "\"") else { throw wrongType(key, kind) }
             try scanner.skipString()
         } while scanner.skip(UInt8(ascii: ","))
         try scanner.expect(UInt8(ascii: "]"))
@@ -120,7 +140,7 @@ public struct SampleBody: Sendable {
 
     /// The keys of a body in the order in which publishers write them.
     private enum Key: Int, CaseIterable {
-        case clock, count, device, epoch, fields, schema, sequence, source, stream, values
+        case clock, count, device, epoch, fields, schema, sequence, source, stream, types, values
 
         var bit: UInt16 { 1 << UInt16(rawValue) }
 
@@ -136,6 +156,7 @@ public struct SampleBody: Sendable {
             case .sequence: "sequence"
             case .source: "source"
             case .stream: "stream"
+            case .types: "types"
             case .values: "values"
             }
         }
@@ -171,9 +192,9 @@ extension SampleBody {
         JSONScanner.string(at: token, in: frame)
     }
 
-    /// The names of the columns.
+    /// The names of the columns, or the words for their types.
     ///
-    /// - Parameter token: `fields` of the body of this frame.
+    /// - Parameter token: `fields` or `types` of the body of this frame.
     public static func fieldNames(
         at token: Range<Int>, in frame: UnsafeRawBufferPointer
     ) throws(MessageError) -> [String] {

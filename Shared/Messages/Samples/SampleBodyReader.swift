@@ -57,7 +57,7 @@ public struct SampleBodyReader: Sendable {
         body.moveTail(by: scanner.index - layout.tailStart)
         scanner.index += layout.tail.count
         if body.values != nil {
-            body.values = try scanner.skipBrackets()
+            body.values = try body.types == nil ? scanner.skipBrackets() : scanner.skipValue()
             guard scanner.skip(UInt8(ascii: "}")) else { return nil }
         }
         return scanner.peek() == nil ? body : nil
@@ -80,7 +80,7 @@ public struct SampleBodyReader: Sendable {
         let middle = middleStart..<middleEnd
         let tail = tailStart..<max(tailStart, tailEnd)
         guard [body.device, body.epoch, body.fields].allSatisfy({ middle.contains($0.lowerBound) }),
-            [body.source, body.stream].allSatisfy({ tail.contains($0.lowerBound) })
+            [body.source, body.stream, body.types ?? body.stream].allSatisfy({ tail.contains($0.lowerBound) })
         else { return nil }
         return Layout(
             body: body, middle: Array(frame[middle]), middleStart: middleStart, tail: Array(frame[tail]),
@@ -110,6 +110,7 @@ extension SampleBody {
     fileprivate mutating func moveTail(by distance: Int) {
         source = source.moved(by: distance)
         stream = stream.moved(by: distance)
+        types = types?.moved(by: distance)
     }
 }
 

@@ -1,8 +1,9 @@
 /// Walks the rows of `values` of a received `samples.v1` body in place: where each number stands, without reading it.
 ///
 /// So a log can copy the digits as they came. Everything is checked on the way: each row must have the same number of values,
-/// and a value is a JSON number, `null`, or one of the strings "NaN", "Infinity" and "-Infinity". Only when `next()` has
-/// returned false is the whole array known to be sound: until then be ready to take back what was copied.
+/// and a value is a JSON number, `null`, or one of the strings "NaN", "Infinity" and "-Infinity"; in a stream of records it
+/// is one that its field may have. Only when `next()` has returned false is the whole array known to be sound: until then be
+/// ready to take back what was copied.
 ///
 /// Holds the pointer to the frame, so use it inside the closure that lends the frame.
 ///
@@ -17,6 +18,9 @@ public struct SampleRows: ~Copyable {
     public private(set) var rowCount = 0
 
     private let frame: UnsafeRawBufferPointer
+    /// The types of the columns, in a stream of records.
+    private let types: [FieldType]
+    private let isOfRecords: Bool
     private let end: Int
     private var scanner: JSONScanner
     private var isDone = false
@@ -28,9 +32,13 @@ public struct SampleRows: ~Copyable {
     /// - Parameters:
     ///   - values: where the array stands in `frame`, as `SampleBody` found it.
     ///   - columns: how many values a row must have.
-    public init(_ frame: UnsafeRawBufferPointer, values: Range<Int>, columns: Int) {
+    ///   - types: a type for each column, in a stream of records.
+    public init(_ frame: UnsafeRawBufferPointer, values: Range<Int>, columns: Int, types: [FieldType]? = nil) {
         precondition(columns >= 0, "a row has no negative number of columns")
+        precondition(types.map { $0.count == columns } ?? true, "a column has one type")
         self.frame = frame
+        self.types = types ?? []
+        isOfRecords = types != nil
         self.columns = columns
         end = values.upperBound
         scanner = JSONScanner(frame, in: values)
@@ -72,7 +80,7 @@ public struct SampleRows: ~Copyable {
             try scanner.finish()
             return false
         }
-        try readRow()
+        if isOfRecords { try readRecord() } else { try readRow() }
         rowCount += 1
         isDone = false
         return true
@@ -92,6 +100,31 @@ public struct SampleRows: ~Copyable {
             }
         }
         guard scanner.skip(UInt8(ascii: "]")) else { throw columnError() }
+    }
+
+    /// Reads a row whose values are of these types.
+    @inline(never)
+    private mutating func readRecord() throws(MessageError) {
+        guard scanner.skip(UInt8(ascii: "[")) else {
+            throw MessageError(.wrongType, "row \(rowCount) of \"values\" must be an array")
+        }
+        for column in 0..<columns {
+            guard column == 0 || scanner.skip(UInt8(ascii: ",")) else { throw columnError() }
+            guard let byte = scanner.peek(), byte != UInt8(ascii: "]") else { throw columnError() }
+            let token = try scanner.skipValue(ofDepth: FieldType.maximumDepth)
+            guard types[column].accepts(UnsafeRawBufferPointer(rebasing: frame[token])) else {
+                throw MessageError(
+                    .wrongType,
+                    "value \(column) of row \(rowCount) of \"values\" is not \(types[column].rawValue), as \"types\" says"
+                )
+            }
+            tokens[column] = token
+        }
+        guard scanner.skip(UInt8(ascii: "]")) else { throw columnError() }
+        if columns > 1, tokens[columns - 1].upperBound - tokens[1].lowerBound > RecordValues.maximumRecordBytes {
+            throw MessageError(
+                .outOfRange, "row \(rowCount) of \"values\" has more than \(RecordValues.maximumRecordBytes) bytes")
+        }
     }
 
     @inline(never)

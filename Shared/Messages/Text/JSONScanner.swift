@@ -72,6 +72,12 @@ public struct JSONScanner {
         try skipValue(depth: 0)
     }
 
+    /// The same, for a value that has at most so many arrays and objects in one another.
+    @discardableResult
+    public mutating func skipValue(ofDepth maximum: Int) throws(MessageError) -> Range<Int> {
+        try skipValue(depth: Self.maximumDepth - maximum)
+    }
+
     private mutating func skipValue(depth: Int) throws(MessageError) -> Range<Int> {
         guard let byte = peek() else { throw malformed("a value was expected") }
         let start = index
@@ -387,6 +393,26 @@ public struct JSONScanner {
             scanner.index += 1
         }
         return String(decoding: text, as: UTF8.self)
+    }
+
+    /// A valid JSON value without the blanks that mean nothing.
+    public static func withoutBlanks(_ value: UnsafeRawBufferPointer) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(value.count)
+        var isInString = false
+        var isEscaped = false
+        for byte in value {
+            if isInString {
+                if !isEscaped, byte == UInt8(ascii: "\"") { isInString = false }
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+            } else if byte == UInt8(ascii: "\"") {
+                isInString = true
+            } else if byte <= 0x20 {
+                continue
+            }
+            result.append(byte)
+        }
+        return result
     }
 
     /// An error that says what is wrong at the present place.

@@ -82,13 +82,15 @@ public struct SessionReport: Codable, Hashable, Sendable {
         public var longestSilence: Double?
         /// The samples of each run of the publisher that belong to the session.
         public var epochs: [EpochSpan]?
+        /// What the values of a stream of records are, by the name of their field; nil if all are numbers.
+        public var types: [String: FieldType]?
 
         /// A stream's part of a report.
         public init(
             stream: StreamName, log: String, files: [String], bytes: Int, expected: Int, received: Int, recovered: Int,
             duplicates: Int, lost: Int, paused: Int, gaps: [Gap], isEndKnown: Bool, nominalRate: Double?,
             actualRate: Double?, firstUptime: Double?, lastUptime: Double?, jitter: Latency? = nil,
-            longestSilence: Double? = nil, epochs: [EpochSpan]? = nil
+            longestSilence: Double? = nil, epochs: [EpochSpan]? = nil, types: [String: FieldType]? = nil
         ) {
             self.stream = stream
             self.log = log
@@ -109,6 +111,7 @@ public struct SessionReport: Codable, Hashable, Sendable {
             self.jitter = jitter
             self.longestSilence = longestSilence
             self.epochs = epochs
+            self.types = types
         }
     }
 

@@ -39,8 +39,13 @@ extension ReplayAnswer {
         for slice in slices {
             slice.rows.withUnsafeBufferPointer { rows in
                 buffer.removeAll()
-                encoder.encode(
-                    sequence: Int(slice.firstSequence), count: slice.count, clock: clock, rows: rows, into: &buffer)
+                if let records = slice.records {
+                    encoder.encode(
+                        sequence: Int(slice.firstSequence), clock: clock, uptimes: rows, values: records, into: &buffer)
+                } else {
+                    encoder.encode(
+                        sequence: Int(slice.firstSequence), count: slice.count, clock: clock, rows: rows, into: &buffer)
+                }
                 frames.append(buffer.withUnsafeBytes { Array($0) })
                 guard encoder.isPacked else { return }
                 buffer.removeAll()

@@ -1,3 +1,5 @@
+package import Messages
+
 /// What a `RetentionBuffer` has of the samples that were asked for: one range without holes, in batches.
 package struct ReplayAnswer: Hashable, Sendable {
     /// A batch, or the part of one that was asked for.
@@ -8,6 +10,8 @@ package struct ReplayAnswer: Hashable, Sendable {
         package let count: Int
         /// The rows one after the other, each the uptime and the values of the fields.
         package let rows: ArraySlice<Double>
+        /// In a stream of records their values; a row has the uptime alone then.
+        package var records: RecordValues.Rows?
     }
 
     /// The first sample of the answer; the one that was asked for if there is none.
@@ -23,6 +27,9 @@ package struct ReplayAnswer: Hashable, Sendable {
 
     /// What they take in memory, as `RetentionBuffer` counts.
     var bytes: Int {
-        slices.reduce(0) { $0 + RetentionBuffer.overhead + $1.rows.count * MemoryLayout<Double>.stride }
+        slices.reduce(0) { sum, slice in
+            sum + RetentionBuffer.overhead + slice.rows.count * MemoryLayout<Double>.stride
+                + (slice.records?.byteCount ?? 0)
+        }
     }
 }

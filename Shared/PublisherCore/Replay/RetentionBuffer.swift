@@ -1,4 +1,5 @@
 import DequeModule
+import Messages
 import SampleSources
 
 /// Keeps the latest batches of all streams, so that a listener that missed some can ask for them again.
@@ -21,7 +22,9 @@ package struct RetentionBuffer {
         let batch: RowBatch
         let insertedAt: Int64
 
-        var bytes: Int { batch.rows.capacity * MemoryLayout<Double>.stride + overhead }
+        var bytes: Int {
+            batch.rows.capacity * MemoryLayout<Double>.stride + (batch.records?.capacity ?? 0) + overhead
+        }
         var end: Int64 { batch.firstSequence + Int64(batch.count) }
     }
 
@@ -102,16 +105,17 @@ package struct RetentionBuffer {
             let first = max(from, entry.batch.firstSequence)
             let last = min(overflows ? .max : end, entry.end)
             guard first < last, expected == nil || first == expected else { break }
-            let bytesPerRow = entry.batch.columns * MemoryLayout<Double>.stride
-            let affordable = (budget - Self.overhead) / bytesPerRow
+            let firstRow = Int(first - entry.batch.firstSequence)
+            let affordable = entry.batch.rows(from: firstRow, in: budget - Self.overhead)
             let taken = min(Int(last - first), slices.isEmpty ? max(1, affordable) : affordable)
             guard taken > 0 else { break }
-            let row = Int(first - entry.batch.firstSequence) * entry.batch.columns
+            let columns = entry.batch.columns
             slices.append(
                 ReplayAnswer.Slice(
                     firstSequence: first, count: taken,
-                    rows: entry.batch.rows[row..<row + taken * entry.batch.columns]))
-            budget -= Self.overhead + taken * bytesPerRow
+                    rows: entry.batch.rows[firstRow * columns..<(firstRow + taken) * columns],
+                    records: entry.batch.records?[firstRow..<firstRow + taken]))
+            budget -= Self.overhead + entry.batch.byteCount(of: firstRow..<firstRow + taken)
             guard taken == Int(last - first) else { break }
             expected = last
         }
@@ -137,5 +141,20 @@ package struct RetentionBuffer {
             }
         }
         return range.lowerBound
+    }
+}
+
+extension RowBatch {
+    /// What some of the rows take in an answer.
+    fileprivate func byteCount(of rows: Range<Int>) -> Int {
+        rows.count * columns * MemoryLayout<Double>.stride + (records?.byteCount(of: rows) ?? 0)
+    }
+
+    /// How many rows, from one on, so many bytes have room for.
+    fileprivate func rows(from first: Int, in bytes: Int) -> Int {
+        guard records != nil else { return bytes / byteCount(of: 0..<1) }
+        var end = first
+        while end < count, byteCount(of: first..<end + 1) <= bytes { end += 1 }
+        return end - first
     }
 }

@@ -13,14 +13,15 @@ package final class LiveInput: Sampler {
 
     package let unit: String?
     package let rate: Double?
-    package let description: String
     package private(set) var fields: [String] = []
+    package private(set) var types: [FieldType]?
     package private(set) var failure: PublisherError?
     /// The number of lines that could not be read.
     package private(set) var malformedLines = 0
     /// The last line that could not be read, by its number, and why.
     package private(set) var lastProblem: PublisherError?
 
+    private let format: LineParser.Format
     private let isMotion: Bool
     private var layout: DeviceMotionLayout?
     private var lines = LineSplitter()
@@ -32,14 +33,21 @@ package final class LiveInput: Sampler {
 
     /// - Throws: `invalidParameter` for an impossible batch.
     package init(
-        format: LineParser.Format, batch: Int, unit: String? = nil, rate: Double? = nil, isMotion: Bool = false
+        format: LineParser.Format, batch: Int, unit: String? = nil, rate: Double? = nil,
+        choice: FieldChoice = FieldChoice()
     ) throws(PublisherError) {
         self.unit = unit
         self.rate = rate
-        self.isMotion = isMotion
-        description = "stdin:\(format.rawValue)"
-        parser = LineParser(format: format)
+        self.format = format
+        isMotion = choice.isMotion
+        parser = LineParser(format: format, choice)
         sampler = try LiveSampler(batch: batch)
+    }
+
+    /// What it is, and what of it is not published.
+    package var description: String {
+        let leftOut = types == nil ? [] : parser.leftOut
+        return "stdin:\(format.rawValue)" + (leftOut.isEmpty ? "" : ", without \(leftOut.joined(separator: ", "))")
     }
 
     package var state: SamplerState { sampler.state }
@@ -108,7 +116,8 @@ package final class LiveInput: Sampler {
                 guard case .sample(let time) = line else { continue }
                 if fields.isEmpty { try settleFields() }
                 layout?.apply(to: &row, from: 0)
-                if let batch = sampler.take(row, time: time, at: now) { batches.append(batch) }
+                let record = types == nil ? nil : parser.record
+                if let batch = sampler.take(row, record: record, time: time, at: now) { batches.append(batch) }
                 if malformedInARow > 0 { recover() }
             } catch {
                 let problem = error.at("standard input, line \(lines.lineNumber)")
@@ -129,7 +138,9 @@ package final class LiveInput: Sampler {
     }
 
     private func settleFields() throws(PublisherError) {
-        if isMotion { layout = try DeviceMotionLayout(fields: parser.fields) }
-        fields = [FieldOrder.reserved] + (isMotion ? DeviceMotion.fields : parser.fields)
+        types = parser.types.map { [.number] + $0 }
+        // Records have the shape already.
+        if isMotion, types == nil { layout = try DeviceMotionLayout(fields: parser.fields) }
+        fields = [FieldOrder.reserved] + (layout?.fields ?? parser.fields)
     }
 }

@@ -1,3 +1,4 @@
+import Messages
 package import SampleSources
 
 /// Puts samples that come when they come (from a program on standard input) into batches.
@@ -18,6 +19,8 @@ package struct LiveSampler {
     /// What is added to the samples' own times; nil before the first one.
     private var offset: Int64?
     private var rows: [Double] = []
+    /// The values of the rows, if they are records.
+    private var records: RecordValues?
     private var count = 0
     private var firstArrival: Int64 = 0
     /// When the latest sample came; nil before the first one.
@@ -42,16 +45,24 @@ package struct LiveSampler {
 
     /// Takes one sample, and gives the batch that it completes. One that comes while the stream is not running is left out.
     ///
-    /// - Parameter time: The sample's own time in nanoseconds, if it has one.
-    package mutating func take(_ values: some Collection<Double>, time: Int64?, at now: Int64) -> RowBatch? {
+    /// - Parameters:
+    ///   - record: The values of a record, which are no numbers.
+    ///   - time: The sample's own time in nanoseconds, if it has one.
+    package mutating func take(
+        _ values: some Collection<Double>, record: [UInt8]? = nil, time: Int64?, at now: Int64
+    ) -> RowBatch? {
         guard state == .running else { return nil }
         if count == 0 { firstArrival = now }
         lastArrival = now
         if let time, offset == nil { offset = now - time }
         rows.append(Nanoseconds.seconds(time.map { $0 + (offset ?? 0) } ?? now))
         rows.append(contentsOf: values)
+        if let record {
+            if records == nil { records = RecordValues() }
+            records?.append(record)
+        }
         count += 1
-        return count == batch ? flush(at: now) : nil
+        return count == batch || records?.isFull == true ? flush(at: now) : nil
     }
 
     /// When the batch under way is to be given out although it is not full; nil if it is empty.
@@ -87,8 +98,11 @@ package struct LiveSampler {
         defer {
             nextSequence += Int64(count)
             rows = []
+            records = nil
             count = 0
         }
-        return RowBatch(firstSequence: nextSequence, count: count, rows: rows, lateness: now - (lastArrival ?? now))
+        return RowBatch(
+            firstSequence: nextSequence, count: count, rows: rows, records: records,
+            lateness: now - (lastArrival ?? now))
     }
 }

@@ -1,3 +1,5 @@
+package import Messages
+
 /// Samples of one stream that follow each other, ready to be published.
 package struct RowBatch: Hashable, Sendable {
     /// The sequence number of the first sample: how many the stream had published before.
@@ -6,17 +8,23 @@ package struct RowBatch: Hashable, Sendable {
     package let count: Int
     /// The rows one after the other, each the uptime in seconds and the values of the fields.
     package let rows: [Double]
+    /// In a stream of records the values of each; a row has the uptime alone then.
+    package let records: RecordValues?
     /// How late the batch was: nanoseconds from the time at which its last sample was due until it was taken.
     package let lateness: Int64
 
-    package init(firstSequence: Int64, count: Int, rows: [Double], lateness: Int64 = 0) {
+    package init(
+        firstSequence: Int64, count: Int, rows: [Double], records: RecordValues? = nil, lateness: Int64 = 0
+    ) {
         precondition(count > 0 && rows.count % count == 0, "a batch has whole rows")
+        precondition(records.map { $0.count == count } ?? true, "a batch has whole records")
         self.firstSequence = firstSequence
         self.count = count
         self.rows = rows
+        self.records = records
         self.lateness = lateness
     }
 
-    /// The number of values in a row, the uptime included.
+    /// The number of numbers in a row, the uptime included.
     package var columns: Int { rows.count / count }
 }

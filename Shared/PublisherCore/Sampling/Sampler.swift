@@ -11,6 +11,8 @@ package protocol Sampler {
     var failure: PublisherError? { get }
     /// What a row holds, "uptime" first; empty while that is not known.
     var fields: [String] { get }
+    /// What the values of a row are, in a stream of records; nil if all are numbers.
+    var types: [FieldType]? { get }
     /// The unit of the values; nil if it is unknown.
     var unit: String? { get }
     /// The nominal rate in Hz; nil if there is none.

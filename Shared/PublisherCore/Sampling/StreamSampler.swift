@@ -20,6 +20,7 @@ package struct StreamSampler: Sampler {
 
     /// What a row holds: the uptime and the source's fields.
     package let fields: [String]
+    package let types: [FieldType]?
     package let unit: String?
     package let rate: Double?
     package let description: String
@@ -28,6 +29,8 @@ package struct StreamSampler: Sampler {
     /// How many times faster than in the source's own time it runs.
     package let speed: Double
     private let walk: WalkSignal?
+    /// How many numbers a row has: of a record only the uptime.
+    private let columns: Int
 
     private var start: Int64 = 0
     /// What comes after the rows that were read ahead: a failure counts once those are due.
@@ -41,6 +44,7 @@ package struct StreamSampler: Sampler {
 
     // The batch under way: rows read ahead, when each is due, and how many of them `flush` gave out already.
     private var rows: [Double] = []
+    private var records = RecordValues()
     private var dues: [Int64] = []
     private var given = 0
 
@@ -54,6 +58,8 @@ package struct StreamSampler: Sampler {
         }
         self.speed = speed
         fields = [FieldOrder.reserved] + source.fields
+        types = source.types.map { [.number] + $0 }
+        columns = types == nil ? fields.count : 1
         unit = source.unit
         rate = source.rate
         description = source.description
@@ -102,8 +108,8 @@ package struct StreamSampler: Sampler {
     package mutating func take(_ read: inout SourceRows) {
         guard rowsWanted > 0 else { return }
         swap(&rows, &read.values)
+        if types != nil { swap(&records, &read.records) }
         end = read.end
-        let columns = fields.count
         var row = 0
         for time in read.times {
             rows[row] = Nanoseconds.seconds(start + time)
@@ -143,11 +149,12 @@ package struct StreamSampler: Sampler {
     /// Gives the samples of the batch under way up to `end` that were not given yet.
     private mutating func give(_ end: Int, at now: Int64) -> RowBatch? {
         guard end > given else { return nil }
-        let columns = fields.count
         let isWhole = given == 0 && end == dues.count
         let finished = RowBatch(
             firstSequence: nextSequence, count: end - given,
-            rows: isWhole ? rows : Array(rows[given * columns..<end * columns]), lateness: now - dues[end - 1])
+            rows: isWhole ? rows : Array(rows[given * columns..<end * columns]),
+            records: types == nil ? nil : isWhole ? records : RecordValues(records[given..<end]),
+            lateness: now - dues[end - 1])
         latest = Nanoseconds.from(seconds: rows[(end - 1) * columns]).map { $0 - start } ?? latest
         nextSequence += Int64(end - given)
         lastDue = dues[end - 1]
@@ -158,6 +165,7 @@ package struct StreamSampler: Sampler {
     private mutating func forgetBatch() {
         // The rows went out with the batch: a new array, not a copy of the old one's storage.
         rows = []
+        if types != nil { records = RecordValues() }
         dues.removeAll(keepingCapacity: true)
         given = 0
     }

@@ -11,6 +11,9 @@ package import Messages
 /// Numbers have the shortest digits that read back as the same value; those that came as JSON are copied as they came.
 /// NaN and infinities are words, in JSON in quotes; `null` stays so in JSON and is an empty field in a table.
 ///
+/// Values of a stream of records are copied as they came too, arrays and objects without their blanks. In a table a text
+/// stands without its JSON escapes, an empty one as two quotes, and what is of the type `json` as its JSON text.
+///
 /// A value that remembers how the last row's step is written: keep one per log. Formatting does not allocate, apart
 /// from the growth of the buffer and of the memory for uptimes, pauses, and changes of the step.
 package struct RecordFormatter: Sendable {
@@ -20,11 +23,14 @@ package struct RecordFormatter: Sendable {
     /// The names of a record's columns after `uptime`, as they are written. A name that a record has already gets "_"
     /// at its end.
     package let fields: [String]
+    /// What the values of a row's columns are, in a stream of records; nil if all are numbers.
+    package let types: [FieldType]?
 
     private static let leading = ["uptime", "timestamp", "stepPath", "sensorType"]
-    private static let trailing = [
+    private static let numericTrailing = [
         "timestampDate", "marker", "epoch", "from", "count", "reason", "device", "unit", "rate",
     ]
+    private static let recordTrailing = numericTrailing + ["types"]
 
     /// The step path that `pieces` have.
     private var stepPath = ""
@@ -34,11 +40,14 @@ package struct RecordFormatter: Sendable {
 
     /// - Parameters:
     ///   - fields: the columns of a row on the wire; the first is `uptime`.
-    package init(format: LogFormat, sensorType: String, fields: [String]) {
+    ///   - types: a type for each, in a stream of records.
+    package init(format: LogFormat, sensorType: String, fields: [String], types: [FieldType]? = nil) {
         precondition(!fields.isEmpty, "A row has an uptime.")
         self.format = format
         self.sensorType = sensorType
-        var taken = Set(Self.leading + Self.trailing)
+        // A document that somebody has changed may name too few.
+        self.types = types.map { types in fields.indices.map { $0 < types.count ? types[$0] : .json } }
+        var taken = Set(Self.leading + (types == nil ? Self.numericTrailing : Self.recordTrailing))
         self.fields = fields.dropFirst().map { field in
             var name = field
             while !taken.insert(name).inserted { name += "_" }
@@ -49,7 +58,7 @@ package struct RecordFormatter: Sendable {
 
     /// The first line of a table, without a line end.
     package var header: String {
-        (Self.leading + fields + Self.trailing).map(tableText).joined(separator: delimiter)
+        (Self.leading + fields + trailing).map(tableText).joined(separator: delimiter)
     }
 
     // MARK: Samples
@@ -109,9 +118,11 @@ package struct RecordFormatter: Sendable {
     ) throws(MessageError) -> FormattedRows {
         precondition(rows.lowerBound >= 0 && rows.upperBound <= count, "Rows lie within their batch.")
         let start = buffer.count
+        let isOfRecords = types != nil
+        let columnTypes = types ?? []
         do throws(MessageError) {
             var result = beginRows(rows.count)
-            var source = SampleRows(frame, values: values, columns: fields.count + 1)
+            var source = SampleRows(frame, values: values, columns: fields.count + 1, types: types)
             var hasRow = try source.next()
             while hasRow {
                 var uptime = source.number(0)
@@ -128,7 +139,13 @@ package struct RecordFormatter: Sendable {
                             if isPaused {
                                 result.paused += 1
                             } else {
-                                writer.append(source, of: frame, timestamp: Self.seconds(time), to: &buffer)
+                                if isOfRecords {
+                                    writer.append(
+                                        record: source, columnTypes, of: frame, timestamp: Self.seconds(time),
+                                        to: &buffer)
+                                } else {
+                                    writer.append(source, of: frame, timestamp: Self.seconds(time), to: &buffer)
+                                }
                                 result.uptimes.append(uptime)
                             }
                         }
@@ -174,7 +191,7 @@ package struct RecordFormatter: Sendable {
             buffer.append(json: timestamp)
             buffer.append(utf8: ",\"stepPath\":")
             buffer.append(jsonString: marker.stepPath)
-            for (name, value) in zip(Self.trailing, trailingValues(of: marker)) {
+            for (name, value) in zip(trailing, trailingValues(of: marker)) {
                 guard let value else { continue }
                 buffer.append(utf8: ",\"\(name)\":")
                 switch value {
@@ -210,18 +227,22 @@ package struct RecordFormatter: Sendable {
         case number(Double)
     }
 
+    private var trailing: [String] { types == nil ? Self.numericTrailing : Self.recordTrailing }
+
     /// A value for each of `trailing`.
     private func trailingValues(of marker: Marker) -> [MarkerValue?] {
         var gap: Gap?
         if case .gap(let missing) = marker.event { gap = missing }
         let header = marker.description
-        return [
+        let values: [MarkerValue?] = [
             .text(marker.date), .text(marker.event.name),
             (gap?.epoch ?? marker.position?.epoch).map { .text($0) },
             (gap?.from ?? marker.position?.next).map { .integer($0) }, (gap?.count).map { .integer($0) },
             (gap?.reason.rawValue).map { .text($0) }, (header?.device).map { .text($0) },
             (header?.unit).map { .text($0) }, (header?.rate).map { .number($0) },
         ]
+        guard let types else { return values }
+        return values + [header.map { _ in .text(types.dropFirst().map(\.rawValue).joined(separator: " ")) }]
     }
 
     // MARK: Parts
@@ -248,7 +269,7 @@ package struct RecordFormatter: Sendable {
             beforeTimestamp = delimiter
             step = delimiter + tableText(stepPath) + delimiter + tableText(sensorType)
             between = fields.map { _ in delimiter }
-            between.append(String(repeating: delimiter, count: Self.trailing.count))
+            between.append(String(repeating: delimiter, count: trailing.count))
         }
         step += between.removeFirst()
         return [opening, beforeTimestamp, step] + between

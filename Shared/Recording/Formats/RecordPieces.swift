@@ -1,3 +1,5 @@
+import Messages
+
 /// The bytes that are the same in every record of a log, between the numbers that differ.
 ///
 /// Each piece is kept in blocks of 16 bytes and copied block by block, which costs less than finding out how to copy an
@@ -55,6 +57,12 @@ struct RecordPieces: Sendable {
                 place += RecordPieces.block
             } while place < extent.count
             end += extent.count
+        }
+
+        /// Writes a piece at the end of a buffer.
+        func append(_ index: Int, to buffer: inout ByteBuffer) {
+            let extent = extents[index]
+            buffer.append(UnsafeRawBufferPointer(rebasing: bytes[extent.offset..<extent.offset + extent.count]))
         }
     }
 

@@ -54,6 +54,43 @@ struct RowWriter {
         }
     }
 
+    /// Writes the present row of a stream of records. Not the hot path: what is not a number may be long.
+    /// - Parameter types: what the values of a row's columns are.
+    func append(
+        record rows: borrowing SampleRows, _ types: [FieldType], of frame: UnsafeRawBufferPointer, timestamp: Double,
+        to buffer: inout ByteBuffer
+    ) {
+        pieces.append(0, to: &buffer)
+        buffer.append(UnsafeRawBufferPointer(rebasing: frame[rows.token(0)]))
+        pieces.append(1, to: &buffer)
+        if format == .json { buffer.append(json: timestamp) } else { buffer.append(text: timestamp) }
+        pieces.append(2, to: &buffer)
+        for field in 0..<fieldCount {
+            append(
+                value: UnsafeRawBufferPointer(rebasing: frame[rows.token(field + 1)]), types[field + 1], to: &buffer)
+            pieces.append(field + 3, to: &buffer)
+        }
+    }
+
+    /// Appends a JSON value as the format has it.
+    private func append(value: UnsafeRawBufferPointer, _ type: FieldType, to buffer: inout ByteBuffer) {
+        switch value.first {
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            // A record is one line.
+            let json = JSONScanner.withoutBlanks(value)
+            if format == .json { return buffer.append(json) }
+            buffer.append(utf8: TableText.quoted(String(decoding: json, as: UTF8.self), delimiter: format.delimiter))
+        case UInt8(ascii: "\"") where format != .json:
+            // A field of any value keeps its JSON text, which says what it is.
+            let isText = type == .text || type == .date || type == .number
+            let text =
+                isText ? JSONScanner.string(at: 0..<value.count, in: value) : String(decoding: value, as: UTF8.self)
+            buffer.append(utf8: text.isEmpty ? "\"\"" : TableText.quoted(text, delimiter: format.delimiter))
+        case UInt8(ascii: "n") where format != .json: break
+        default: buffer.append(value)
+        }
+    }
+
     /// Writes a number and moves `end` behind it.
     @inline(__always)
     private func write(_ number: Double, at end: inout UnsafeMutableRawPointer) {

@@ -8,8 +8,10 @@ struct TableColumns {
     private let sensorType: Int
     private let marker: Int
     private let device: Int?
-    /// The columns of samples that must be numbers, as far as they are not empty.
-    private let isNumber: [Bool]
+    /// The last column of a stream of records: what the samples' own columns are.
+    private let types: Int?
+    /// The samples' own columns.
+    private let own: Range<Int>
     private var fields: [Range<Int>]
 
     init(_ names: [String]) {
@@ -19,16 +21,18 @@ struct TableColumns {
         let marker = names.firstIndex(of: "marker") ?? -1
         self.marker = marker
         device = names.lastIndex(of: "device").flatMap { $0 > marker ? $0 : nil }
-        let end = names.firstIndex(of: "timestampDate") ?? names.count
-        isNumber = names.indices.map { $0 < 2 || $0 > sensorType && $0 < end }
+        types = names.last == "types" ? names.count - 1 : nil
+        own = sensorType + 1..<max(sensorType + 1, names.firstIndex(of: "timestampDate") ?? names.count)
         fields = [Range<Int>](repeating: 0..<0, count: names.count)
     }
 
     /// What stands at a place of a table: a line feed and a row.
     ///
-    /// - Parameter place: the end of the row before, or of the header.
+    /// - Parameters:
+    ///   - place: the end of the row before, or of the header.
+    ///   - types: what the samples' own columns are in a stream of records, as far as it is known.
     mutating func look(
-        _ bytes: UnsafeRawBufferPointer, at place: Int, format: LogFormat, isLast: Bool
+        _ bytes: UnsafeRawBufferPointer, at place: Int, format: LogFormat, isLast: Bool, types: [FieldType]?
     ) -> LogScanner.Finding<LogScanner.Record> {
         guard place < bytes.count else { return isLast ? .none : .more }
         guard bytes[place] == UInt8(ascii: "\n"), sensorType >= 0, marker >= 0 else { return .none }
@@ -47,20 +51,44 @@ struct TableColumns {
         if fields[sensorType].isEmpty {
             guard !fields[marker].isEmpty else { return .none }
             let describes = device.map { !fields[$0].isEmpty } ?? false
-            // The last column is the rate; only what describes the stream has one.
-            let last = UnsafeRawBufferPointer(rebasing: bytes[fields[count - 1]])
-            guard device == nil || last.isEmpty || describes && LogScanner.number(last) != nil else { return .none }
-            return .whole(LogScanner.Record(isSample: false, bytes: row, uptime: fields[0], isProven: !describes))
+            // The rate is the last column, or the one before the types; only what describes the stream has one.
+            let rate = UnsafeRawBufferPointer(rebasing: bytes[fields[(self.types ?? count) - 1]])
+            guard device == nil || rate.isEmpty || describes && LogScanner.number(rate) != nil else { return .none }
+            if let types = self.types, !describes, !fields[types].isEmpty { return .none }
+            return .whole(
+                LogScanner.Record(
+                    isSample: false, bytes: row, uptime: fields[0], isProven: !describes,
+                    types: describes ? self.types.map { fields[$0] } : nil))
         }
         for column in 0..<count {
-            if isNumber[column] {
+            if column < 2 || own.contains(column) {
                 let text = UnsafeRawBufferPointer(rebasing: bytes[fields[column]])
-                guard text.isEmpty || LogScanner.number(text) != nil else { return .none }
+                guard text.isEmpty || Self.accepts(text, as: type(ofColumn: column, types)) else { return .none }
             } else if column > sensorType, !fields[column].isEmpty {
                 return .none
             }
         }
         return .whole(LogScanner.Record(isSample: true, bytes: row, uptime: fields[0], isProven: true))
+    }
+
+    /// What a sample's column is; text if that is not known.
+    @inline(__always)
+    private func type(ofColumn column: Int, _ types: [FieldType]?) -> FieldType? {
+        if column < 2 || self.types == nil { return nil }
+        guard let types, column - own.lowerBound < types.count else { return .text }
+        return types[column - own.lowerBound]
+    }
+
+    /// - Parameter type: nil for a column of a stream of numbers.
+    @inline(__always)
+    private static func accepts(_ field: UnsafeRawBufferPointer, as type: FieldType?) -> Bool {
+        guard let type else { return LogScanner.number(field) != nil }
+        return switch type {
+        case .number: LogScanner.number(field) != nil
+        case .boolean: field.elementsEqual("true".utf8) || field.elementsEqual("false".utf8)
+        case .text, .date: true
+        default: Array(TableText.unquoted(field).utf8).withUnsafeBytes(JSONScanner.isValid)
+        }
     }
 
     /// The texts of a row's fields, and where the row ends.

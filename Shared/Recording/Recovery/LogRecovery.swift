@@ -90,7 +90,7 @@ struct LogRecovery {
             current = nil
         }
         if let current {
-            if format != .json { takeFields(of: current.columns) }
+            if format != .json { takeFields(of: current.columns, current.types) }
             log.file = name
         }
         var isRemoved = false
@@ -173,6 +173,8 @@ struct LogRecovery {
         var isClean: Bool
         var hasRecords: Bool
         var columns: [String]
+        /// What a sample's own columns are; `nil` if all are numbers.
+        var types: [FieldType]?
     }
 
     /// Reads a file from its beginning, and what follows its durable place in any case: that was whole once, and a byte that
@@ -190,7 +192,8 @@ struct LogRecovery {
         if let durable = places.last(where: { $0.kind == .commit && $0.segment == segment }),
             found.end + terminatorLength < durable.bytes, durable.bytes <= size, scanner.openingEnd != nil
         {
-            var behind = try LogScanner(path, format: format, root: record.root, from: durable.bytes - terminatorLength)
+            var behind = try LogScanner(
+                path, format: format, root: record.root, from: durable.bytes - terminatorLength, types: scanner.types)
             if behind.isAtBoundary {
                 found.end = behind.end
                 found.samples = durable.samples
@@ -199,6 +202,7 @@ struct LogRecovery {
                 try walk(&behind, segment: segment, isFinished: isFinished, into: &found)
             }
         }
+        found.types = scanner.types
         return found
     }
 
@@ -235,10 +239,11 @@ struct LogRecovery {
     }
 
     /// Notes which columns the current file has: they may have changed after they were stored, or before.
-    private mutating func takeFields(of columns: [String]) {
-        let formatter = RecordFormatter(format: format, sensorType: log.stream, fields: log.fields)
+    private mutating func takeFields(of columns: [String], _ types: [FieldType]?) {
+        let formatter = RecordFormatter(format: format, sensorType: log.stream, fields: log.fields, types: log.types)
         let names = Array(columns.drop { $0 != "sensorType" }.dropFirst().prefix { $0 != "timestampDate" })
         if names != formatter.fields { log.fields = log.fields.prefix(1) + names }
+        log.types = types.flatMap { $0.count == names.count ? [.number] + $0 : nil }
     }
 
     // MARK: Places

@@ -118,6 +118,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var maximumFileAge: Double?
         /// The columns of a sample on the wire; the first is `uptime`.
         package var fields: [String]
+        /// What their values are, a word for each; `nil` if all are numbers.
+        package var types: [FieldType]?
         /// The unit of the columns after `uptime`, where it is one.
         package var unit: String?
         /// The publisher's epochs that were met, in order.
@@ -149,13 +151,15 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var isMarkedStopped: Bool?
 
         package init(
-            name: LogName, device: String, stream: String, fields: [String], unit: String? = nil, rate: Double? = nil,
-            epochs: [Epoch] = [], file: String? = nil, fileDate: WallTime? = nil, files: [FinishedFile] = []
+            name: LogName, device: String, stream: String, fields: [String], types: [FieldType]? = nil,
+            unit: String? = nil, rate: Double? = nil, epochs: [Epoch] = [], file: String? = nil,
+            fileDate: WallTime? = nil, files: [FinishedFile] = []
         ) {
             self.name = name
             self.device = device
             self.stream = stream
             self.fields = fields
+            self.types = types
             self.unit = unit
             self.rate = rate
             self.epochs = epochs

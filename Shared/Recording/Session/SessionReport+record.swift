@@ -35,7 +35,10 @@ extension SessionReport.Stream {
             lost: lost, paused: log.counts.paused, gaps: log.gaps, isEndKnown: log.isEndKnown, nominalRate: log.rate,
             actualRate: rate, firstUptime: log.firstUptime, lastUptime: log.lastUptime,
             jitter: log.intervals?.jitter, longestSilence: log.intervals?.longest,
-            epochs: log.epochs.map { SessionReport.EpochSpan(epoch: $0.epoch, from: $0.from, next: $0.next) })
+            epochs: log.epochs.map { SessionReport.EpochSpan(epoch: $0.epoch, from: $0.from, next: $0.next) },
+            types: log.types.map { types in
+                Dictionary(zip(log.fields, types)) { first, _ in first }
+            })
     }
 }
 

@@ -23,6 +23,8 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         package var stream: StreamName
         package var log: LogName
         package var fields: [String]
+        /// What their values are, a word for each; `nil` if all are numbers.
+        package var types: [FieldType]?
         package var unit: String?
         package var samples: Int
         /// Samples that were lost, as far as their number is known.
@@ -62,6 +64,11 @@ package struct SessionSummary: Codable, Hashable, Sendable {
             return "paused from \(TextColumns.decimal(pause.from, places: 3)) s to \(end)"
         }
         for stream in streams {
+            guard let types = stream.types else { continue }
+            let fields = zip(stream.fields, types).map { "\($0) \($1.rawValue)" }
+            lines.append("fields of \(stream.stream): \(fields.joined(separator: ", "))")
+        }
+        for stream in streams {
             let removed = stream.removed ?? []
             guard let summary = RemovedFile.summary(removed) else { continue }
             lines.append("\(stream.stream): \(summary): \(removed.map(\.name).joined(separator: " "))")
@@ -92,7 +99,8 @@ extension SessionDirectory {
                 let openBytes = log.file.map { size(of: $0) } ?? 0
                 let gone = log.files.compactMap { removed[$0.name] }
                 return SessionSummary.Stream(
-                    stream: stream.stream, log: log.name, fields: log.fields, unit: log.unit,
+                    stream: stream.stream, log: log.name, fields: log.fields, types: log.types,
+                    unit: log.unit,
                     samples: max(log.counts.written, latest?.counts.written ?? 0), lost: stream.lost, gaps: log.gaps,
                     nominalRate: stream.nominalRate, actualRate: stream.actualRate, bytes: stream.bytes + openBytes,
                     format: log.format, files: stream.files.filter { removed[$0] == nil },

@@ -59,6 +59,18 @@ package struct LogRecord: Hashable, Sendable {
         }
     }
 
+    /// The keys of an object, which must be valid.
+    static func keys(json bytes: UnsafeRawBufferPointer) -> [String] {
+        var keys: [String] = []
+        var scanner = JSONScanner(bytes)
+        _ = scanner.skip(UInt8(ascii: "{"))
+        while let key = try? scanner.skipString(), scanner.skip(UInt8(ascii: ":")), (try? scanner.skipValue()) != nil {
+            keys.append(JSONScanner.string(at: key, in: bytes))
+            guard scanner.skip(UInt8(ascii: ",")) else { break }
+        }
+        return keys
+    }
+
     /// A row, which must have the columns that are named.
     init(table bytes: UnsafeRawBufferPointer, columns names: [String], format: LogFormat) {
         columns = []

@@ -4,9 +4,11 @@ import Messages
 extension LogScanner {
     /// What stands at a place of a JSON log: a separator and an object in one line.
     ///
-    /// - Parameter place: the end of the record before, or of the opening.
+    /// - Parameters:
+    ///   - place: the end of the record before, or of the opening.
+    ///   - types: what a sample's own columns are; `nil` if all are numbers.
     static func lookForJSON(
-        _ bytes: UnsafeRawBufferPointer, at place: Int, isFirst: Bool, isLast: Bool
+        _ bytes: UnsafeRawBufferPointer, at place: Int, isFirst: Bool, isLast: Bool, types: [FieldType]?
     ) -> Finding<Record> {
         var start = place
         if !isFirst {
@@ -21,15 +23,15 @@ extension LogScanner {
         guard lineFeed != nil || isLast else { return .more }
         let end = lineFeed.map { UnsafeRawPointer($0) - base } ?? bytes.count
         do throws(MessageError) {
-            return try object(bytes, in: start..<end)
+            return try object(bytes, in: start..<end, types)
         } catch {
             return .none
         }
     }
 
-    /// A record's object: numbers and strings, among them a sensor type, or a marker.
+    /// A record's object: numbers and strings, among them a sensor type, or a marker; and whatever else `types` names.
     private static func object(
-        _ bytes: UnsafeRawBufferPointer, in range: Range<Int>
+        _ bytes: UnsafeRawBufferPointer, in range: Range<Int>, _ types: [FieldType]?
     ) throws(MessageError) -> Finding<Record> {
         var scanner = JSONScanner(bytes, in: range)
         try scanner.expect(UInt8(ascii: "{"))
@@ -37,23 +39,35 @@ extension LogScanner {
         guard try scanner.skipString().count == 8 else { return .none }
         try scanner.expect(UInt8(ascii: ":"))
         let uptime = try number(&scanner)
+        var column = 0
+        var namedTypes: Range<Int>?
         while scanner.skip(UInt8(ascii: ",")) {
             let key = try scanner.skipString()
             try scanner.expect(UInt8(ascii: ":"))
             if isSample == true {
                 // A sample's own columns, which are most of its bytes.
-                _ = try number(&scanner)
+                if let types {
+                    guard column < types.count else { return .none }
+                    let value = try scanner.skipValue(ofDepth: FieldType.maximumDepth)
+                    guard types[column].accepts(UnsafeRawBufferPointer(rebasing: bytes[value])) else { return .none }
+                    column += 1
+                } else {
+                    _ = try number(&scanner)
+                }
                 continue
             }
             let value = try scanner.skipValue()
             guard bytes[value.lowerBound] == UInt8(ascii: "\"") else { continue }
             if isWord(bytes, key, "\"sensorType\"") { isSample = true }
             if isWord(bytes, key, "\"marker\"") { isSample = false }
+            if isWord(bytes, key, "\"types\"") { namedTypes = value }
         }
         try scanner.expect(UInt8(ascii: "}"))
-        guard let isSample else { return .none }
+        guard let isSample, !isSample || column == types?.count ?? 0 else { return .none }
         return .whole(
-            Record(isSample: isSample, bytes: range.lowerBound..<scanner.index, uptime: uptime, isProven: true))
+            Record(
+                isSample: isSample, bytes: range.lowerBound..<scanner.index, uptime: uptime, isProven: true,
+                types: namedTypes))
     }
 
     /// Steps over a number, a word for one that JSON does not have, or `null`.

@@ -1,4 +1,5 @@
 package import Files
+package import Messages
 package import SystemPackage
 
 /// Walks the records of a log's file in pieces, never with the whole file in memory, and stops at the first byte that is
@@ -21,6 +22,8 @@ package struct LogScanner: ~Copyable {
         /// JSON closes its objects, and a table's samples end with empty columns. But the last column of a marker that
         /// describes the stream may have been longer, unless something follows.
         package let isProven: Bool
+        /// Where the types of the fields of the samples behind a marker stand, if it names them.
+        var types: Range<Int>?
     }
 
     /// The end of the last record that was found, or of what stands in front of the first: the offset at which the
@@ -32,6 +35,9 @@ package struct LogScanner: ~Copyable {
 
     /// The names of a table's columns; none in JSON, where each record has its own.
     package let columns: [String]
+
+    /// What the values of a sample's own columns are, in a stream of records, as the last marker that names them says.
+    package private(set) var types: [FieldType]?
 
     /// Where the first record begins, its separator not counted; `nil` if the file's beginning is not whole, and so has
     /// no records.
@@ -49,16 +55,18 @@ package struct LogScanner: ~Copyable {
     private var isDone: Bool
     private var found = Record(isSample: false, bytes: 0..<0, uptime: 0..<0, isProven: false)
 
-    /// - Parameter offset: where to begin, the end of a record; `nil` for the first.
+    /// - Parameters:
+    ///   - offset: where to begin, the end of a record; `nil` for the first.
+    ///   - types: what is known there of the values of samples.
     package init(
-        _ path: FilePath, format: LogFormat, root: JSONRoot, from offset: Int? = nil
+        _ path: FilePath, format: LogFormat, root: JSONRoot, from offset: Int? = nil, types: [FieldType]? = nil
     ) throws(RecordingError) {
-        try self.init(OpenFile(path, .readOnly, action: "read"), format: format, root: root, from: offset)
+        try self.init(OpenFile(path, .readOnly, action: "read"), format: format, root: root, from: offset, types: types)
     }
 
     /// The same for a file that is open already, so that it may get another name meanwhile.
     package init(
-        _ source: OpenFile, format: LogFormat, root: JSONRoot, from offset: Int? = nil
+        _ source: OpenFile, format: LogFormat, root: JSONRoot, from offset: Int? = nil, types: [FieldType]? = nil
     ) throws(RecordingError) {
         var piece = Piece(offset: 0)
         var finding = Finding<(end: Int, columns: [String])>.more
@@ -82,6 +90,7 @@ package struct LogScanner: ~Copyable {
         terminator = Array(format == .json ? root.terminator.utf8 : "".utf8)
         openingEnd = opening?.end
         columns = opening?.columns ?? []
+        self.types = types
         table = TableColumns(columns)
         end = piece.offset + piece.place
         isDone = opening == nil
@@ -108,6 +117,9 @@ package struct LogScanner: ~Copyable {
             switch look() {
             case .whole(let found):
                 self.found = found
+                if let types = found.types {
+                    self.types = piece.withBytes { Self.types(UnsafeRawBufferPointer(rebasing: $0[types])) }
+                }
                 piece.place = found.bytes.upperBound
                 end = piece.offset + piece.place
                 return found
@@ -131,6 +143,24 @@ package struct LogScanner: ~Copyable {
     @inline(__always)
     package func withRecordBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         piece.withBytes { bytes in body(UnsafeRawBufferPointer(rebasing: bytes[found.bytes])) }
+    }
+
+    /// The types that a marker names.
+    private static func types(_ text: UnsafeRawBufferPointer) -> [FieldType] {
+        text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\"") }.map {
+            FieldType(rawValue: String(decoding: UnsafeRawBufferPointer(rebasing: $0), as: UTF8.self))
+        }
+    }
+
+    /// The names of a sample's own columns, as the record that `next` returned last has them, which must be a sample.
+    package var ownColumns: [String] {
+        if format != .json {
+            return Array(columns.drop { $0 != "sensorType" }.dropFirst().prefix { $0 != "timestampDate" })
+        }
+        return piece.withBytes { bytes in
+            let keys = LogRecord.keys(json: UnsafeRawBufferPointer(rebasing: bytes[found.bytes]))
+            return Array(keys.drop { $0 != "sensorType" }.dropFirst())
+        }
     }
 
     /// The uptime of the record that `next` returned last, in seconds.
@@ -158,8 +188,8 @@ package struct LogScanner: ~Copyable {
             if isClean { return .none }
             if !isLast, rest.count <= terminator.count { return .more }
             return format == .json
-                ? Self.lookForJSON(bytes, at: piece.place, isFirst: end == openingEnd, isLast: isLast)
-                : table.look(bytes, at: piece.place, format: format, isLast: isLast)
+                ? Self.lookForJSON(bytes, at: piece.place, isFirst: end == openingEnd, isLast: isLast, types: types)
+                : table.look(bytes, at: piece.place, format: format, isLast: isLast, types: types)
         }
     }
 

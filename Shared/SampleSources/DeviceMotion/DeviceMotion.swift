@@ -1,7 +1,8 @@
 /// Device motion: what a phone makes of accelerometer and gyroscope together.
 ///
 /// `userAcceleration` + `gravity` is what the accelerometer reads, in the sign of specific force: lying still, the axis that
-/// points up has +1 g of gravity. `rotationRate` is in rad/s. A component that a source does not give is zero.
+/// points up has +1 g of gravity. `rotationRate` is in rad/s. A component that a source does not give is zero; what else a
+/// source may give is in `optionalFields`.
 package struct DeviceMotion: Hashable, Sendable {
     /// The acceleration without gravity.
     package var userAcceleration: SIMD3<Double>
@@ -25,6 +26,12 @@ package struct DeviceMotion: Hashable, Sendable {
     package static let fields = ["userAcceleration", "gravity", "rotationRate"].flatMap { name in
         ["x", "y", "z"].map { "\(name).\($0)" }
     }
+
+    /// What a stream of device motion has besides, if its source does: the attitude as a quaternion, the calibrated magnetic
+    /// field with its accuracy, the heading in degrees with the accuracy of the event, and the frame that all refer to.
+    package static let optionalFields =
+        ["x", "y", "z", "w"].map { "attitude.\($0)" } + ["x", "y", "z", "accuracy"].map { "magneticField.\($0)" }
+        + ["heading", "headingAccuracy", "accuracy", "eventAccuracy", "referenceCoordinate"]
 
     /// Appends the nine values to a row.
     package func append(to row: inout [Double]) {

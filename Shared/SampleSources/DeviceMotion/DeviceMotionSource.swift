@@ -8,7 +8,7 @@ package struct DeviceMotionSource: SampleSource {
         layout = try DeviceMotionLayout(fields: base.fields)
     }
 
-    package var fields: [String] { DeviceMotion.fields }
+    package var fields: [String] { layout.fields }
     package var unit: String? { base.unit }
     package var rate: Double? { base.rate }
     package var description: String { base.description }

@@ -23,16 +23,19 @@ package final class ReplaySource: SampleSource {
         package var unit: String?
         /// Converts the accelerations (x, y, z, userAcceleration, gravity) to this unit; `unit` must be "g" or "m/s2" then.
         package var conversion: AccelerationUnit?
+        /// Which fields are published.
+        package var choice = FieldChoice()
 
         package init(
             rate: Double? = nil, isLooping: Bool = false, isRebased: Bool = false, unit: String? = nil,
-            conversion: AccelerationUnit? = nil
+            conversion: AccelerationUnit? = nil, choice: FieldChoice = FieldChoice()
         ) {
             self.rate = rate
             self.isLooping = isLooping
             self.isRebased = isRebased
             self.unit = unit
             self.conversion = conversion
+            self.choice = choice
         }
     }
 
@@ -58,6 +61,7 @@ package final class ReplaySource: SampleSource {
     private static let rowsForRate: Int64 = 64
 
     package private(set) var fields: [String] = []
+    package private(set) var types: [FieldType]?
     package private(set) var rate: Double?
     package private(set) var description = ""
     package let unit: String?
@@ -90,7 +94,7 @@ package final class ReplaySource: SampleSource {
         unit = options.conversion?.rawValue ?? options.unit
         factor = try Self.factor(options)
         reader = try LineReader(path: path)
-        parser = LineParser(format: Self.format(of: path))
+        parser = LineParser(format: Self.format(of: path), options.choice)
         try readBeginning()
     }
 
@@ -107,9 +111,31 @@ package final class ReplaySource: SampleSource {
         return time
     }
 
+    package func read(_ count: Int, into rows: inout SourceRows) {
+        guard types != nil else {
+            var source = self
+            return source.readNumbers(count, into: &rows)
+        }
+        rows.reset(count)
+        do throws(PublisherError) {
+            var none: [Double] = []
+            while rows.times.count < count, !rows.records.isFull {
+                guard let time = try next(into: &none) else {
+                    rows.end = .last
+                    return
+                }
+                rows.values.append(0)
+                rows.times.append(time)
+                rows.records.append(parser.record)
+            }
+        } catch {
+            rows.end = .failed(error)
+        }
+    }
+
     package func rewind() throws(PublisherError) {
         try reader.rewind()
-        parser = LineParser(format: Self.format(of: path))
+        parser = LineParser(format: Self.format(of: path), options.choice)
         index = 0
         offset = 0
     }
@@ -144,6 +170,7 @@ package final class ReplaySource: SampleSource {
             rate = Double(index - 1) * 1e9 / Double(latestTime - firstTime)
         }
         fields = parser.fields
+        types = parser.types
         convertedColumns = fields.indices.filter { column in
             ["x", "y", "z"].contains(fields[column])
                 || ["userAcceleration.", "gravity."].contains { fields[column].hasPrefix($0) }
@@ -181,7 +208,7 @@ package final class ReplaySource: SampleSource {
         _ = try reader.next { (text) throws(PublisherError) in
             line = try parser.parse(text, into: &row)
             if line == .sample(time: nil), schedule == nil {
-                row.removeLast(parser.fields.count)
+                if parser.types == nil { row.removeLast(parser.fields.count) }
                 throw PublisherError(
                     .invalidInput, "there is no time (t or timestamp, in seconds); add it, or give a rate")
             }

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Messages
+package import Messages
 
 /// Turns lines of CSV or NDJSON into rows of samples: the same for a file that is replayed and for a program on standard input.
 ///
@@ -7,6 +7,9 @@ import Messages
 /// seconds_elapsed, timestamp or time (seconds, or nanoseconds since 1970), if there is one. x, y and z and every other column that has a number in the first row are fields; what
 /// else there is (labels) is left out, and named in `leftOut`. NDJSON has one object a line, with the names as keys; the
 /// first object's numbers are the fields, and each later one must have them.
+///
+/// If the first object of NDJSON has other values than numbers, or such fields were asked for, the lines are records: their
+/// values come as JSON text in `record`, see `RecordParser`.
 ///
 /// A line that cannot be read is an error and changes nothing: the caller says where it was, and may continue.
 package struct LineParser {
@@ -19,7 +22,7 @@ package struct LineParser {
     package enum Line: Hashable, Sendable {
         /// Nothing to publish: an empty line, a header.
         case nothing
-        /// A sample, appended to the row; its time in nanoseconds if the input has times.
+        /// A sample, appended to the row, or a record in `record`; its time in nanoseconds if the input has times.
         case sample(time: Int64?)
     }
 
@@ -36,14 +39,25 @@ package struct LineParser {
     package private(set) var leftOut: [String] = []
 
     private let format: Format
+    private let choice: FieldChoice
+    private var records: RecordParser?
+    /// In a table of records the column of each field.
+    private var places: [Int?] = []
     private var columns: [Column] = []
     /// What the header calls the time.
     private var timeName: String?
     private var isFirstLine = true
 
-    package init(format: Format) {
+    package init(format: Format, _ choice: FieldChoice = FieldChoice()) {
         self.format = format
+        self.choice = choice
     }
+
+    /// What the values are, in records; nil if all are numbers.
+    package var types: [FieldType]? { records?.types }
+
+    /// The values of the record that was read last, as JSON text with commas between them.
+    package var record: [UInt8] { records?.record ?? [] }
 
     /// Reads one line, without its end.
     ///
@@ -62,13 +76,15 @@ package struct LineParser {
             return .nothing
         case .csv:
             if fields.isEmpty { try decideColumns(by: text) }
-            return try parseCells(text, into: &row)
+            return try records == nil ? parseCells(text, into: &row) : parseRecordCells(text)
         }
     }
 
     // MARK: - NDJSON
 
     private mutating func parseObject(_ text: Span<UInt8>, into row: inout [Double]) throws(PublisherError) -> Line {
+        if fields.isEmpty, !choice.isNumeric, let first = try firstRecord(text) { return first }
+        if records != nil { return try parseRecord(text) }
         let item: NumericItem
         do {
             item = try JSONDecoder().decode(
@@ -76,12 +92,45 @@ package struct LineParser {
         } catch {
             throw PublisherError(.invalidInput, "this is not JSON: \(Self.string(text).prefix(80))")
         }
-        let fields = self.fields.isEmpty ? try item.fields() : self.fields
+        var fields = self.fields.isEmpty ? choice.fields?.map(\.name) ?? [] : self.fields
+        if fields.isEmpty { fields = try item.fields() }
         let (seconds, values) = try item.values(of: fields)
         let time = try seconds.map { (seconds) throws(PublisherError) in try Self.time(seconds) }
         self.fields = fields
         row += values
         return .sample(time: time)
+    }
+
+    /// Reads the first object, if records begin with it.
+    private mutating func firstRecord(_ text: Span<UInt8>) throws(PublisherError) -> Line? {
+        let found = try text.withUnsafeBytes { (bytes) throws(PublisherError) -> RecordParser? in
+            if choice.asksForRecords { return RecordParser(choice.fields ?? [], names: FieldOrder.timeNames) }
+            var scanner = JSONScanner(bytes)
+            guard choice.fields == nil, scanner.peek() == UInt8(ascii: "{"), JSONScanner.isValid(bytes) else {
+                return nil
+            }
+            return try RecordParser(first: bytes, choice)
+        }
+        guard let found else { return nil }
+        records = found
+        do throws(PublisherError) {
+            let line = try parseRecord(text)
+            fields = found.fields
+            return line
+        } catch {
+            // A bad first line of a live input is only skipped.
+            records = nil
+            throw error
+        }
+    }
+
+    private mutating func parseRecord(_ text: Span<UInt8>) throws(PublisherError) -> Line {
+        let seconds = try text.withUnsafeBytes { (bytes) throws(PublisherError) -> Double? in
+            let seconds = try records?.parse(bytes)
+            return seconds ?? nil
+        }
+        leftOut = records?.leftOut ?? []
+        return .sample(time: try seconds.map { (seconds) throws(PublisherError) in try Self.time(seconds) })
     }
 
     // MARK: - CSV
@@ -103,12 +152,14 @@ package struct LineParser {
     /// Settles by the first row which columns are numbers.
     private mutating func decideColumns(by text: Span<UInt8>) throws(PublisherError) {
         let cells = try cellsOfRow(text)
+        if try decideRecords(by: text) { return }
         var names: [String] = []
         var leftOut: [String] = []
         for (column, cell) in zip(columns, cells) {
             guard case .undecided(let name) = column else { continue }
-            let isNeeded = ["x", "y", "z"].contains(name)
-            let isPossible = !name.isEmpty && !FieldOrder.isReserved(name, besideTime: timeName)
+            let wanted = choice.fields.map { $0.contains { $0.name == name } }
+            let isNeeded = wanted ?? ["x", "y", "z"].contains(name)
+            let isPossible = wanted ?? (!name.isEmpty && !FieldOrder.isReserved(name, besideTime: timeName))
             if isNeeded || isPossible && Self.number(text.extracting(cell)) != nil {
                 names.append(name)
             } else {
@@ -118,7 +169,10 @@ package struct LineParser {
         guard !names.isEmpty else {
             throw PublisherError(.invalidInput, "no column with numbers beside the time")
         }
-        let fields = FieldOrder.sorted(names)
+        if let missing = choice.fields?.first(where: { !names.contains($0.name) }) {
+            throw PublisherError(.invalidInput, "no column is named \"\(missing.name)\"")
+        }
+        let fields = choice.fields?.map(\.name) ?? FieldOrder.sorted(names)
         // The row must be good before its columns are believed: a bad first line of a live input is only skipped.
         for (column, cell) in zip(columns, cells) {
             if case .undecided(let name) = column, fields.contains(name) {
@@ -131,6 +185,47 @@ package struct LineParser {
             guard case .undecided(let name) = column else { return column }
             return fields.firstIndex(of: name).map { .field($0) } ?? .leftOut
         }
+    }
+
+    /// Settles which columns make a record, if the table has records.
+    private mutating func decideRecords(by text: Span<UInt8>) throws(PublisherError) -> Bool {
+        let names = columns.map { if case .undecided(let name) = $0 { name } else { "" } }
+        let found: RecordParser
+        if choice.asksForRecords {
+            found = RecordParser(choice.fields ?? [], names: [])
+        } else if choice.isMotion, !choice.isNumeric, let motion = RecordParser(motion: names) {
+            found = motion
+        } else {
+            return false
+        }
+        places = found.columns.map(names.firstIndex)
+        if !choice.isMotion, let missing = zip(found.columns, places).first(where: { $1 == nil })?.0 {
+            throw PublisherError(.invalidInput, "no column is named \"\(missing)\"")
+        }
+        records = found
+        do throws(PublisherError) {
+            _ = try parseRecordCells(text)
+        } catch {
+            records = nil
+            throw error
+        }
+        leftOut = names.indices.filter { !names[$0].isEmpty && !places.contains($0) }.map { names[$0] }
+        fields = found.fields
+        return true
+    }
+
+    private mutating func parseRecordCells(_ text: Span<UInt8>) throws(PublisherError) -> Line {
+        let cells = try cellsOfRow(text)
+        var time: Int64?
+        for (column, cell) in zip(columns, cells) {
+            if case .time = column { time = try Self.time(in: cell, of: text) }
+        }
+        records?.begin()
+        for (index, place) in places.enumerated() {
+            let cell = place.map { Self.string(text.extracting(cells[$0])).replacing("\"\"", with: "\"") }
+            try records?.append(cell: cell, at: index)
+        }
+        return .sample(time: time)
     }
 
     private func parseCells(_ text: Span<UInt8>, into row: inout [Double]) throws(PublisherError) -> Line {

@@ -5,13 +5,17 @@ import Messages
 struct AccelerationLayout: Hashable, Sendable {
     /// How many values a sample has, its uptime included.
     let columns: Int
+    /// What the values of a stream of records are; nil if all are numbers.
+    private let types: [FieldType]?
     /// The columns of x, y and z; an axis that is not there has -1.
     private let axes: SIMD3<Int>
 
     /// Finds the columns by their names: `x`, `y` and `z`, or `magnitude`, or the only one beside the uptime.
+    /// In a stream of records they must be numbers, and others may be anything.
     /// - Throws: `wrongColumns` if there are none of these.
-    init(_ fields: [String]) throws(MessageError) {
+    init(_ fields: [String], _ types: [FieldType]? = nil) throws(MessageError) {
         columns = fields.count
+        self.types = types
         let places = ["x", "y", "z"].map { fields.firstIndex(of: $0) ?? -1 }
         if fields.first == "uptime", !places.contains(-1) {
             axes = SIMD3(places[0], places[1], places[2])
@@ -24,6 +28,16 @@ struct AccelerationLayout: Hashable, Sendable {
                 .wrongColumns,
                 "its fields are \(fields.prefix(16).joined(separator: ", ")): an acceleration has uptime, x, y and z, or "
                     + "uptime and its magnitude")
+        }
+        guard let types else { return }
+        guard types.count == columns else {
+            throw MessageError(.wrongColumns, "it names \(types.count) types for \(columns) fields")
+        }
+        for column in [axes.x, axes.y, axes.z] where column >= 0 && types[column] != .number {
+            throw MessageError(
+                .wrongColumns,
+                "its field \(fields[column]) is \(types[column].rawValue): an acceleration is a number"
+            )
         }
     }
 
@@ -45,7 +59,7 @@ struct AccelerationLayout: Hashable, Sendable {
                         axis(axes.y) { packed.number(start + $0) }, axis(axes.z) { packed.number(start + $0) }))
             }
         } else if let values = batch.body.values {
-            var found = SampleRows(batch.frame, values: values, columns: columns)
+            var found = SampleRows(batch.frame, values: values, columns: columns, types: types)
             while try found.next() {
                 let row = found.rowCount - 1
                 guard rows.contains(row) else { continue }

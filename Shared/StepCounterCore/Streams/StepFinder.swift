@@ -72,8 +72,8 @@ struct StepFinder {
     /// Refuses a batch that is not as long as it says, or not an acceleration, before anything is counted by what it says.
     mutating func check(_ batch: ReceivedBatch) throws(MessageError) {
         if !batch.hasFields(fieldsToken) {
-            layout = try AccelerationLayout(try batch.fields)
-            fieldsToken = Array(batch.frame[batch.body.fields])
+            layout = try AccelerationLayout(try batch.fields, try batch.types)
+            fieldsToken = batch.fieldsToken
         }
         let columns = layout.columns
         try batch.check { () throws(MessageError) in columns }

@@ -1,0 +1,39 @@
+/// What the values of a field are, in a stream of records: one whose fields are not all numbers.
+///
+/// A value may also be `null`. A type that this version does not know is taken as `json`.
+public struct FieldType: RawRepresentable, Codable, Hashable, Sendable {
+    /// The word on the wire and in files.
+    public let rawValue: String
+
+    /// Any word: later versions may add some.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// JSON numbers, and the strings "NaN", "Infinity" and "-Infinity".
+    public static let number = FieldType(rawValue: "number")
+    /// Strings.
+    public static let text = FieldType(rawValue: "text")
+    /// `true` and `false`.
+    public static let boolean = FieldType(rawValue: "boolean")
+    /// Strings that are dates. Their form is not checked: ISO 8601 is meant.
+    public static let date = FieldType(rawValue: "date")
+    /// Any JSON value.
+    public static let json = FieldType(rawValue: "json")
+
+    /// How deep arrays and objects may be nested in a value.
+    public static let maximumDepth = 16
+
+    /// Whether a field of this type may have a value.
+    /// - Parameter value: a JSON value, without blanks around it.
+    public func accepts(_ value: UnsafeRawBufferPointer) -> Bool {
+        guard let first = value.first else { return false }
+        if first == UInt8(ascii: "n") { return true }
+        return switch self {
+        case .number:
+            first == UInt8(ascii: "\"")
+                ? DecimalParser.nonFinite(value) != nil : first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10
+        case .text, .date: first == UInt8(ascii: "\"")
+        case .boolean: first == UInt8(ascii: "t") || first == UInt8(ascii: "f")
+        default: true
+        }
+    }
+}
