@@ -95,7 +95,7 @@ crash-lab: setup openssl
 	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
 	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
-# Recorders in virtual time, under faults from fresh seeds, and every sample judged: see Tests/Simulator/README.md.
+# The five programs in virtual time, under faults from fresh seeds, and every sample judged: see Tests/Simulator/README.md.
 # SEED=… runs one again; SIMULATE="--limit 600" runs longer. Files are in memory if they may be.
 simulate: setup
 	$(RELEASE) --product simulator

@@ -216,8 +216,8 @@ let package = Package(
             name: "Simulator",
             dependencies: [
                 "ArchiveStorage", "ArchiverCore", "Files", "LogManagerCore", "LogStorage", "MessageBus", "Messages",
-                "PublisherCore", "RecorderCore", "Recording", "SampleSources", "ServiceKit", "TestSupport", "Upload",
-                argumentParser, heap, system,
+                "PublisherCore", "RecorderCore", "Recording", "SampleSources", "ServiceKit", "StepCounterCore",
+                "StepDetection", "StepStorage", "TestSupport", "Upload", argumentParser, heap, system,
             ],
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(

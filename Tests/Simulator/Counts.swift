@@ -4,6 +4,7 @@ extension Simulation {
         var logManager = 0
         var configurations = 0
         var archiver = 0
+        var stepCounter = 0
     }
 
     /// What was done and checked.
@@ -25,6 +26,14 @@ extension Simulation {
         var judged = 0
         var logs = 0
         var durable = 0
+        /// Requests that were answered as durable.
+        var acknowledged = 0
+        var partitions = 0
+        var slowReaders = 0
+        var sleeps = 0
+        var jumps = 0
+        /// A publisher and the recorder at a time.
+        var doubleKills = 0
         // log-manager
         var logManagerKills = 0
         /// Requests of people, thresholds that were published, files that were marked and removed.
@@ -32,6 +41,13 @@ extension Simulation {
         var crossings = 0
         var marked = 0
         var removed = 0
+        // step-counter
+        var stepCounterKills = 0
+        var commits = 0
+        var steps = 0
+        var stepGaps = 0
+        /// Devices of which every step was counted.
+        var wholeWalks = 0
         // archiver
         var archiverKills = 0
         var archives = 0

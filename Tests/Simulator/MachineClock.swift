@@ -37,9 +37,12 @@ struct MachineClock {
 
     mutating func fallAsleep(at now: Int64, until end: Int64) { sleep = now..<end }
 
-    mutating func wake() {
+    mutating func wake(at now: Int64) {
         guard let sleep else { return }
-        slept += sleep.upperBound - sleep.lowerBound
+        slept += now - sleep.lowerBound
         self.sleep = nil
     }
+
+    /// Nanoseconds for which it slept until a time.
+    func slept(until now: Int64) -> Int64 { slept + (sleep.map { now - $0.lowerBound } ?? 0) }
 }

@@ -13,6 +13,8 @@ struct Oracle {
         let time: Int64
         /// The end of its samples.
         let end: Int
+        /// Nanoseconds for which the publisher's machine had slept.
+        let slept: Int64
         /// When its publisher had no more room for it.
         var forgotten = Int64.max
     }
@@ -25,6 +27,8 @@ struct Oracle {
         private var uptimes: [Double] = []
         /// When the publisher ended, in virtual nanoseconds; nil while it runs.
         var end: Int64?
+        /// Nanoseconds for which its machine had slept then.
+        var slept: Int64 = 0
 
         init(name: String) { self.name = name }
 
@@ -37,7 +41,7 @@ struct Oracle {
         /// Whether a listener has no way to know of a sample: the publisher was killed before it described its stream again.
         func mayEndUnheard(_ sequence: Int) -> Bool {
             guard let end, let batch = batch(of: sequence) else { return false }
-            return end - batch.time < 2_100_000_000
+            return (end - slept) - (batch.time - batch.slept) < 2_100_000_000
         }
 
         /// The batch that a sample was published in; nil if it never was.
@@ -55,9 +59,9 @@ struct Oracle {
             return range.lowerBound < batches.count ? batches[range.lowerBound] : nil
         }
 
-        mutating func note(_ batch: RowBatch, at time: Int64) {
+        mutating func note(_ batch: RowBatch, at time: Int64, slept: Int64) {
             for row in stride(from: 0, to: batch.rows.count, by: batch.columns) { uptimes.append(batch.rows[row]) }
-            batches.append(Batch(time: time, end: uptimes.count))
+            batches.append(Batch(time: time, end: uptimes.count, slept: slept))
         }
 
         mutating func forget(_ batch: Int, at time: Int64) { batches[batch].forgotten = time }
@@ -83,7 +87,9 @@ struct Oracle {
 
     /// Notes a batch that is published.
     /// - Returns: its number in its epoch, and what is wrong with it.
-    mutating func note(_ stream: StreamName, _ batch: RowBatch, at time: Int64) -> (number: Int, violation: String?) {
+    mutating func note(
+        _ stream: StreamName, _ batch: RowBatch, at time: Int64, slept: Int64
+    ) -> (number: Int, violation: String?) {
         guard let last = epochs[stream]?.indices.last, let published = epochs[stream]?[last].published else {
             return (0, "\(stream) publishes before it begins")
         }
@@ -95,7 +101,7 @@ struct Oracle {
         where batch.rows[row + 1] != Double(last) || batch.rows[row + 2] != Double(sequence) {
             violation = "\(stream) publishes another sample than \(sequence) of epoch \(last)"
         }
-        epochs[stream]?[last].note(batch, at: time)
+        epochs[stream]?[last].note(batch, at: time, slept: slept)
         return ((epochs[stream]?[last].batches.count ?? 1) - 1, violation)
     }
 
@@ -105,7 +111,8 @@ struct Oracle {
         epochs[stream]?[last].forget(batch, at: time)
     }
 
-    mutating func end(_ stream: StreamName, at time: Int64) {
+    mutating func end(_ stream: StreamName, at time: Int64, slept: Int64) {
+        defer { if let last = epochs[stream]?.indices.last { epochs[stream]?[last].slept = slept } }
         guard let last = epochs[stream]?.indices.last else { return }
         epochs[stream]?[last].end = time
     }

@@ -3,15 +3,20 @@ import SampleSources
 
 /// Samples that are recognised by their values: the run of their publisher, and their own number.
 struct ProbeSource: SampleSource {
-    let fields = ["x", "y"]
-    let unit: String? = nil
+    let fields: [String]
+    let unit: String?
     let rate: Double?
     let description = "probe"
 
     private let epoch: Int
+    /// Whether it has an acceleration too, of somebody who walks.
+    private let isWalk: Bool
     private var count = 0
 
-    init(rate: Double, epoch: Int) {
+    init(rate: Double, epoch: Int, isWalk: Bool) {
+        fields = isWalk ? ["x", "y", "magnitude"] : ["x", "y"]
+        unit = isWalk ? "g" : nil
+        self.isWalk = isWalk
         self.rate = rate
         self.epoch = epoch
     }
@@ -19,8 +24,10 @@ struct ProbeSource: SampleSource {
     mutating func next(into row: inout [Double]) -> Int64? {
         row.append(Double(epoch))
         row.append(Double(count))
-        defer { count += 1 }
-        return Int64((Double(count) / (rate ?? 1) * 1e9).rounded())
+        let time = Double(count) / (rate ?? 1)
+        if isWalk { row.append(Walker.magnitude(at: time)) }
+        count += 1
+        return Int64((time * 1e9).rounded())
     }
 
     mutating func rewind() { count = 0 }

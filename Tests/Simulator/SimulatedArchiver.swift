@@ -56,8 +56,10 @@ final class SimulatedArchiver {
 
     private func later(_ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
         simulation.later(delay) { [weak self, life] in
-            guard let self, isRunning, self.life == life else { return }
-            try body()
+            try self?.simulation.whenMachineAwake {
+                guard let self, self.isRunning, self.life == life else { return }
+                try body()
+            }
         }
     }
 
@@ -130,6 +132,8 @@ final class SimulatedArchiver {
             // Otherwise another time took its place.
             guard self.wakeTime == wakeTime else { return }
             self.wakeTime = .max
+            // The machine may have slept.
+            if now.monotonic < wakeTime { return planWake() }
             core.wake(at: now)
             try perform()
         }
@@ -385,6 +389,8 @@ final class SimulatedArchiver {
             }
             if simulation.logManager == nil { continue }
             if receipt.marked == nil { return "\(session) is not marked" }
+            // What is to be kept for a while is kept longer where a clock was set back.
+            if simulation.counts.jumps > 0 { continue }
             if plan.policy.keepRecordings != .always, receipt.removed == nil, !receipt.files.isEmpty {
                 return "the files of \(session) are not removed"
             }

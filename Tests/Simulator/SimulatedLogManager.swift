@@ -66,8 +66,10 @@ final class SimulatedLogManager {
 
     private func later(_ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
         simulation.later(delay) { [weak self, life] in
-            guard let self, isRunning, self.life == life else { return }
-            try body()
+            try self?.simulation.whenMachineAwake {
+                guard let self, self.isRunning, self.life == life else { return }
+                try body()
+            }
         }
     }
 
@@ -198,9 +200,12 @@ final class SimulatedLogManager {
         }
     }
 
-    /// Whether a file is marked, or was, until somebody asked to take that back.
+    /// Whether a file is marked, or was, until somebody asked to take that back. One that is being removed is in the ledger.
     func hasMarked(_ path: String) -> Bool {
-        unmarkedPaths.contains(path) || (try? catalog?.file(at: path))?.uploaded != nil || catalog == nil
+        guard let catalog, !unmarkedPaths.contains(path) else { return true }
+        if (try? catalog.file(at: path))?.uploaded != nil { return true }
+        let ledger = (try? catalog.interruptedRemovals()) ?? []
+        return ledger.contains { $0.file.path == path && $0.file.uploaded != nil }
     }
 
     /// Asks for something, as people do.

@@ -16,6 +16,8 @@ final class SimulatedPublisher {
         /// Nanoseconds for which batches are kept, and bytes of them.
         var retention: Int64
         var retentionBytes: Int
+        /// Whether its first stream is of somebody who walks.
+        var isWalk: Bool
     }
 
     /// An event as it goes over the wire.
@@ -56,6 +58,8 @@ final class SimulatedPublisher {
     private var kept: [Kept] = []
     private var firstKept = 0
     private var keptBytes = 0
+    /// Who walks, in each run.
+    private(set) var walkers: [Walker] = []
     private var questions: [Int: ([StreamDescription]) -> Void] = [:]
     private var lastQuestion = 0
 
@@ -85,7 +89,10 @@ final class SimulatedPublisher {
         life += 1
         self.epoch = epoch
         let epochNumber = simulation.oracle.epochs[names[0]]?.count ?? 0
-        sources = names.map { _ in ProbeSource(rate: plan.rate, epoch: epochNumber) }
+        sources = names.indices.map {
+            ProbeSource(rate: plan.rate, epoch: epochNumber, isWalk: plan.isWalk && $0 == 0)
+        }
+        walkers.append(Walker())
         let streams = try names.enumerated().map { index, name in
             try PublishedStream(
                 StreamConfiguration(
@@ -107,7 +114,15 @@ final class SimulatedPublisher {
 
     func kill() {
         core = nil
-        for name in names { simulation.oracle.end(name, at: simulation.now) }
+        let slept = clock.slept(until: simulation.now)
+        for name in names { simulation.oracle.end(name, at: simulation.now, slept: slept) }
+    }
+
+    /// Publishes what is due, and then no more samples. What is kept is replayed all the same.
+    func finish() {
+        look()
+        core?.finish(at: moment)
+        perform()
     }
 
     /// Lets nothing more happen to it.
@@ -183,10 +198,15 @@ final class SimulatedPublisher {
 
     private func publish(_ batch: RowBatch, of stream: PublishedStream, _ reading: ClockReading) {
         let name = names[stream.index]
-        let published = simulation.oracle.note(name, batch, at: simulation.now)
+        let published = simulation.oracle.note(name, batch, at: simulation.now, slept: clock.slept)
         if let violation = published.violation { simulation.violate(violation) }
         simulation.counts.published += batch.count
         keep(batch, published.number, of: stream.index)
+        if plan.isWalk, stream.index == 0 {
+            for row in stride(from: 0, to: batch.rows.count, by: batch.columns) {
+                walkers[walkers.count - 1].hear(uptime: batch.rows[row], magnitude: batch.rows[row + 3])
+            }
+        }
         simulation.send(
             Event(body: .samples(name, frames: frames(of: batch, stream, reading)), time: reading.date), of: number)
     }

@@ -69,13 +69,15 @@ final class SimulatedRecorder {
     /// Does something later, unless the program has ended by then.
     private func later(_ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
         simulation.later(delay) { [weak self, life] in
-            guard let self, isRunning, self.life == life else { return }
-            do {
-                try body()
-            } catch {
-                // A program that ends in a call has no more to say.
-                if disk.hasEnded { return simulation.recorderEnded() }
-                throw error
+            try self?.simulation.whenMachineAwake {
+                guard let self, self.isRunning, self.life == life else { return }
+                do {
+                    try body()
+                } catch {
+                    // A program that ends in a call has no more to say.
+                    if self.disk.hasEnded { return self.simulation.recorderEnded() }
+                    throw error
+                }
             }
         }
     }
@@ -180,24 +182,34 @@ final class SimulatedRecorder {
         perform()
     }
 
-    func pauseOrResume() {
+    /// Pauses sessions or resumes them.
+    /// - Parameter done: is called for each when that would survive a power cut.
+    func pauseOrResume(_ done: @escaping (SessionRecord) -> Void) {
         for session in sessions where session.status == .running {
             _ = session.timeline.current.isPaused ? session.resume(at: now.date) : session.pause(at: now.date)
         }
-        core.commitNow(at: now)
-        perform()
+        answerChanges(done)
     }
 
-    func move(to step: String) {
+    func move(to step: String, _ done: @escaping (SessionRecord) -> Void) {
         for session in sessions where session.status == .running { session.move(to: step, at: now.date) }
-        core.commitNow(at: now)
+        answerChanges(done)
+    }
+
+    private func answerChanges(_ done: @escaping (SessionRecord) -> Void) {
+        let block = core.commitNow(at: now)
+        for session in sessions where session.status == .running {
+            answers.append((block, { [record = session.record] in if session.status != .failed { done(record) } }))
+        }
         perform()
     }
 
     /// Ends a session.
     /// - Returns: false if it does not run.
     func stop(_ identifier: SessionIdentifier) -> Bool {
-        guard isRunning, core.sessions[identifier]?.status == .running else { return false }
+        guard isRunning, let status = core.sessions[identifier]?.status else { return false }
+        // Who gets no answer asks again.
+        guard status == .running || simulation.happens(0.2) else { return false }
         core.stop(identifier, at: now)
         perform()
         return true
@@ -236,6 +248,8 @@ final class SimulatedRecorder {
             // Otherwise another time took its place.
             guard self.wakeTime == wakeTime else { return }
             self.wakeTime = .max
+            // The machine may have slept.
+            if now.monotonic < wakeTime { return planWake() }
             core.wake(at: now)
             perform()
         }

@@ -15,7 +15,7 @@ extension Simulation {
         let index = number(0...(publishers.count - 1))
         faultCount += 1
         if skipped.contains(faultCount) { return }
-        switch number(0...8) {
+        switch number(0...14) {
         case 0 where faults.kills && !asked.isEmpty:
             try killRecorder(cutsPower: faults.powerCuts && happens(0.4))
         case 1 where faults.publisherKills && publishers[index].isRunning:
@@ -23,9 +23,8 @@ extension Simulation {
             // Among what it publishes together, or at once.
             if happens(0.5) { publishers[index].kill(after: number(0...4)) } else { publisherEnded(index) }
         case 2 where faults.cuts:
-            guard let listener = Listener.allCases.first(where: { connections[$0]?[index].isCut == false }) else {
-                break
-            }
+            let listener = listeners[number(0...listeners.count - 1)]
+            guard connections[listener]?[index].isCut == false else { break }
             counts.cuts += 1
             connections[listener]?[index].isCut = true
             note("\(publishers[index].plan.device) is disconnected from \(listener)")
@@ -36,7 +35,7 @@ extension Simulation {
             }
         case 3 where faults.drops:
             counts.drops += 1
-            let listener = Listener.allCases[number(0...Listener.allCases.count - 1)]
+            let listener = listeners[number(0...listeners.count - 1)]
             let end = now + Int64(number(1_000_000...800_000_000))
             connections[listener]?[index].dropsUntil = end
             note("\(publishers[index].plan.device) drops for \(listener) until \(Double(end) / 1e9) s")
@@ -54,7 +53,75 @@ extension Simulation {
             later(5_000_000_000...6_000_000_000) { [self] in logManager?.noteReconnect() }
         case 8 where faults.archiverKills && archiver?.isRunning == true:
             if happens(0.5) { archiver?.kill(after: number(0...10)) } else { archiverEnded() }
+        case 10...14: try injectRareFault(index)
+        case 9 where faults.stepCounterKills && stepCounter?.isRunning == true:
+            if happens(0.3) { try stepCounter?.stop() }
+            try stepCounterEnded()
         default: break
+        }
+    }
+
+    /// Faults of machines and of the network, and two at a time.
+    private func injectRareFault(_ index: Int) throws {
+        let device = publishers[index].plan.device
+        switch number(0...5) {
+        case 0 where faults.partitions:
+            counts.partitions += 1
+            let end = now + Int64(number(1...12)) * 1_000_000_000
+            note("nobody reaches \(device) until \(Double(end) / 1e9) s")
+            for listener in listeners { connections[listener]?[index].standsFrom = end }
+        case 1 where faults.slowReaders:
+            counts.slowReaders += 1
+            let listener = listeners[number(0...listeners.count - 1)]
+            let end = now + Int64(number(100_000_000...4_000_000_000))
+            note("\(listener) takes nothing of \(device) until \(Double(end) / 1e9) s")
+            connections[listener]?[index].heldUntil = end
+            // What does not fit is dropped.
+            if happens(0.3) { connections[listener]?[index].dropsUntil = end }
+        case 2 where faults.sleeps && publishers[index].isAwake:
+            counts.sleeps += 1
+            let end = now + Int64(number(100_000_000...8_000_000_000))
+            note("the machine of \(device) sleeps until \(Double(end) / 1e9) s")
+            publishers[index].clock.fallAsleep(at: now, until: end)
+            at(end) { [self] in publishers[index].clock.wake(at: now) }
+        case 3 where faults.sleeps && clock.sleep == nil:
+            counts.sleeps += 1
+            let end = now + Int64(number(100_000_000...8_000_000_000))
+            note("the recorder's machine sleeps until \(Double(end) / 1e9) s")
+            clock.fallAsleep(at: now, until: end)
+            at(end) { [self] in clock.wake(at: now) }
+        case 4 where faults.jumps:
+            counts.jumps += 1
+            let jump = Int64(number(-1_200...1_200)) * 1_000_000_000
+            if happens(0.5) {
+                note("the clock of \(device) jumps by \(jump / 1_000_000_000) s")
+                publishers[index].clock.ahead += jump
+            } else {
+                note("the recorder's clock jumps by \(jump / 1_000_000_000) s")
+                clock.ahead += jump
+            }
+        case 5 where faults.kills && faults.publisherKills && !asked.isEmpty:
+            counts.doubleKills += 1
+            publisherEnded(index)
+            try killRecorder(cutsPower: faults.powerCuts && happens(0.5))
+        default: break
+        }
+    }
+
+    func stepCounterEnded() throws {
+        guard let stepCounter, stepCounter.isRunning else { return }
+        counts.stepCounterKills += 1
+        note("step-counter is killed")
+        try stepCounter.kill()
+        later(20_000_000...4_000_000_000) { [self] in try whenMachineAwake { [self] in try startStepCounter() } }
+    }
+
+    func startStepCounter() throws {
+        guard let stepCounter, !stepCounter.isRunning else { return }
+        try stepCounter.start()
+        note("step-counter runs")
+        for index in publishers.indices {
+            connections[.stepCounter]?[index].standsFrom = now + Int64(number(1_000_000...300_000_000))
         }
     }
 
@@ -64,7 +131,7 @@ extension Simulation {
         counts.archiverKills += 1
         note("the archiver is killed")
         archiver.kill()
-        later(20_000_000...4_000_000_000) { [self] in try startArchiver() }
+        later(20_000_000...4_000_000_000) { [self] in try whenMachineAwake { [self] in try startArchiver() } }
     }
 
     func startArchiver() throws {
@@ -79,7 +146,7 @@ extension Simulation {
         counts.logManagerKills += 1
         note("log-manager is killed")
         logManager.kill(cutsPower: cutsPower)
-        later(20_000_000...4_000_000_000) { [self] in try startLogManager() }
+        later(20_000_000...4_000_000_000) { [self] in try whenMachineAwake { [self] in try startLogManager() } }
     }
 
     func startLogManager() throws {
@@ -97,7 +164,9 @@ extension Simulation {
         note("\(publishers[index].plan.device) is killed")
         publishers[index].kill()
         later(100_000_000...6_000_000_000) { [self] in
-            if !publishers[index].isRunning { try start(index) }
+            try whenAwake(index) { [self] in
+                if !publishers[index].isRunning { try start(index) }
+            }
         }
     }
 
@@ -110,16 +179,17 @@ extension Simulation {
         if cutsPower {
             logManagerEnded(cutsPower: true)
             archiverEnded()
+            try stepCounterEnded()
         }
         try recorder.kill(cutsPower: cutsPower)
-        later(20_000_000...3_000_000_000) { [self] in try startRecorder() }
+        later(20_000_000...3_000_000_000) { [self] in try whenMachineAwake { [self] in try startRecorder() } }
     }
 
     /// Is called where the program ended by itself, in a call.
     func recorderEnded() {
         counts.kills += 1
         note("the recorder ends in a call")
-        later(20_000_000...1_000_000_000) { [self] in try startRecorder() }
+        later(20_000_000...1_000_000_000) { [self] in try whenMachineAwake { [self] in try startRecorder() } }
     }
 
     func startRecorder() throws {

@@ -7,11 +7,14 @@ extension Simulation {
     func finish() throws {
         guard let recorder, violations.isEmpty else { return }
         // Everything works again, and everybody is there.
+        let asleep = publishers.map(\.clock.sleep) + [clock.sleep]
+        if let end = asleep.compactMap(\.?.upperBound).max() { try advance(until: end) }
         for index in publishers.indices {
             for listener in Listener.allCases {
                 connections[listener]?[index].isCut = false
                 connections[listener]?[index].dropsUntil = 0
             }
+            for listener in Listener.allCases { connections[listener]?[index].heldUntil = 0 }
             if !publishers[index].isRunning { try start(index) }
         }
         for _ in 0..<100 where !recorder.isRunning {
@@ -34,8 +37,9 @@ extension Simulation {
 
     /// Lets log-manager and archiver come to rest.
     private func rest() throws {
-        if logManager == nil, archiver == nil { return }
+        if logManager == nil, archiver == nil, stepCounter == nil { return }
         try advance(until: now + 5_000_000_000)
+        try restStepCounter()
         // Their samples matter no more.
         for publisher in publishers { publisher.fallSilent() }
         archiver?.receiver.faults = 0
@@ -53,6 +57,21 @@ extension Simulation {
             if second > 5, unrest == nil { return }
         }
         if violations.isEmpty { violate("in the end \(unrest ?? "the programs do not rest")") }
+    }
+
+    /// Lets step-counter count what was published, and judges its steps.
+    private func restStepCounter() throws {
+        guard let stepCounter else { return }
+        for publisher in publishers { publisher.finish() }
+        stepCounter.faults = 0
+        var unrest: String?
+        for second in 0..<120 where violations.isEmpty {
+            try startStepCounter()
+            try advance(until: now + 1_000_000_000)
+            unrest = try stepCounter.unrest()
+            if second > 2, unrest == nil { return try stepCounter.judge() }
+        }
+        if violations.isEmpty { violate("in the end \(unrest ?? "step-counter does not rest")") }
     }
 
     private func judge(_ identifier: SessionIdentifier, _ session: Asked) throws {
@@ -76,6 +95,9 @@ extension Simulation {
         let isSound = record.status == .finished
         guard isSound || mayDiffer && !record.failures.isEmpty else {
             return violate("\(identifier) ended as \(record.status): \(record.failures)")
+        }
+        if let known = session.acknowledged, isSound, !record.continues(known) {
+            violate("\(identifier): a step or a pause is gone that was answered")
         }
         for (name, first) in session.firsts.sorted(by: { $0.key.description < $1.key.description }) {
             guard let log = record.logs.first(where: { $0.device == name.device && $0.stream == name.stream }),
@@ -132,5 +154,21 @@ extension Simulation {
             if time > pause.from, time < end { isInside = true }
         }
         return isInside
+    }
+}
+
+extension SessionRecord {
+    /// Whether it has all steps and pauses of an earlier one. On the disk their times have fewer digits.
+    fileprivate func continues(_ earlier: SessionRecord) -> Bool {
+        func isSame(_ one: Double, _ other: Double) -> Bool { abs(one - other) < 1e-3 }
+        guard steps.count >= earlier.steps.count, pauses.count >= earlier.pauses.count else { return false }
+        let hasSteps = zip(steps, earlier.steps).allSatisfy { now, before in
+            now.step == before.step && isSame(now.timestamp, before.timestamp)
+        }
+        let hasPauses = zip(pauses, earlier.pauses).allSatisfy { now, before in
+            isSame(now.from, before.from)
+                && (before.to.map { end in now.to.map { isSame($0, end) } ?? false } ?? true)
+        }
+        return hasSteps && hasPauses
     }
 }

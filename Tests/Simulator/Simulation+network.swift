@@ -8,7 +8,11 @@ extension Simulation {
     /// A program that subscribes to publishers.
     enum Listener: CaseIterable {
         case recorder
+        case stepCounter
     }
+
+    /// Those that this run has.
+    var listeners: [Listener] { stepCounter == nil ? [.recorder] : Listener.allCases }
 
     /// Nanoseconds between two looks at who is heard.
     private static let listening: Int64 = 50_000_000
@@ -18,18 +22,28 @@ extension Simulation {
     private func isRunning(_ listener: Listener) -> Bool {
         switch listener {
         case .recorder: recorder?.isRunning == true
+        case .stepCounter: stepCounter?.isRunning == true
         }
     }
 
     private func life(of listener: Listener) -> Int {
         switch listener {
         case .recorder: recorder?.life ?? 0
+        case .stepCounter: stepCounter?.life ?? 0
         }
     }
 
     /// Does something on a publisher's machine, once it is awake.
     func whenAwake(_ index: Int, _ body: @escaping () throws -> Void) throws {
-        if let sleep = publishers[index].clock.sleep { return at(sleep.upperBound) { try body() } }
+        if let sleep = publishers[index].clock.sleep {
+            return at(sleep.upperBound) { [self] in try whenAwake(index, body) }
+        }
+        try body()
+    }
+
+    /// Does something on the machine of the recorder and the other programs, once it is awake.
+    func whenMachineAwake(_ body: @escaping () throws -> Void) throws {
+        if let sleep = clock.sleep { return at(sleep.upperBound) { [self] in try whenMachineAwake(body) } }
         try body()
     }
 
@@ -37,17 +51,20 @@ extension Simulation {
 
     /// Sends an event to those who listen, which hear it later if nothing is in the way.
     func send(_ event: SimulatedPublisher.Event, of index: Int) {
-        for listener in Listener.allCases {
+        for listener in listeners {
             guard isRunning(listener), let connection = connections[listener]?[index], connection.delivers(at: now)
             else { continue }
             let delay = Int64(number(100_000...5_000_000))
             let time = connections[listener]?[index].arrival(sentAt: now, delay: delay) ?? now
             at(time) { [self, life = life(of: listener)] in
-                guard isRunning(listener), self.life(of: listener) == life,
-                    connections[listener]?[index].isCut == false
-                else { return }
-                switch listener {
-                case .recorder: try recorder?.take(event)
+                try whenMachineAwake { [self] in
+                    guard isRunning(listener), self.life(of: listener) == life,
+                        connections[listener]?[index].isCut == false
+                    else { return }
+                    switch listener {
+                    case .recorder: try recorder?.take(event)
+                    case .stepCounter: try stepCounter?.take(event)
+                    }
                 }
             }
         }
@@ -56,16 +73,14 @@ extension Simulation {
     // MARK: Requests
 
     /// Asks a publisher for samples.
-    /// - Parameter done: is given nil if the connection breaks, and not called if what was sent is lost.
+    /// - Parameter done: is given nil if the connection breaks.
     func request(
         _ listener: Listener, _ endpoint: String, _ request: SamplesReplay,
         _ done: @escaping ((answer: ReplaySchedule.Answer, frames: [[UInt8]])?) throws -> Void
     ) {
         guard let index = publishers.firstIndex(where: { $0.endpoint == endpoint }) else { return }
         counts.replays += 1
-        func lose() {
-            if happens(0.7) { later(1_000_000...1_500_000_000) { try done(nil) } }
-        }
+        func lose() { later(1_000_000...1_500_000_000) { try done(nil) } }
         later(200_000...10_000_000) { [self] in
             guard connections[listener]?[index].isOpen(at: now) == true, publishers[index].isRunning else {
                 return lose()
@@ -129,9 +144,9 @@ extension Simulation {
     /// Notes who is heard, again and again.
     func listen() {
         later(Self.listening...Self.listening) { [self] in
-            for listener in Listener.allCases where isRunning(listener) {
+            for listener in listeners where isRunning(listener) && clock.sleep == nil {
                 for index in publishers.indices
-                where publishers[index].isAwake && connections[listener]?[index].delivers(at: now) == true {
+                where publishers[index].isAwake && connections[listener]?[index].isHeard(at: now) == true {
                     let began = now - Self.listening
                     let ranges = hearing[listener]?[index] ?? []
                     if let last = ranges.last, last.upperBound >= began {

@@ -6,7 +6,7 @@ import Recording
 extension Simulation {
     func beginSession() throws {
         guard let recorder, !isOver else { return }
-        guard recorder.isRunning, publishers.allSatisfy(\.isRunning) else {
+        guard recorder.isRunning, clock.sleep == nil, publishers.allSatisfy(\.isAwake) else {
             return later(500_000_000...500_000_000) { [self] in try beginSession() }
         }
         let descriptions = publishers.flatMap { $0.list() }
@@ -42,7 +42,7 @@ extension Simulation {
     }
 
     func stopSession(_ identifier: SessionIdentifier) {
-        guard recorder?.stop(identifier) == true else { return }
+        guard clock.sleep == nil, recorder?.stop(identifier) == true else { return }
         note("\(identifier) is stopped")
     }
 
@@ -54,8 +54,17 @@ extension Simulation {
     func planPause() {
         later(500_000_000...8_000_000_000) { [self] in
             guard !isOver else { return }
-            if happens(0.7) { recorder?.pauseOrResume() } else { recorder?.move(to: "s\(number(1...9))") }
-            planPause()
+            defer { planPause() }
+            if clock.sleep != nil { return }
+            let acknowledge = { [self] (record: SessionRecord) -> Void in
+                counts.acknowledged += 1
+                asked[record.session]?.acknowledged = record
+            }
+            if happens(0.7) {
+                recorder?.pauseOrResume(acknowledge)
+            } else {
+                recorder?.move(to: "s\(number(1...9))", acknowledge)
+            }
         }
     }
 
@@ -63,8 +72,8 @@ extension Simulation {
     func askLogManager() {
         later(500_000_000...8_000_000_000) { [self] in
             guard !isOver else { return }
-            try logManager?.askForSomething()
-            askLogManager()
+            defer { askLogManager() }
+            if clock.sleep == nil { try logManager?.askForSomething() }
         }
     }
 }

@@ -8,7 +8,7 @@ import ServiceKit
 import SystemPackage
 import TestSupport
 
-/// One run: publishers, the connections to them, a recorder, its disk, and faults, in virtual time and from one seed.
+/// One run: publishers, a recorder and other programs, what connects them, a disk, and faults, in virtual time and from one seed.
 ///
 /// What connects the programs is in `+network`, what is asked for in `+sessions`, what goes wrong in `+faults`, and what must be
 /// true at the end in `+judging`.
@@ -23,6 +23,8 @@ final class Simulation {
         var rate: Double?
         /// Whether calls of the disk fail now and then.
         var hasFailingCalls = false
+        /// Whether wall clocks jump.
+        var hasClockJumps = false
     }
 
     /// Which faults a run has: each seed leaves some out, so that others meet conditions that they would not.
@@ -36,6 +38,11 @@ final class Simulation {
         var failures = true
         var logManagerKills = true
         var archiverKills = true
+        var stepCounterKills = true
+        var partitions = true
+        var slowReaders = true
+        var sleeps = true
+        var jumps = true
         /// Nanoseconds from one to the next.
         var pause: ClosedRange<Int64> = 1_000_000_000...6_000_000_000
     }
@@ -44,6 +51,7 @@ final class Simulation {
     struct Programs {
         var logManager = true
         var archiver = true
+        var stepCounter = true
     }
 
     /// A session, as somebody who asks for it knows it.
@@ -57,6 +65,8 @@ final class Simulation {
         var configurations: [LogName: LogConfiguration?] = [:]
         /// When it was stopped, and where the streams of those publishers were that could be asked.
         var lasts: [StreamName: Oracle.Place]?
+        /// What the recorder had answered that it has of steps and pauses.
+        var acknowledged: SessionRecord?
     }
 
     /// Events of one moment.
@@ -84,6 +94,7 @@ final class Simulation {
     /// From recorder to log-manager.
     var logManagerLink = Connection()
     var archiver: SimulatedArchiver?
+    var stepCounter: SimulatedStepCounter?
     var disk: VirtualDisk?
     let data: FilePath
     private let size: Size
@@ -102,12 +113,16 @@ final class Simulation {
         self.data = data
         var random = SplitMix(seed: seed)
         func happens(_ chance: Double) -> Bool { random.unit() < chance }
+        // Where somebody pauses, samples are judged by their time.
+        let pauses = happens(0.5)
         faults = Faults(
             kills: happens(0.8), powerCuts: happens(0.6), publisherKills: happens(0.6), cuts: happens(0.5),
-            drops: happens(0.5), pauses: happens(0.5), failures: size.hasFailingCalls && happens(0.5),
-            logManagerKills: happens(0.6), archiverKills: happens(0.6),
+            drops: happens(0.5), pauses: pauses, failures: size.hasFailingCalls && happens(0.5),
+            logManagerKills: happens(0.6), archiverKills: happens(0.6), stepCounterKills: happens(0.6),
+            partitions: happens(0.4), slowReaders: happens(0.4),
+            sleeps: !pauses && happens(0.5), jumps: size.hasClockJumps && !pauses && happens(0.5),
             pause: happens(0.3) ? 50_000_000...1_500_000_000 : 1_000_000_000...6_000_000_000)
-        programs = Programs(logManager: happens(0.5), archiver: happens(0.4))
+        programs = Programs(logManager: happens(0.5), archiver: happens(0.4), stepCounter: happens(0.4))
         segmentLength = happens(0.5) ? 64 << 20 : Int.random(in: 4_000...200_000, using: &random)
         // A checkpoint after so many times fewer bytes than the real one, for runs are short.
         checkpointScale = happens(0.5) ? 1 : Int.random(in: 10...4_000, using: &random)
@@ -156,6 +171,7 @@ final class Simulation {
         for index in 0..<(size.publishers ?? publisherCount) { try addPublisher(index) }
         if programs.logManager { try addLogManager(attic: attic) }
         if programs.archiver { try addArchiver() }
+        if programs.stepCounter { try addStepCounter() }
         try startRecorder()
         later(500_000_000...1_500_000_000) { [self] in try beginSession() }
         if happens(0.3) { later(2_000_000_000...20_000_000_000) { [self] in try beginSession() } }
@@ -165,7 +181,7 @@ final class Simulation {
         isOver = true
         try finish()
         // They have each other.
-        (publishers, self.recorder, logManager, archiver, schedule) = ([], nil, nil, nil, Schedule())
+        (publishers, self.recorder, logManager, archiver, stepCounter, schedule) = ([], nil, nil, nil, nil, Schedule())
     }
 
     func advance(until end: Int64) throws {
@@ -182,8 +198,10 @@ final class Simulation {
             device: "device-\(index)", streams: number(1...3), rate: [10.0, 50, 100][number(0...2)],
             batch: [1, 5, 10][number(0...2)], isPacked: happens(0.5),
             retention: happens(0.7) ? 600_000_000_000 : Int64(number(2...20)) * 1_000_000_000,
-            retentionBytes: happens(0.8) ? 256_000_000 : number(20_000...400_000))
+            retentionBytes: happens(0.8) ? 256_000_000 : number(20_000...400_000), isWalk: programs.stepCounter)
         plan.streams = size.streams ?? plan.streams
+        // A detector needs 12.5 samples a second at least.
+        if plan.isWalk { plan.rate = max(plan.rate, 25) }
         plan.rate = size.rate ?? plan.rate
         // Some publish only now and then what they sampled.
         if size.rate == nil, happens(0.2) { plan.batch = Int(plan.rate) * number(2...8) }
@@ -232,6 +250,13 @@ final class Simulation {
                 policy: policy, uploads: number(1...3), rescanInterval: Int64(number(5...60)) * 1_000_000_000),
             receiver: receiver, in: data.appending("data"), of: self)
         try startArchiver()
+    }
+
+    private func addStepCounter() throws {
+        stepCounter = SimulatedStepCounter(
+            faults: [0, 5, 30][number(0...2)], holdLimit: happens(0.7) ? 1 << 20 : 2_000, in: data.appending("data"),
+            of: self)
+        try startStepCounter()
     }
 
     // MARK: Hearing

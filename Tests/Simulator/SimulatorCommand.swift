@@ -40,6 +40,9 @@ struct SimulatorCommand: ParsableCommand {
     @Flag(help: "Have calls of the disk fail, too, as on a full or broken one.")
     var failingCalls = false
 
+    @Flag(help: "Have wall clocks jump, too, by up to 20 minutes.")
+    var clockJumps = false
+
     @Flag(help: "Stop with the first seed that fails.")
     var stopAtFirst = false
 
@@ -99,6 +102,10 @@ struct SimulatorCommand: ParsableCommand {
             | disk: calls that fail, one or several in turn | \(total.failures) |
             | publishers killed | \(total.publisherKills) |
             | connections cut, dropping messages | \(total.cuts), \(total.drops) |
+            | partitions, slow readers | \(total.partitions), \(total.slowReaders) |
+            | machines asleep, clocks that jump | \(total.sleeps), \(total.jumps) |
+            | recorder and publisher killed together | \(total.doubleKills) |
+            | steps and pauses answered | \(total.acknowledged) |
             | replays asked for, checkpoints | \(total.replays), \(total.checkpoints) |
             | samples published, recorded and checked, lost with reason | \(total.published), \(total.samples), \(total.lost) |
             | streams' logs judged, places found that were durable before | \(total.logs), \(total.durable) |
@@ -106,7 +113,9 @@ struct SimulatorCommand: ParsableCommand {
             | log-manager killed, requests of people | \(total.logManagerKills), \(total.requests) |
             | files marked, removed; thresholds crossed | \(total.marked), \(total.removed); \(total.crossings) |
             | archiver killed, archives made, uploads tried | \(total.archiverKills), \(total.archives), \(total.uploads) |
-            | checked: archiver, log-manager, configurations of logs | \(total.checks.archiver), \(total.checks.logManager), \(total.checks.configurations) |
+            | step-counter killed, commits, gaps | \(total.stepCounterKills), \(total.commits), \(total.stepGaps) |
+            | steps counted, devices of which every step was counted | \(total.steps), \(total.wholeWalks) |
+            | checked: step-counter, archiver, log-manager, configurations of logs | \(total.checks.stepCounter), \(total.checks.archiver), \(total.checks.logManager), \(total.checks.configurations) |
             | runs with violations | \(failed.count) |
             """)
         if !failed.isEmpty { throw ExitCode(1) }
@@ -149,7 +158,8 @@ struct SimulatorCommand: ParsableCommand {
     private func simulate(_ seed: UInt64, skipping skipped: Set<Int>) throws -> Simulation {
         try withTemporaryDirectory { directory in
             let size = Simulation.Size(
-                seconds: seconds, publishers: publishers, streams: streams, rate: rate, hasFailingCalls: failingCalls)
+                seconds: seconds, publishers: publishers, streams: streams, rate: rate, hasFailingCalls: failingCalls,
+                hasClockJumps: clockJumps)
             let simulation = Simulation(seed: seed, size: size, skipping: skipped, in: directory)
             do {
                 try simulation.run()
@@ -184,6 +194,18 @@ extension Simulation.Counts {
         crossings += other.crossings
         marked += other.marked
         removed += other.removed
+        stepCounterKills += other.stepCounterKills
+        commits += other.commits
+        steps += other.steps
+        stepGaps += other.stepGaps
+        wholeWalks += other.wholeWalks
+        checks.stepCounter += other.checks.stepCounter
+        acknowledged += other.acknowledged
+        partitions += other.partitions
+        slowReaders += other.slowReaders
+        sleeps += other.sleeps
+        jumps += other.jumps
+        doubleKills += other.doubleKills
         archiverKills += other.archiverKills
         archives += other.archives
         uploads += other.uploads
