@@ -86,7 +86,7 @@ package struct SessionExport {
                 return try run(work, writer, in: directory, progress)
             case .mcap:
                 let writer = try MCAPExport(exported, library: "holdfast \(version)", in: directory) {
-                    stream throws(RecordingError) in try rotation(beside: stream, work.alignments)
+                    stream throws(RecordingError) in try rotation(beside: stream, work)
                 }
                 return try run(work, writer, in: directory, progress)
             case .xdf:
@@ -106,10 +106,11 @@ package struct SessionExport {
         var logs: [SessionRecord.Log]
         /// Of the publishers' clocks, by epoch.
         var alignments: [String: ClockAlignment] = [:]
+        let files: StreamReader.Files
     }
 
     private func prepare() throws(RecordingError) -> Work {
-        var work = Work(logs: try chosenLogs())
+        var work = Work(logs: try chosenLogs(), files: try StreamReader.Files(of: session))
         for epoch in work.logs.flatMap(\.epochs) {
             work.alignments[epoch.epoch] = ClockAlignment(of: epoch, in: record)
         }
@@ -134,7 +135,8 @@ package struct SessionExport {
             var stream = own
             if let rate = options.rate { stream.rate = rate }
             try writer.begin(stream)
-            var reader = try StreamReader(log, of: record, in: session, acceptsDamage: options.acceptsDamage)
+            var reader = try StreamReader(
+                log, of: record, in: session, files: work.files, acceptsDamage: options.acceptsDamage)
             var walk = StreamWalk(clock: options.clock, alignments: work.alignments)
             if let rate = options.rate {
                 var resampler = Resampler(writer, stream, rate: rate, ownRate: own.rate)
@@ -197,17 +199,18 @@ package struct SessionExport {
 
     /// The gyroscope of a stream's device.
     private func rotation(
-        beside stream: ExportedStream, _ alignments: [String: ClockAlignment]
+        beside stream: ExportedStream, _ work: Work
     ) throws(RecordingError) -> RotationSource? {
         let log = record.logs.first {
             $0.device == stream.name.device && RotationSource.scale($0.unit) != nil && ExportedStream($0).axes != nil
         }
         guard let log else { return nil }
-        var alignments = alignments
+        var alignments = work.alignments
         for epoch in log.epochs { alignments[epoch.epoch] = ClockAlignment(of: epoch, in: record) }
         return RotationSource(
             ExportedStream(log),
-            try StreamReader(log, of: record, in: session, acceptsDamage: options.acceptsDamage),
+            try StreamReader(
+                log, of: record, in: session, files: work.files, acceptsDamage: options.acceptsDamage),
             StreamWalk(clock: options.clock, alignments: alignments))
     }
 

@@ -23,6 +23,17 @@ package struct StreamReader: ~Copyable {
         case newEpoch
     }
 
+    /// The files of a session that exist, and those that were removed: looked up once for all streams of a session that is over.
+    package struct Files: Sendable {
+        fileprivate let found: [LogName: [FinishedName]]
+        fileprivate let removed: [String: RemovedFile]
+
+        package init(of session: SessionDirectory) throws(RecordingError) {
+            found = FinishedName.byLog(try session.directory.names())
+            removed = try session.removedFiles()
+        }
+    }
+
     private enum Source {
         case finished(String)
         case current(OpenFile)
@@ -32,9 +43,7 @@ package struct StreamReader: ~Copyable {
     package let log: SessionRecord.Log
     package let format: LogFormat
     /// The epoch that the samples are of; `nil` while nothing has said so.
-    package private(set) var epoch: String? {
-        didSet { epochChanges += 1 }
-    }
+    package private(set) var epoch: String?
     /// How often that may have changed.
     package private(set) var epochChanges = 0
     /// The number of the sample that `next` returned last, in its epoch.
@@ -60,27 +69,40 @@ package struct StreamReader: ~Copyable {
 
     /// - Parameters:
     ///   - log: one of the record's.
+    ///   - files: the session's, if they were looked up already.
     ///   - acceptsDamage: whether to read on behind what can't be read, and note that.
     package init(
-        _ log: SessionRecord.Log, of record: SessionRecord, in session: SessionDirectory, acceptsDamage: Bool = false
+        _ log: SessionRecord.Log, of record: SessionRecord, in session: SessionDirectory, files: Files? = nil,
+        acceptsDamage: Bool = false
     ) throws(RecordingError) {
+        let format = record.format(of: log)
+        let isRunning = !record.status.isOver
+        // All that can fail comes first: in release, Swift 6.3 frees what is not initialized yet if that mixes.
+        let sources = try Self.sources(of: log, format, isRunning: isRunning, in: session, files)
         self.log = log
-        format = record.format(of: log)
+        self.format = format
+        self.isRunning = isRunning
+        self.acceptsDamage = acceptsDamage
+        self.sources = sources[...]
         root = record.root
         directory = session.directory
-        isRunning = !record.status.isOver
-        self.acceptsDamage = acceptsDamage
         cells = SampleCells(fields: max(0, log.fields.count - 1))
+    }
 
+    private static func sources(
+        of log: SessionRecord.Log, _ format: LogFormat, isRunning: Bool, in session: SessionDirectory, _ files: Files?
+    ) throws(RecordingError) -> [Source] {
+        let directory = session.directory
         // The file being written is opened first: it may be finished, and listed, before the names are read.
         var current: OpenFile?
         let currentName = log.file ?? (isRunning ? log.name.fileName(format) : nil)
         if let currentName, directory.contains(currentName) {
             current = try OpenFile(directory.path.appending(currentName), .readOnly, action: "read")
         }
-        let removed = try session.removedFiles()
+        // Those of a session that runs change meanwhile.
+        let files = if let files, !isRunning { files } else { try Files(of: session) }
         let listed = Dictionary(log.files.map { ($0.name, $0) }) { first, _ in first }
-        let found = try directory.names().compactMap { FinishedName($0, of: log.name) }
+        let found = files.found[log.name] ?? []
         let names = Set(found + log.files.compactMap { FinishedName($0.name, of: log.name) }).sorted()
         let present = Set(found)
         var sources: [Source] = []
@@ -89,11 +111,11 @@ package struct StreamReader: ~Copyable {
                 sources.append(.finished(name.description))
                 if let file = current, file.isFile(at: directory.path.appending(name.description)) { current = nil }
             } else if let file = listed[name.description] {
-                sources.append(.absent(file, removed[file.name]))
+                sources.append(.absent(file, files.removed[file.name]))
             }
         }
         if let current { sources.append(.current(current)) }
-        self.sources = sources[...]
+        return sources
     }
 
     /// The next sample, marker or missing file; `nil` at the end.
@@ -144,20 +166,35 @@ package struct StreamReader: ~Copyable {
         switch source {
         case .finished(let name):
             self.name = name
-            scanner = try LogScanner(directory.path.appending(name), format: format, root: root)
+            do throws(RecordingError) {
+                scanner = try LogScanner(directory.path.appending(name), format: format, root: root)
+            } catch {
+                // log-manager may have removed it just now.
+                guard error.code == .notFound, let file = log.files.first(where: { $0.name == name }) else {
+                    throw error
+                }
+                return try passOver(file, try RemovedFile.read(in: directory).last { $0.name == name })
+            }
         case .current(let file):
             name = nil
             scanner = try LogScanner(file, format: format, root: root)
         case .absent(let file, let removed):
-            if removed == nil {
-                name = file.name
-                try note("it is missing")
-            }
-            // The file behind it says which samples follow.
-            epoch = nil
-            return .absent(file, removed)
+            return try passOver(file, removed)
         }
         return nil
+    }
+
+    private mutating func passOver(
+        _ file: FinishedFile, _ removed: RemovedFile?
+    ) throws(RecordingError) -> Item {
+        if removed == nil {
+            name = file.name
+            try note("it is missing")
+        }
+        // The file behind it says which samples follow.
+        epoch = nil
+        epochChanges += 1
+        return .absent(file, removed)
     }
 
     private mutating func note(_ text: String) throws(RecordingError) {
@@ -184,6 +221,7 @@ package struct StreamReader: ~Copyable {
         let expected = next == former ? sequence + 1 : places[next] ?? 0
         if let former, former != next { places[former] = sequence + 1 }
         epoch = next
+        epochChanges += 1
         sequence = from - 1
         if former == nil { return nil }
         if former != next { return .newEpoch }
