@@ -177,7 +177,7 @@ struct StreamWatchTests {
         #expect(found.map(\.cause) == [.unheard])
         #expect(found.map(\.isNew) == [true])
         let sentence =
-            "phone/accelerometer was not heard of from 2.0 s on: its publisher is not running or not reachable"
+            "phone/accelerometer was not received from 2.0 s on: its publisher is not running or not reachable"
         #expect(course.watch.unheard == [sentence])
         let last = course.finish()
         #expect(last.filter(\.isFailure).map(\.sentence) == [sentence])
