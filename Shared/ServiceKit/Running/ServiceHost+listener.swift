@@ -13,6 +13,8 @@ extension ServiceHost {
         to topics: [String], of program: Program, at endpoints: [Endpoint], options: SocketOptions = SocketOptions(),
         names: NameLookup = .system
     ) async throws -> Listener {
+        // Only a program that listens can get one: 0 says that none came.
+        health.measure(.malformedMessages, 0)
         let subscriber = try await peers.subscriber(to: topics, of: program, at: endpoints, options: options)
         let connections = Connections(of: subscriber, to: endpoints, of: program, on: self, names: names)
         try await connections.begin()

@@ -17,7 +17,6 @@ package struct MalformedMessages: Sendable {
     package init(health: Health, logger: Logger) {
         self.health = health
         self.logger = logger
-        health.measure(.malformedMessages, 0)
     }
 
     /// Counts one.
