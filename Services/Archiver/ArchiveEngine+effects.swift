@@ -21,7 +21,7 @@ extension ArchiveEngine {
 
     static func queue(of effect: Deliveries.Effect) -> Queue? {
         switch effect {
-        case .scan, .look, .claim, .release, .storeRecord, .storeReceipt, .find, .removeArchives: .disk
+        case .scan, .look, .claim, .release, .storeRecord, .storeReceipt, .find, .removeArchives, .discard: .disk
         case .make: .making
         case .upload, .forget: .uploads
         case .ask: .logManager
@@ -59,7 +59,7 @@ extension ArchiveEngine {
                 try folder.removeLeftovers(at: now.date)
                 return try folder.sessions()
             }
-            core.scanned(outcome, at: now)
+            core.scanned(outcome, discarded: (try? folder.discarded()) ?? [], at: now)
         case .look(let session):
             let outcome = Result { () throws(RecordingError) in try folder.view(of: session, at: now.date) }
             core.looked(session, outcome, at: now)
@@ -82,6 +82,9 @@ extension ArchiveEngine {
         case .removeArchives(let receipt):
             let outcome = Result { () throws(RecordingError) in try folder.removeArchives(of: receipt) }
             core.removedArchives(receipt.session, outcome, at: now)
+        case .discard(let session):
+            let outcome = Result { () throws(RecordingError) in try folder.discard(session) }
+            core.discarded(session, outcome, at: now)
         default: return
         }
     }

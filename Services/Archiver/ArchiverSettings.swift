@@ -18,6 +18,9 @@ package struct ArchiverSettings: SettingGroup {
     let archives = ArchiveSettings()
     private(set) var uploads = UploadSettings()
 
+    @Setting("Also archive and upload cancelled sessions.")
+    private var archiveCancelled = false
+
     @Setting("Keep uploaded archives always, or for this long.", valueName: "time")
     private var keepArchives = KeepTime.always
 
@@ -40,7 +43,8 @@ package struct ArchiverSettings: SettingGroup {
     /// What is done with archives.
     var policy: ArchivePolicy {
         ArchivePolicy(
-            uploads: uploads.isOn, encrypts: !recipients.isEmpty, keepArchives: keepArchives,
+            uploads: uploads.isOn, encrypts: !recipients.isEmpty, archivesCancelled: archiveCancelled,
+            keepArchives: keepArchives,
             keepRecordings: keepRecordings)
     }
 

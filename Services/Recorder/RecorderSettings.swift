@@ -23,6 +23,11 @@ package struct RecorderSettings: SettingGroup {
     @Setting("Stop sessions when free disk space falls below this size.", default: "0, no such limit")
     package var minimumFree = ByteCount(bytes: 0)
 
+    @Setting(
+        "Discard a session this long after its upload was confirmed: 30d.", valueName: "time",
+        default: "never")
+    package var keepSessions: TimeSpan?
+
     @Setting("Record only this part of the devices: 2/3 is the second of three.", valueName: "k/n")
     package var shard: Shard?
 
@@ -44,6 +49,7 @@ extension Recordings.Settings {
     init(_ settings: RecorderSettings) {
         self.init(
             syncInterval: settings.syncInterval.nanoseconds, recoveryLimit: settings.recoveryLimit.nanoseconds,
-            holdLimit: settings.holdLimit.bytes, minimumFree: settings.minimumFree.bytes, shard: settings.shard)
+            holdLimit: settings.holdLimit.bytes, minimumFree: settings.minimumFree.bytes, shard: settings.shard,
+            keepSessions: settings.keepSessions?.nanoseconds)
     }
 }

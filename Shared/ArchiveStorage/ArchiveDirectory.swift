@@ -8,10 +8,10 @@ package import SystemPackage
 /// for sections, `<session>.archive.json` until `<session>.receipt.json` is there. Waits for the disk.
 package struct ArchiveDirectory: Sendable {
     /// Its name in the data directory.
-    static let directoryName = "archives"
+    static let directoryName = ConfirmedUpload.archivesName
 
     private static let recordSuffix = ".archive.json"
-    private static let receiptSuffix = ".receipt.json"
+    private static let receiptSuffix = ConfirmedUpload.receiptSuffix
     private static let archiveSuffixes = [".zip.p7m", ".zip"]
     /// When what was being written by a program that was killed may go: no program writes so long without a pause.
     private static let leftoverAge = 3600.0
@@ -21,9 +21,11 @@ package struct ArchiveDirectory: Sendable {
 
     package let data: FilePath
     package let directory: Directory
+    private let ledger: DiscardLedger
 
     package init(_ data: FilePath) {
         self.data = data
+        ledger = DiscardLedger(in: data)
         directory = Directory(data.appending(Self.directoryName))
     }
 
@@ -75,6 +77,9 @@ package struct ArchiveDirectory: Sendable {
     /// What is on disk of a session.
     package func view(of session: SessionIdentifier, at now: WallTime) throws(RecordingError) -> SessionView {
         var view = SessionView()
+        view.isDiscarded = try isDiscarded(session)
+        // What there is may not even be readable.
+        if view.isDiscarded { return view }
         view.receipt = try note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)
         if let receipt = view.receipt {
             // What the session has is of no account any more.
@@ -86,6 +91,7 @@ package struct ArchiveDirectory: Sendable {
         if let recorded = try? SessionDirectory.open(session, in: data) {
             view.exists = true
             let status = try recorded.record().status
+            view.isCancelled = status == .cancelled
             // The last thing that a recorder writes; missing where a session failed before its end. The recorder may still
             // be at that one's files.
             view.isOver = status.isOver && (recorded.hasChecksums || status == .failed && isQuiet(recorded, at: now))
@@ -137,6 +143,52 @@ package struct ArchiveDirectory: Sendable {
             return false
         }
         return status.type == .regular && status.size == archive.bytes
+    }
+
+    // MARK: Discarding
+
+    /// Sessions that were discarded, and of which something is still here.
+    package func discarded() throws(RecordingError) -> [SessionIdentifier] {
+        if ledger.isEmpty { return [] }
+        let sessions = Set(try directory.names().compactMap(Self.session(ofFile:)))
+        var discarded: [SessionIdentifier] = []
+        for session in sessions where try isDiscarded(session) { discarded.append(session) }
+        return discarded.sorted()
+    }
+
+    /// Whether a session was discarded, and something of it is still here. If there is one of the same name now, what is here
+    /// may be of that one.
+    private func isDiscarded(_ session: SessionIdentifier) throws(RecordingError) -> Bool {
+        guard let discarded = try ledger.newest(of: PersonalName(of: session.text)) else { return false }
+        if (try? SessionDirectory.open(session, in: data)) == nil {
+            return try directory.names().contains { Self.session(ofFile: $0) == session }
+        }
+        let dates = [
+            try? note(ArchiveRecord.self, of: session, in: Self.recordSuffix)?.date,
+            try? note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)?.date,
+        ]
+        return dates.contains { $0.map { $0 < discarded.date } ?? false }
+    }
+
+    /// The session of a file that programs write here, whole or not; `nil` for a claim, and for what is not ours.
+    private static func session(ofFile file: String) -> SessionIdentifier? {
+        var name = Substring(file)
+        if name.hasPrefix("."), name.hasSuffix(".new") { name = name.dropFirst().dropLast(4) }
+        for suffix in [recordSuffix, receiptSuffix] where name.hasSuffix(suffix) {
+            return try? SessionIdentifier(String(name.dropLast(suffix.count)))
+        }
+        return session(ofArchive: String(name)).flatMap { try? SessionIdentifier($0) }
+    }
+
+    /// Removes what is here of a session that was discarded, the receipt last.
+    /// - Returns: the archives that were here.
+    package func discard(_ session: SessionIdentifier) throws(RecordingError) -> [String] {
+        let files = try directory.names().filter { Self.session(ofFile: $0) == session }
+        let receipt = session.text + Self.receiptSuffix
+        for file in files where file != receipt { try Directory.removeFile(directory.path.appending(file)) }
+        if files.contains(receipt) { try Directory.removeFile(directory.path.appending(receipt)) }
+        try directory.sync()
+        return files.filter { !$0.hasPrefix(".") && Self.session(ofArchive: $0) != nil }.sorted()
     }
 
     // MARK: Changing

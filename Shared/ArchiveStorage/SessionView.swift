@@ -8,6 +8,10 @@ package struct SessionView: Hashable, Sendable {
     package var record: ArchiveRecord?
     /// What the receiver confirmed.
     package var receipt: ArchiveReceipt?
+    /// Whether the session was cancelled.
+    package var isCancelled = false
+    /// Whether the session was discarded, and `archives/` still has something of it.
+    package var isDiscarded = false
     /// Whether its archives are there: all that are in `record`, or any of those in `receipt`.
     package var archiveExists = false
 

@@ -7,23 +7,28 @@ package struct ArchivePolicy: Hashable, Sendable {
     package var uploads = false
     /// Whether archives are encrypted.
     package var encrypts = false
+    /// Whether sessions that were cancelled are archived too.
+    package var archivesCancelled = false
     /// How long archives stay here once the receiver has them.
     package var keepArchives = KeepTime.always
     /// How long log files stay here once the receiver has them.
     package var keepRecordings = KeepTime.always
 
     package init(
-        uploads: Bool = false, encrypts: Bool = false, keepArchives: KeepTime = .always,
+        uploads: Bool = false, encrypts: Bool = false, archivesCancelled: Bool = false,
+        keepArchives: KeepTime = .always,
         keepRecordings: KeepTime = .always
     ) {
         self.uploads = uploads
         self.encrypts = encrypts
+        self.archivesCancelled = archivesCancelled
         self.keepArchives = keepArchives
         self.keepRecordings = keepRecordings
     }
 
     /// What is to be done next, from what is on disk alone, so that it is the same after a kill.
     package func step(for view: SessionView, at now: WallTime) -> ArchiveStep {
+        if view.isDiscarded { return .discard }
         if let receipt = view.receipt { return cleanUp(receipt, view, at: now) }
         if let record = view.record, view.archiveExists {
             guard uploads else { return .done }
@@ -31,7 +36,7 @@ package struct ArchivePolicy: Hashable, Sendable {
             // As it is: another one of the same session would be another object where archives are encrypted.
             return .upload
         }
-        return view.isOver ? .make : .done
+        return view.isOver && (archivesCancelled || !view.isCancelled) ? .make : .done
     }
 
     private func cleanUp(_ receipt: ArchiveReceipt, _ view: SessionView, at now: WallTime) -> ArchiveStep {

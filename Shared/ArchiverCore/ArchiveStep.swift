@@ -14,6 +14,8 @@ package enum ArchiveStep: Hashable, Sendable {
     case removeRecordings
     /// Remove its archives.
     case removeArchives
+    /// Remove all that is left of a session that was discarded.
+    case discard
     /// Nothing before this moment.
     case later(WallTime)
     /// Nothing, unless something changes.
@@ -31,7 +33,7 @@ package enum ArchiveStep: Hashable, Sendable {
         switch self {
         case .make: .making
         case .upload, .refuse: .uploading
-        case .mark, .removeRecordings, .removeArchives: .settling
+        case .mark, .removeRecordings, .removeArchives, .discard: .settling
         case .later, .done: nil
         }
     }

@@ -24,6 +24,8 @@ extension Deliveries {
         case find(SessionIdentifier, [String])
         /// Remove archives that the receiver has: `removedArchives`.
         case removeArchives(ArchiveReceipt)
+        /// Remove all that is left of a session that was discarded: `discarded`.
+        case discard(SessionIdentifier)
 
         // Others, as many as there are at a time
 

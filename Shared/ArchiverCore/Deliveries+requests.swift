@@ -12,6 +12,12 @@ extension Deliveries {
             throw RequestError(
                 .notOver, "session \(session) is running or being finished: stop it first, then repeat the request")
         }
+        guard !view.isCancelled || settings.policy.archivesCancelled || view.record != nil else {
+            throw RequestError(
+                .notRunning,
+                "session \(session) was cancelled, and is archived only by an archiver with --archive-cancelled; discard it "
+                    + "if nobody wants it")
+        }
         return hurry(session, view, at: now)
     }
 
@@ -48,6 +54,13 @@ extension Deliveries {
             session: session.text, state: state,
             path: view.archiveExists ? first.map { ArchiveDirectory.path(of: $0.name) } : nil,
             bytes: first == nil ? nil : view.archives.reduce(0) { $0 + $1.bytes }, sha256: first?.sha256,
-            receipt: view.receipt?.summary, reason: failure?.reason ?? uploads[session]?.reason)
+            receipt: view.receipt?.summary,
+            reason: failure?.reason ?? uploads[session]?.reason ?? Self.reason(for: view, settings.policy))
+    }
+
+    /// Why nothing is done with a session.
+    private static func reason(for view: SessionView, _ policy: ArchivePolicy) -> String? {
+        view.isCancelled && !policy.archivesCancelled && view.record == nil
+            ? "it was cancelled, and --archive-cancelled was not given" : nil
     }
 }

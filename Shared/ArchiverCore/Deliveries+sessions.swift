@@ -33,14 +33,19 @@ extension Deliveries {
     }
 
     /// Takes the list of all sessions.
-    package func scanned(_ outcome: Result<[SessionIdentifier], RecordingError>, at now: Moment) {
+    /// - Parameter discarded: sessions that were discarded, and of which something is left.
+    package func scanned(
+        _ outcome: Result<[SessionIdentifier], RecordingError>, discarded: [SessionIdentifier] = [], at now: Moment
+    ) {
         isScanning = false
         scanAt = scanAt ?? now.monotonic.adding(settings.rescanInterval)
         switch outcome {
         case .success(let sessions):
             emit(.clear("scan"))
             let known = Set(unlooked)
+            settled.subtract(discarded)
             unlooked += sessions.filter { !settled.contains($0) && !queue.contains($0) && !known.contains($0) }
+            unlooked += discarded.filter { !unlooked.contains($0) }
         case .failure(let error):
             emit(.log(.error, "sessions could not be looked for", [LogKey.error: "\(error)"]))
             emit(.failing("sessions could not be looked for: \(error)", for: "scan"))
@@ -55,6 +60,15 @@ extension Deliveries {
         guard looking == session else { return }
         looking = nil
         switch outcome {
+        case .success(let view) where view.isDiscarded:
+            settled.remove(session)
+            if works[session] != nil {
+                // What is being done may leave something too.
+                lookedTooEarly.insert(session)
+            } else {
+                // Whatever failed before.
+                queue.hurry(session, .settling)
+            }
         case .success(let view):
             if let place = settings.policy.step(for: view, at: now.date).place {
                 queue.note(session, place)

@@ -32,6 +32,7 @@ extension Deliveries {
         case storingMarks(ArchiveReceipt)
         case storingRemoval(ArchiveReceipt, bytes: Int)
         case removingArchives
+        case discarding
     }
 
     func advanceWork(at now: Moment) {
@@ -79,8 +80,26 @@ extension Deliveries {
         case (.removeArchives, _, let receipt?):
             works[session]?.stage = .removingArchives
             emit(.removeArchives(receipt))
+        case (.discard, _, _):
+            works[session]?.stage = .discarding
+            emit(.discard(session))
         default: finish(session, view, at: now)
         }
+    }
+
+    /// Takes the archives that were removed of a session that was discarded.
+    package func discarded(
+        _ session: SessionIdentifier, _ outcome: Result<[String], RecordingError>, at now: Moment
+    ) {
+        guard case .discarding = works[session]?.stage else { return }
+        switch outcome {
+        case .success(let archives):
+            log(.notice, "what was left of a discarded session is removed", session, ["archives": "\(archives.count)"])
+            for name in archives { publish(.removed, of: session, path: ArchiveDirectory.path(of: name), at: now) }
+            finish(session, SessionView(), at: now)
+        case .failure(let error): fail(session, ArchiveFailure(error), at: now)
+        }
+        advance(at: now)
     }
 
     /// Takes the archives that were made.
@@ -145,7 +164,12 @@ extension Deliveries {
         queue.finish(session, next: place)
         if place == nil, view.receipt != nil { settled.insert(session) }
         emit(.release(session))
+        lookAgainIfDiscarded(session)
         reportFailures()
+    }
+
+    private func lookAgainIfDiscarded(_ session: SessionIdentifier) {
+        if lookedTooEarly.remove(session) != nil { unlooked.append(session) }
     }
 
     /// Ends the work on a session that failed; it is tried again as the failure says.
@@ -155,6 +179,7 @@ extension Deliveries {
         if failure.isRefusal { totals.refusals += 1 } else { totals.failures += 1 }
         let isNews = queue.failure(of: session) != failure
         queue.fail(session, failure, isCounted: !failure.isAway, at: now)
+        lookAgainIfDiscarded(session)
         reportFailures()
         // Not again and again for each session as long as log-manager is away.
         guard isNews || !failure.isAway else { return }

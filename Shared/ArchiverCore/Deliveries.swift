@@ -64,6 +64,8 @@ package final class Deliveries: ProgramCore {
     var scanAt: Int64?
     /// Sessions for which nothing is to be done any more.
     var settled: Set<SessionIdentifier> = []
+    /// Sessions that were discarded while they were worked on.
+    var lookedTooEarly: Set<SessionIdentifier> = []
 
     // Work
     var queue = ArchiveQueue()
@@ -114,7 +116,7 @@ package final class Deliveries: ProgramCore {
 
     func publish(
         _ change: ArchiveEvent.Change, of session: SessionIdentifier, _ archive: ArchiveRecord.Archive? = nil,
-        bytes: Int? = nil, location: String? = nil, failure: ArchiveFailure? = nil, at now: Moment
+        path: String? = nil, bytes: Int? = nil, location: String? = nil, failure: ArchiveFailure? = nil, at now: Moment
     ) {
         let sequence = sequences[session, default: 0]
         sequences[session] = sequence + 1
@@ -122,7 +124,7 @@ package final class Deliveries: ProgramCore {
             .publish(
                 ArchiveEvent(
                     source: Program.archiver.rawValue, sequence: sequence, session: session.text, change: change,
-                    date: now.date, path: archive.map { ArchiveDirectory.path(of: $0.name) },
+                    date: now.date, path: archive.map { ArchiveDirectory.path(of: $0.name) } ?? path,
                     bytes: archive?.bytes ?? bytes, sha256: archive?.sha256, location: location, code: failure?.code,
                     reason: failure?.reason)))
     }

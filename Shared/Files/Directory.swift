@@ -109,6 +109,17 @@ package struct Directory: Hashable, Sendable {
         return overflow ? .max : Int(clamping: bytes)
     }
 
+    /// Removes a directory that has no entries.
+    /// - Returns: whether it is not there any more; false if it has entries.
+    package static func removeEmpty(_ path: FilePath) throws(RecordingError) -> Bool {
+        if rmdir(path.string) == 0 { return true }
+        switch Errno.last {
+        case .noSuchFileOrDirectory: return true
+        case .directoryNotEmpty, .fileExists: return false
+        case let errno: throw RecordingError(errno, action: "remove directory", path: path)
+        }
+    }
+
     package static func removeFile(_ path: FilePath) throws(RecordingError) {
         try SystemCall.perform("remove", path) { unlink(path.string) }
     }

@@ -32,6 +32,8 @@ extension Recordings {
         /// Store the end of a session: its report, what is known of it, and the checksums of its files: `concluded`.
         case conclude(SessionRecord, SessionReport, SessionDirectory)
         case removeJournal(SessionDirectory)
+        /// Do a step for a session that is discarded: `viewed`, `disposed`, `finished`, `foundExpired`.
+        case dispose(DisposalStep)
         /// Free reserved space on a full disk.
         case release(Reserve)
         /// Reserve that space again.

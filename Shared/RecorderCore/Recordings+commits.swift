@@ -57,6 +57,7 @@ extension Recordings {
         commitAt = nil
         guard let block = appender.takeBlock() else { return }
         takenBlocks += 1
+        beginClearSegment()
         backlogBytes += block.count
         let published = sessions.values.map { session in
             defer { session.published = [] }
@@ -138,15 +139,19 @@ extension Recordings {
 
     /// Deletes the part of the write-ahead log that no session needs.
     func removeLog() {
-        let needed = (sessions.values.map(\.stored) + unstored.values.map(\.stored) + interrupted).min()
+        let needed = neededLog
         if needed == nil, appender.count == 0, commit == nil { appender.beginSegment() }
         logRemovals += 1
         emit(.removeLog(before: min(needed ?? .max, writtenEnd), current: appender.segment))
     }
 
+    /// From where on sessions need the write-ahead log; nil if none does.
+    var neededLog: Int? { (sessions.values.map(\.stored) + unstored.values.map(\.stored) + interrupted).min() }
+
     /// - Parameter left: bytes of the write-ahead log; nil if that could not be found out.
     package func removedLog(_ left: Int?) {
         logRemovals -= 1
         logBytes = left ?? logBytes
+        cleared(left)
     }
 }

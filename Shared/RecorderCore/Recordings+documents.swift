@@ -72,7 +72,7 @@ extension Recordings {
             guard let session = sessions[identifier], session.isRecording, session.status > .starting else { continue }
             // What `session.json` says of the log must not be stored before the log has the places of files.
             document = DocumentWork(session: session, step: .marking)
-            if session.isFromFiles || isCheckpointDue(for: session, at: now) {
+            if session.isFromFiles || isClearing(session) || isCheckpointDue(for: session, at: now) {
                 session.checkpointedAt = now.monotonic
             } else {
                 store(at: now)

@@ -11,7 +11,7 @@ package import ServiceKit
 /// It receives events with their time and returns effects. The caller has files, sockets and a clock: it carries the effects out
 /// and reports the results. Confined to one thread. Its work is in extensions: what arrives (`+samples`), what is missing
 /// (`+recovery`), what becomes durable (`+commits`), what is stored of sessions (`+documents`), how sessions begin
-/// (`+beginning`) and end (`+ending`), which sensors fail and whose clocks are wrong (`+watch`), how far the recorder is
+/// (`+beginning`), end (`+ending`) and are discarded (`+discarding`), which sensors fail and whose clocks are wrong (`+watch`), how far the recorder is
 /// behind (`+lag`).
 package final class Recordings: ProgramCore {
     /// What a recorder is told when it starts. Times are in nanoseconds.
@@ -26,13 +26,19 @@ package final class Recordings: ProgramCore {
         package let minimumFree: Int
         /// Which part of the devices is recorded; nil for all.
         package let shard: Shard?
+        /// How long after its upload was confirmed a session is discarded; nil for never.
+        package let keepSessions: Int64?
 
-        package init(syncInterval: Int64, recoveryLimit: Int64, holdLimit: Int, minimumFree: Int, shard: Shard?) {
+        package init(
+            syncInterval: Int64, recoveryLimit: Int64, holdLimit: Int, minimumFree: Int, shard: Shard?,
+            keepSessions: Int64? = nil
+        ) {
             self.syncInterval = syncInterval
             self.recoveryLimit = recoveryLimit
             self.holdLimit = holdLimit
             self.minimumFree = minimumFree
             self.shard = shard
+            self.keepSessions = keepSessions
         }
     }
 
@@ -104,6 +110,8 @@ package final class Recordings: ProgramCore {
     var isStoringDue = false
     var storedAgainAt: Int64 = 0
 
+    var discards = Discards()
+
     // Streams
     /// When each stream was described last, on the monotonic clock, by where its publisher replays.
     package internal(set) var described: [StreamName: [String: Int64]] = [:]
@@ -169,6 +177,7 @@ package final class Recordings: ProgramCore {
     package func advance(at now: Moment) {
         while let identifier = unstopped.popFirst() { beginStop(identifier, at: now) }
         advanceEndings(at: now)
+        advanceDiscards(at: now)
         advanceDocuments(at: now)
         advanceFiles()
         advanceCommits(at: now)

@@ -8,7 +8,7 @@ extension StepCounting {
 
         /// Store all of it or, after an error, nothing, with the history's date: `committed`.
         case commit(StepCommit, at: WallTime)
-        /// Remove what is too old: `removed`.
+        /// Remove what is too old, and what is of sessions that were discarded: `removed`.
         case remove(Removal)
 
         // Publishers
@@ -21,7 +21,7 @@ extension StepCounting {
         indirect case notice(Notice)
     }
 
-    /// What is too old, in the history.
+    /// What is too old, in the history, and what is of sessions that were discarded.
     package struct Removal: Hashable, Sendable {
         /// Steps made before it are removed, and spans that ended before it.
         package var steps: WallTime

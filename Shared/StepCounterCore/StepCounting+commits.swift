@@ -174,7 +174,7 @@ extension StepCounting {
 
     // MARK: Removal
 
-    /// Ends unused subscriptions, and has steps removed that are too old, once a minute.
+    /// Ends unused subscriptions, and has steps removed that are too old or of discarded sessions, once a minute.
     func expire(at now: Moment) {
         guard !isStopping else { return }
         for subscription in subscriptions.expire(at: clock.state.date, keep: settings.keep) {

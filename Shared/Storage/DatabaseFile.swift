@@ -61,12 +61,13 @@ package final class DatabaseFile {
         // Somebody may look into the database with another program; its owner is the only one that writes.
         configuration.busyMode = .timeout(2)
         configuration.prepareDatabase { database in
+            // What is deleted may be personal, so its bytes are overwritten.
             // Not by `journalMode`, which makes commits wait for no disk. What was committed goes into the database in small
             // parts, since a commit waits for that.
             try database.execute(
                 sql: """
                     PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 150;
-                    PRAGMA cache_size = -16384
+                    PRAGMA cache_size = -16384; PRAGMA secure_delete = ON
                     """)
         }
         return configuration
@@ -94,6 +95,24 @@ package final class DatabaseFile {
     package func write<Value>(_ body: (Database) throws -> Value) throws(RecordingError) -> Value {
         do {
             return try queue.write(body)
+        } catch {
+            throw RecordingError(error, action: "write to", database: path, whenDamaged: cure)
+        }
+    }
+
+    /// Empties the database's own write-ahead log, which may still have what was deleted.
+    /// - Returns: false if another program reads the database, which has to be tried again.
+    package func clearLog() throws(RecordingError) -> Bool {
+        do {
+            return try queue.writeWithoutTransaction { database in
+                let isBusy: Bool? = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(TRUNCATE)")?[0]
+                return isBusy == false
+            }
+        } catch
+            where (error as? DatabaseError)?.resultCode == .SQLITE_BUSY
+            || (error as? DatabaseError)?.resultCode == .SQLITE_LOCKED
+        {
+            return false
         } catch {
             throw RecordingError(error, action: "write to", database: path, whenDamaged: cure)
         }

@@ -23,6 +23,8 @@ final class ArchiverWorld {
         /// The mean time between two kills, in seconds; nil for none.
         var killInterval: Int64?
         var stepsClock = false
+        /// How many sessions are discarded, at any time.
+        var discards = 0
 
         init() {}
 
@@ -38,6 +40,7 @@ final class ArchiverWorld {
             faults = [0, 5, 30].randomElement(using: &random) ?? 0
             killInterval = [nil, 20, 300].randomElement(using: &random) ?? nil
             stepsClock = .random(using: &random)
+            discards = Int.random(in: 0...2, using: &random)
         }
     }
 
@@ -90,6 +93,8 @@ final class ArchiverWorld {
     private(set) var receipts: [SessionIdentifier: ArchiveReceipt] = [:]
     private var claims: [SessionIdentifier: Int] = [:]
     private(set) var files: Set<String> = []
+    /// Sessions that a recorder discarded.
+    private(set) var discarded: Set<SessionIdentifier> = []
     // The receiver and log-manager
     private(set) var objects: [String: String] = [:]
     private(set) var marks: Set<String> = []
@@ -156,8 +161,17 @@ final class ArchiverWorld {
                 if Bool.random(using: &random) { tellAll { $0.ended(session, at: self.now) } }
             }
         }
+        for session in sessions.prefix(plan.discards) { at(seconds(0...5400)) { self.discard(session) } }
         if let interval = plan.killInterval { at(seconds(0...2 * interval)) { self.killOne(interval) } }
         if plan.stepsClock { at(seconds(0...3600)) { self.stepClock() } }
+    }
+
+    private func discard(_ session: SessionIdentifier) {
+        discarded.insert(session)
+        ends[session] = nil
+        files = files.filter { !$0.hasPrefix("recordings/\(session)/") }
+        // Some are not heard.
+        if Bool.random(using: &random) { tellAll { $0.ended(session, at: self.now) } }
     }
 
     private func killOne(_ interval: Int64) {
@@ -266,8 +280,9 @@ final class ArchiverWorld {
         case .scan:
             inTurn(process, .disk) { [self] in
                 let outcome: Result<[SessionIdentifier], RecordingError> =
-                    isFault ? .failure(Self.diskError) : .success(sessions)
-                return { core.scanned(outcome, at: self.now) }
+                    isFault ? .failure(Self.diskError) : .success(sessions.filter { !isGone($0) })
+                let left = sessions.filter { view(of: $0).isDiscarded }
+                return { core.scanned(outcome, discarded: left, at: self.now) }
             }
         case .look(let session):
             inTurn(process, .disk) { [self] in
@@ -318,6 +333,16 @@ final class ArchiverWorld {
                     core.removedArchives(receipt.session, .success(removed), at: self.now)
                 }
             }
+        case .discard(let session):
+            inTurn(process, .disk) { [self] in
+                expectClaim(session, process, "discards what is left")
+                expect(discarded.contains(session), "\(session) is discarded unasked")
+                if isFault { return { core.discarded(session, .failure(Self.diskError), at: self.now) } }
+                let names = archives.keys.filter { isArchive($0, of: session) }.sorted()
+                for name in names { archives[name] = nil }
+                (records[session], receipts[session]) = (nil, nil)
+                return { core.discarded(session, .success(names), at: self.now) }
+            }
         case .make(let session):
             process.makes += 1
             expect(process.makes == 1, "two archives are made at a time")
@@ -342,8 +367,22 @@ final class ArchiverWorld {
 
     // MARK: Disk
 
+    private func isArchive(_ name: String, of session: SessionIdentifier) -> Bool {
+        name == "\(session).zip" || name.hasPrefix("\(session)~")
+    }
+
+    /// Whether nothing is there of a session that was discarded.
+    private func isGone(_ session: SessionIdentifier) -> Bool {
+        discarded.contains(session) && records[session] == nil && receipts[session] == nil
+            && !archives.keys.contains { isArchive($0, of: session) }
+    }
+
     func view(of session: SessionIdentifier) -> SessionView {
         var view = SessionView()
+        if discarded.contains(session) {
+            view.isDiscarded = !isGone(session)
+            return view
+        }
         view.exists = true
         view.isOver = (ends[session] ?? .max) <= now.monotonic
         view.receipt = receipts[session]
@@ -358,7 +397,14 @@ final class ArchiverWorld {
 
     private func make(_ session: SessionIdentifier, _ process: Process) -> Result<ArchiveRecord, ArchiveFailure> {
         expectClaim(session, process, "makes an archive")
-        expect((ends[session] ?? .max) <= now.monotonic, "\(session) is archived before its end")
+        if discarded.contains(session) {
+            // Its files went while they were read; or just after, and the archive is whole.
+            guard Bool.random(using: &random) else {
+                return .failure(ArchiveFailure(code: "notFound", reason: "It is gone.", retry: .never))
+            }
+        } else {
+            expect((ends[session] ?? .max) <= now.monotonic, "\(session) is archived before its end")
+        }
         expect(receipts[session] == nil && records[session] == nil, "\(session) is archived twice")
         if isFault {
             let retry: ArchiveFailure.Retry = Bool.random(using: &random) ? .never : .backingOff
@@ -500,6 +546,7 @@ final class ArchiverWorld {
         process.sequences[event.session, default: 0] += 1
         guard let session = try? SessionIdentifier(event.session) else { return fail("an event names no session") }
         let receipt = receipts[session]
+        if discarded.contains(session) { return }
         switch event.change {
         case .uploaded: expect(receipt != nil, "\(session) counts as uploaded without a receipt")
         case .marked, .removed: expect(receipt?.marked != nil, "\(session) counts as marked and is not")
@@ -511,6 +558,10 @@ final class ArchiverWorld {
     func remaining() -> [String] {
         var remaining: [String] = []
         for session in sessions {
+            if discarded.contains(session) {
+                if !isGone(session) { remaining.append("something of \(session) is left") }
+                continue
+            }
             guard let receipt = receipts[session], receipt.marked != nil else {
                 remaining.append("\(session) was not delivered")
                 continue
@@ -531,7 +582,8 @@ final class ArchiverWorld {
         }
         if !claims.isEmpty { remaining.append("claims are left") }
         let names = Set(receipts.values.flatMap { $0.archives.map(\.archive.name) })
-        if Set(objects.keys) != names { remaining.append("the receiver has \(objects.keys.sorted())") }
+        let wanted = objects.keys.filter { name in !discarded.contains { isArchive(name, of: $0) } }
+        if Set(wanted) != names { remaining.append("the receiver has \(objects.keys.sorted())") }
         return remaining
     }
 }

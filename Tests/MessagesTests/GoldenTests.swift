@@ -242,6 +242,15 @@ struct GoldenTests {
                 ])))
         try expectGolden(reply: RecordingStop.self, Self.result)
         try expectGolden(RecordingResultRequest(session: "s1"))
+        try expectGolden(RecordingDiscard(session: "s1", force: true))
+        try expectGolden(
+            reply: RecordingDiscard.self,
+            RecordingDiscard.Reply(session: "s1", date: Self.date, uploaded: Self.clock.date, isComplete: true))
+        try expectGolden(
+            "recording.v1-discard",
+            RecordingEvent(
+                source: "recorder", sequence: 0, session: "s1", date: Self.date, change: .discard, status: "finished",
+                step: ""))
         try expectGolden(RecordingList())
         try expectGolden(
             reply: RecordingList.self,

@@ -15,6 +15,7 @@ import Testing
         #expect(LogsRemoveUploaded(paths: []).neededRole == .delete)
         #expect(LogsRemoveOldAndUploaded(bytes: 0).neededRole == .delete)
         #expect(LogsSetThresholds().neededRole == .delete)
+        #expect(RecordingDiscard(session: "").neededRole == .delete)
         #expect(LogsRemove(name: "a", deleteFiles: true).neededRole == .delete)
         #expect(LogsRemove(name: "a", deleteFiles: false).neededRole == .command)
         #expect(LogsRemove(name: "a").neededRole == .command)

@@ -155,7 +155,7 @@ final class SimulatedArchiver {
 
     private func perform(_ effect: Deliveries.Effect, _ core: Deliveries) throws {
         switch effect {
-        case .scan, .look, .claim, .release, .storeRecord, .storeReceipt, .find, .removeArchives:
+        case .scan, .look, .claim, .release, .storeRecord, .storeReceipt, .find, .removeArchives, .discard:
             add(to: "disk", 0...20_000_000) { [self] in try carryOutOnDisk(effect, core) }
         case .make(let session):
             require(!isMaking, "two archives are made at a time")
@@ -185,7 +185,7 @@ final class SimulatedArchiver {
                 try folder.removeLeftovers(at: WallTime(nanosecondsSince1970: 0))
                 return try folder.sessions()
             }
-            core.scanned(outcome, at: now)
+            core.scanned(outcome, discarded: (try? folder.discarded()) ?? [], at: now)
         case .look(let session):
             core.looked(session, result { () throws(RecordingError) in try view(of: session) }, at: now)
         case .claim(let session):
@@ -212,6 +212,7 @@ final class SimulatedArchiver {
             require(plan.policy.keepArchives != .always, "archives are removed that are to be kept")
             let outcome = result { () throws(RecordingError) in try folder.removeArchives(of: receipt) }
             if !endsHere() { core.removedArchives(receipt.session, outcome, at: now) }
+        case .discard(let session): simulation.violate("\(session) is discarded, and nobody asked for that")
         default: break
         }
     }

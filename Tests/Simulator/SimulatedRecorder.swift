@@ -348,7 +348,7 @@ final class SimulatedRecorder {
         case .notice(.publish(let event)):
             if let segment = event as? SegmentFinished { simulation.announce([segment], []) }
             if let event = event as? RecordingEvent { simulation.announce([], [event]) }
-        case .unsubscribe, .release, .restoreReserves, .lookAtDisk, .notice, .ended: break
+        case .dispose, .unsubscribe, .release, .restoreReserves, .lookAtDisk, .notice, .ended: break
         }
     }
 

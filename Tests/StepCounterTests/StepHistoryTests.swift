@@ -184,3 +184,64 @@ struct StepHistoryTests {
         }
     }
 }
+
+/// Steps of sessions that were discarded.
+@Suite struct DiscardedStepsTests {
+    private func discard(_ fixture: HistoryFixture, device: String, from: Double, to: Double) throws {
+        var record = SessionRecord(
+            session: try SessionIdentifier("alice"), task: "", step: "", streams: ["*"], format: .json, root: .array,
+            status: .finished, startDate: fixture.ago(from))
+        record.endDate = fixture.ago(to)
+        record.logs = [
+            SessionRecord.Log(
+                name: LogName(device: device, stream: "accelerometer"), device: device, stream: "accelerometer",
+                fields: ["uptime", "x"])
+        ]
+        try SessionDirectory.recordings(in: fixture.data).create()
+        try DiscardedSession(record, uploaded: nil, reason: .requested, date: fixture.now).append(in: fixture.data)
+    }
+
+    @Test func stepsOfTheSessionsDevicesInItsTimeAreRemoved() throws {
+        try HistoryFixture.run { fixture in
+            try fixture.store("alice-wrist", ago: [500, 300, 250, 200, 100])
+            try fixture.store("other", ago: [250])
+            try discard(fixture, device: "alice-wrist", from: 300, to: 200)
+            #expect(try fixture.remove(before: 10_000) == 3)
+            #expect(try fixture.history.dates(of: "alice-wrist") == [fixture.ago(500), fixture.ago(100)])
+            #expect(try fixture.ask("other", from: 1_000, to: 0).numberOfSteps == 1)
+            // Some that come late: a publisher had the samples still.
+            try fixture.store("alice-wrist", ago: [240])
+            #expect(try fixture.remove(before: 10_000) == 1)
+        }
+    }
+
+    @Test func theNameOfADeviceWithoutOtherStepsIsNowhere() throws {
+        try HistoryFixture.run { fixture in
+            let stream = StreamName(device: "alice-wrist", stream: "accelerometer")
+            var commit = StepCommit(steps: ["alice-wrist": [fixture.ago(5_000)]])
+            commit.positions[stream] = StreamPosition(epoch: "e", next: 100)
+            try fixture.history.commit(commit, at: fixture.ago(4_900))
+            try discard(fixture, device: "alice-wrist", from: 5_100, to: 4_900)
+            #expect(try fixture.remove(before: 10_000) == 1)
+            #expect(try fixture.history.positions().isEmpty)
+            for name in try FileManager.default.contentsOfDirectory(
+                atPath: fixture.data.appending("steps").string)
+            {
+                let bytes = FileManager.default.contents(atPath: fixture.data.appending("steps/\(name)").string)
+                #expect(bytes?.firstRange(of: Array("alice".utf8)) == nil, "\(name)")
+            }
+        }
+    }
+
+    @Test func aStreamThatWasCountedJustNowKeepsItsPosition() throws {
+        try HistoryFixture.run { fixture in
+            let stream = StreamName(device: "alice-wrist", stream: "accelerometer")
+            var commit = StepCommit(steps: ["alice-wrist": [fixture.ago(50)]])
+            commit.positions[stream] = StreamPosition(epoch: "e", next: 100)
+            try fixture.history.commit(commit, at: fixture.ago(10))
+            try discard(fixture, device: "alice-wrist", from: 100, to: 20)
+            #expect(try fixture.remove(before: 10_000) == 1)
+            #expect(try fixture.history.positions().keys.map(\.self) == [stream])
+        }
+    }
+}

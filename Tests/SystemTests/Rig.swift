@@ -24,14 +24,17 @@ struct Rig: Sendable {
     /// - Parameters:
     ///   - publishing: the publisher's options; its configuration file, if any, lies in the directory by then.
     ///   - recording: the recorder's options.
+    ///   - subdirectory: where under the rig's directory the recorder's data are; nil for the directory itself.
     static func run(
         publishing: [String], recording: [String] = [], files: [String: String] = [:],
+        dataIn subdirectory: String? = nil,
         _ body: @Sendable (Rig) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { directory in
             for (name, text) in files {
                 try text.write(toFile: directory.appending(name).string, atomically: true, encoding: .utf8)
             }
+            let data = subdirectory.map { directory.appending($0) } ?? directory
             let context = try Context()
             let thread = try SocketThread(name: "test")
             try await ProgramUnderTest.run(
@@ -41,7 +44,7 @@ struct Rig: Sendable {
                 try await ProgramUnderTest.run(
                     "recorder",
                     arguments: ProgramUnderTest.anyPorts
-                        + ["--data", directory.string, "--subscribe", publisherReady.publish] + recording,
+                        + ["--data", data.string, "--subscribe", publisherReady.publish] + recording,
                     in: directory
                 ) { recorder in
                     let recorderReady = try await recorder.ready()

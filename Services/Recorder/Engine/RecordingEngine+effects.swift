@@ -11,7 +11,7 @@ import ZeroMQ
 /// Carries out the effects of `Recordings`.
 extension RecordingEngine {
     enum Queue: Int, EffectQueueName {
-        case log, files, syncs, documents, publishers, logManager, subscriptions, room
+        case log, files, syncs, documents, disposals, publishers, logManager, subscriptions, room
 
         var order: EffectOrder {
             switch self {
@@ -28,6 +28,7 @@ extension RecordingEngine {
         case .write, .writeDue, .rebuild, .forget: .files
         case .sync: .syncs
         case .store, .conclude, .removeJournal: .documents
+        case .dispose: .disposals
         case .recover, .list, .compareClocks: .publishers
         case .configure: .logManager
         case .unsubscribe: .subscriptions
@@ -78,6 +79,7 @@ extension RecordingEngine {
             }
             core.concluded(record, failure, at: now)
         case .removeJournal(let directory): await disk.run { directory.removeJournal() }
+        case .dispose(let step): await carryOut(step)
         case .lookAtDisk:
             lookAtDisk()
             await resumeRemaining()
@@ -96,6 +98,33 @@ extension RecordingEngine {
             core.configured(answers, at: now)
         case .unsubscribe(let patterns): await unsubscribe(from: patterns)
         case .release, .restoreReserves, .ended, .notice: return
+        }
+    }
+
+    private func carryOut(_ step: Recordings.DisposalStep) async {
+        let disposal = disposal
+        switch step {
+        case .look(let session, let name):
+            let view = await disk.run { Result { () throws(RecordingError) in try disposal.view(session, name) } }
+            core.viewed(view, at: now)
+        case .retire(let session):
+            let failure = await disk.attempt { () throws(RecordingError) in try disposal.retire(session) }
+            if failure == nil { interrupted.removeAll { $0.directory.session == session } }
+            core.disposed(failure, at: now)
+        case .note(let line):
+            core.disposed(await disk.attempt { () throws(RecordingError) in try disposal.note(line) }, at: now)
+        case .erase(let name):
+            core.disposed(await disk.attempt { () throws(RecordingError) in try disposal.erase(name) }, at: now)
+        case .finish(let name):
+            let failure = await disk.attempt { () throws(RecordingError) in try disposal.finish(name) }
+            core.finished(name, failure, at: now)
+        case .search(let date, let limit):
+            let expired = await disk.run { [shard = settings.shard] in
+                Result { () throws(RecordingError) in
+                    try disposal.uploaded(before: date, shard: shard, limit: limit)
+                }
+            }
+            core.foundExpired(expired, at: now)
         }
     }
 

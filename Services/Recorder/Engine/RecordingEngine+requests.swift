@@ -17,6 +17,8 @@ extension RecordingEngine {
     static let listTimeout = Duration.seconds(3)
     /// How long a request to finish files may wait for the disk: less than `ReplyServer`'s time limit.
     private static let finishLimit = TimeSpan.seconds(20)
+    /// How long a discard may take until it is answered: less than `ReplyServer`'s time limit.
+    private static let discardLimit = TimeSpan.seconds(20)
     /// How many logs are opened in one go.
     private static let streamsAtOnce = 50
     /// How long a task or a step may be, in bytes of UTF-8: both stand in every record.
@@ -377,6 +379,27 @@ extension RecordingEngine {
             throw RequestError(.notRunning, "session \(name) was interrupted (\(record.status)) and has no report")
         }
         return try await disk.run { RecordingResult(record, report: try directory.report(), in: directory) }
+    }
+
+    // MARK: Discarding
+
+    /// Removes a session. When this returns, nothing would bring it back, also after a power cut.
+    func discard(_ request: RecordingDiscard) async throws -> RecordingDiscard.Reply {
+        let identifier = try SessionIdentifier(request.session)
+        guard !starting.contains(identifier) else {
+            throw RequestError(.notOver, "session \(identifier) is starting: stop or cancel it first")
+        }
+        let discard = try core.discard(identifier, isForced: request.force ?? false, at: now)
+        perform()
+        // What the write-ahead log has waits for other sessions: a disk that is full could hold it up without end.
+        let deadline = now.monotonic + Self.discardLimit.nanoseconds
+        try await wait(until: deadline) { discard.outcome != nil }
+        if case .failure(let error) = discard.outcome { throw error }
+        guard let line = discard.line, discard.isErased || discard.outcome != nil else {
+            throw RequestError(.timedOut, "session \(identifier) is still being discarded: ask again", retryAfter: 5)
+        }
+        return RecordingDiscard.Reply(
+            session: request.session, date: line.date, uploaded: line.uploaded, isComplete: discard.outcome != nil)
     }
 
     // MARK: Shards

@@ -46,6 +46,7 @@ extension RecordingEngine {
             health.report(.degraded, "\(damage)", for: "log")
         }
         for (directory, outcome) in recovery.sessions { await resume(directory, outcome) }
+        core.discard((try? disposal.unfinished()) ?? [], at: now)
         restoreReserves()
         core.advance(at: now)
         perform()

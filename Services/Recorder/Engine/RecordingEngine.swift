@@ -34,6 +34,7 @@ actor RecordingEngine: Engine {
     let log: OwnThread<WriteAheadLog>
     let files: FileWriter
     let logDirectory: Directory
+    let disposal: SessionDisposal
     let listener: Listener
     let publishers: Publishers
     let logManager: LogManagerClient
@@ -66,6 +67,7 @@ actor RecordingEngine: Engine {
         data = FilePath(FileManager.default.currentDirectoryPath).pushing(host.configuration.dataDirectory)
             .lexicallyNormalized()
         lock = try DataLock.acquire(in: data, shard: settings.shard)
+        disposal = SessionDisposal(in: data)
         files = try FileWriter(data: data)
         let recovery = try await Self.recover(in: data, shard: settings.shard, files: files, logger: host.logger)
         let recordings = SessionDirectory.recordings(in: data)

@@ -15,6 +15,7 @@ extension RequestRouter {
         on(RecordingStatus.self) { request in try await refusing { try await engine.status(request) } }
         on(RecordingResultRequest.self) { request in try await refusing { try await engine.result(request) } }
         on(LogsFinish.self) { request in try await refusing { try await engine.finishFiles(request) } }
+        on(RecordingDiscard.self) { request in try await refusing { try await engine.discard(request) } }
         on(RecordingList.self) { _ in try await refusing { try await engine.list() } }
     }
 }

@@ -100,6 +100,7 @@ extension Catalog {
         _ differences: [CatalogDiff], to session: SessionIdentifier, isOver: Bool?
     ) throws(RecordingError) -> CatalogChanges {
         let statusChanges = isOver != nil && names.sessions[session]?.isOver != isOver
+        try clearLog()
         guard statusChanges || differences.contains(where: { !$0.isEmpty }) else { return CatalogChanges() }
         let added = try write { database in
             let id = try names.id(of: session, addingTo: database)
@@ -134,18 +135,35 @@ extension Catalog {
         return changes
     }
 
-    /// Forgets a session whose directory is gone, unless there are files of it.
+    /// Forgets a session whose directory is gone, unless there are files of it, with the names of logs that no session has any
+    /// more: both can be people's.
     func forget(_ session: SessionIdentifier) throws(RecordingError) {
         guard let id = names.sessions[session]?.id else { return }
-        let isForgotten = try write { database in
+        let (isForgotten, logs) = try write { database in
             try database.execute(
                 sql: """
                     DELETE FROM session WHERE id = :id AND NOT EXISTS (SELECT 1 FROM file WHERE session = :id)
                         AND NOT EXISTS (SELECT 1 FROM removal WHERE session = :id)
                     """, arguments: ["id": id])
-            return database.changesCount > 0
+            guard database.changesCount > 0 else { return (false, [] as [LogName]) }
+            return (true, try deleteUnusedLogs(database))
         }
-        if isForgotten { names.remove(session) }
+        guard isForgotten else { return }
+        names.remove(session)
+        for log in logs { names.remove(log) }
+        try clearLog(isStale: true)
+    }
+
+    private func deleteUnusedLogs(_ database: Database) throws -> [LogName] {
+        let delete = try database.cachedStatement(
+            sql: """
+                DELETE FROM log WHERE id = :id AND NOT EXISTS (SELECT 1 FROM file WHERE log = :id)
+                    AND NOT EXISTS (SELECT 1 FROM removal WHERE log = :id)
+                """)
+        return try names.logNames.compactMap { id, log in
+            try delete.execute(arguments: ["id": id])
+            return database.changesCount > 0 ? log : nil
+        }
     }
 
     private func delete(_ files: [CatalogFile], _ database: Database) throws {

@@ -19,6 +19,8 @@ package final class Catalog: CatalogReader {
     static let batchSize = 1000
 
     private let database: DatabaseFile
+    /// Whether the database's write-ahead log may still have names of sessions that were forgotten.
+    private var isLogStale = false
     var names: CatalogNames
     /// How much there is. Files that are being removed do not count.
     package private(set) var usage: CatalogUsage
@@ -79,6 +81,13 @@ package final class Catalog: CatalogReader {
             names.rollBack()
             throw error
         }
+    }
+
+    /// Clears the database's write-ahead log of what was forgotten; as soon as nobody reads the database.
+    /// - Parameter isStale: whether something was forgotten just now.
+    func clearLog(isStale: Bool = false) throws(RecordingError) {
+        if isStale { isLogStale = true }
+        if isLogStale { isLogStale = !(try database.clearLog()) }
     }
 
     /// Notes what a transaction changed, once it is durable.

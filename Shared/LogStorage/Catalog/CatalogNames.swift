@@ -76,15 +76,18 @@ struct CatalogNames {
     /// The transaction failed.
     mutating func rollBack() {
         for session in staged.sessions { remove(session) }
-        for log in staged.logs {
-            if let id = logs.removeValue(forKey: Array(log.text.utf8)) { logNames[id] = nil }
-        }
+        for log in staged.logs { remove(log) }
         staged = Staged()
     }
 
     /// Forgets a session.
     mutating func remove(_ session: SessionIdentifier) {
         if let known = sessions.removeValue(forKey: session) { sessionNames[known.id] = nil }
+    }
+
+    /// Forgets a log.
+    mutating func remove(_ log: LogName) {
+        if let id = logs.removeValue(forKey: Array(log.text.utf8)) { logNames[id] = nil }
     }
 
     /// Notes whether a session is over.

@@ -321,3 +321,70 @@ public struct RecordingList: Request, Hashable {
     /// Asks.
     public init() {}
 }
+
+/// Removes a recording from this machine: `recording.discard`. Its directory, the write-ahead log's samples of it, and in the
+/// other programs its archives, catalog entries and steps.
+public struct RecordingDiscard: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "recording.discard"
+    /// Who may ask.
+    public var neededRole: Role { .delete }
+
+    /// The session.
+    public var session: String
+    /// Whether it is discarded even if it still runs, or if no receipt confirms its upload.
+    public var force: Bool?
+
+    /// What became of the session.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// The session's name.
+        public var session: String
+        /// When it was discarded.
+        public var date: WallTime
+        /// When its upload was confirmed; absent if it was not.
+        public var uploaded: WallTime?
+        /// Whether nothing of it is left in the recorder's part of the data directory. If not, its files are gone, and its
+        /// samples leave the write-ahead log once the sessions that need the log are stored.
+        public var isComplete: Bool
+        /// What other programs remove, at once or when they start.
+        public var others: [Part]
+
+        /// What became of a session.
+        public init(
+            session: String, date: WallTime, uploaded: WallTime? = nil, isComplete: Bool, others: [Part] = Part.all
+        ) {
+            self.session = session
+            self.date = date
+            self.uploaded = uploaded
+            self.isComplete = isComplete
+            self.others = others
+        }
+    }
+
+    /// What a program removes of a discarded session.
+    public struct Part: Codable, Hashable, Sendable {
+        /// The program's name.
+        public var program: String
+        /// What it removes, for people.
+        public var removes: String
+
+        /// A program's part.
+        public init(program: String, removes: String) {
+            self.program = program
+            self.removes = removes
+        }
+
+        /// What each program removes.
+        public static let all = [
+            Part(program: "archiver", removes: "its archives, their record and receipt in archives/"),
+            Part(program: "log-manager", removes: "its entries in catalog/"),
+            Part(program: "step-counter", removes: "the steps of its devices between its start and end in steps/"),
+        ]
+    }
+
+    /// Asks for a session to be removed.
+    public init(session: String, force: Bool? = nil) {
+        self.session = session
+        self.force = force
+    }
+}

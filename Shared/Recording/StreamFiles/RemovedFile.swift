@@ -55,12 +55,7 @@ package struct RemovedFile: Codable, Hashable, Sendable {
     /// so. A file may be there twice, or be there still: what was to be removed is written first. Lines that can't be
     /// read say nothing, and neither does a torn one at the end.
     package static func read(in directory: Directory) throws(RecordingError) -> [RemovedFile] {
-        guard directory.contains(fileName) else { return [] }
-        let bytes = try directory.read(fileName)
-        let whole = bytes[..<(bytes.lastIndex(of: UInt8(ascii: "\n")) ?? 0)]
-        return whole.split(separator: UInt8(ascii: "\n")).compactMap { line in
-            try? WireCoding.decode(RemovedFile.self, from: line)
-        }
+        try LineFile(fileName, in: directory).lines().compactMap { try? WireCoding.decode(RemovedFile.self, from: $0) }
     }
 
     /// Adds files that are about to be removed: when this returns, what it says would survive a power cut. One writer at
@@ -68,34 +63,6 @@ package struct RemovedFile: Codable, Hashable, Sendable {
     ///
     /// - Throws: `noSpace`, `notPermitted` or `inputOutput`, with the file as it was.
     package static func append(_ files: [RemovedFile], in directory: Directory) throws(RecordingError) {
-        if files.isEmpty { return }
-        let path = directory.path.appending(fileName)
-        let isNew = !directory.contains(fileName)
-        let file = try OpenFile(
-            path, .readWrite, options: isNew ? [.create, .exclusiveCreate] : .noFollow,
-            permissions: isNew ? .byFileMode : nil, action: "open")
-        let length = try wholeLength(of: file)
-        if try file.byteCount() > length { try file.resize(to: Int64(length)) }
-        let lines = files.flatMap { StoredJSON.line($0) + [UInt8(ascii: "\n")] }
-        do throws(RecordingError) {
-            try file.write(lines, at: Int64(length))
-            try file.sync()
-        } catch {
-            try? file.resize(to: Int64(length))
-            throw error
-        }
-    }
-
-    /// Where the last whole line of a file ends.
-    private static func wholeLength(of file: OpenFile) throws(RecordingError) -> Int {
-        let pieceSize = 4 << 10
-        var end = Int(try file.byteCount())
-        while end > 0 {
-            let start = max(0, end - pieceSize)
-            let piece = try file.bytes(in: start..<end)
-            if let index = piece.lastIndex(of: UInt8(ascii: "\n")) { return start + index + 1 }
-            end = start
-        }
-        return 0
+        try LineFile(fileName, in: directory).append(files.map { StoredJSON.line($0) })
     }
 }

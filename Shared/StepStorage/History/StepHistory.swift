@@ -21,6 +21,11 @@ package final class StepHistory {
     package let database: DatabaseFile
     /// The numbers of devices that have steps or spans.
     private var devices: [String: Int64]
+    private let discards: DiscardLedger
+    /// How many of the sessions that were discarded are done with.
+    private var settledDiscards = 0
+    /// Whether the database's write-ahead log may still have what was discarded.
+    private var isLogStale = false
 
     /// Opens the history of a data directory, or makes it.
     /// - Parameter now: when a history begins that is made, on this machine's clock.
@@ -29,6 +34,7 @@ package final class StepHistory {
         database = try DatabaseFile(
             Self.path(in: data), migrator: StepHistorySchema.migrator(at: now), of: "step-counter",
             whenDamaged: Self.cure)
+        discards = DiscardLedger(in: data)
         devices = try database.read(Self.devices)
     }
 
@@ -242,7 +248,8 @@ package final class StepHistory {
     /// How many steps a transaction removes before the next one begins.
     private static let batchSize = 10_000
 
-    /// Removes what is too old, and devices without a step or a span, and stores the clock by which it is.
+    /// Removes what is too old, what is of sessions that were discarded, and devices without a step or a span, and stores the clock
+    /// by which it is.
     /// - Returns: how many steps were removed.
     @discardableResult
     package func remove(_ removal: StepCounting.Removal) throws(RecordingError) -> Int {
@@ -270,7 +277,67 @@ package final class StepHistory {
                 sql: "INSERT INTO clock (date, ahead, stood) VALUES (?, ?, ?)",
                 arguments: [removal.clock.date.nanosecondsSince1970, removal.clock.ahead, removal.clock.stood])
         }
+        return removed + (try discard(at: removal.clock.date))
+    }
+
+    // MARK: Discarding
+
+    /// For so long the steps of a discarded session are looked for again and again: a publisher may still have its samples, and
+    /// a detector that starts anew counts them once more.
+    private static let discardTime = Int64(86_400_000_000_000)
+    /// How long after it was last counted the position of a discarded device's stream goes. Before, a publisher has the samples
+    /// after it, and they would be counted twice.
+    private static let positionTime = Int64(900_000_000_000)
+
+    /// Removes the steps of discarded sessions: those that their devices made from start to end, on the devices' clocks.
+    /// - Returns: how many steps were removed.
+    private func discard(at now: WallTime) throws(RecordingError) -> Int {
+        let sessions = try discards.lines(after: settledDiscards)
+        var removed = 0
+        if !sessions.isEmpty {
+            let named = Dictionary(devices.keys.map { (PersonalName(of: $0), $0) }) { first, _ in first }
+            for session in sessions {
+                for device in session.devices.compactMap({ named[$0] }) {
+                    removed += try discard(from: session.startDate, to: session.endDate, of: device)
+                }
+            }
+            try removePositions(of: Set(sessions.flatMap(\.devices)), at: now)
+            settledDiscards +=
+                sessions.prefix { now.nanosecondsSince1970 - $0.date.nanosecondsSince1970 > Self.discardTime }
+                .count
+        }
+        if isLogStale { isLogStale = !(try database.clearLog()) }
         return removed
+    }
+
+    private func discard(from start: WallTime, to end: WallTime, of name: String) throws(RecordingError) -> Int {
+        guard let device = devices[name] else { return 0 }
+        let (removed, isGone) = try database.write { database in
+            let expired = "FROM step WHERE device = ? AND date >= ? AND date <= ?"
+            let arguments: StatementArguments = [device, start.nanosecondsSince1970, end.nanosecondsSince1970]
+            let steps = try Int.fetchOne(
+                database.cachedStatement(sql: "SELECT COALESCE(SUM(steps), 0) \(expired)"), arguments: arguments)
+            try database.cachedStatement(sql: "DELETE \(expired)").execute(arguments: arguments)
+            return (steps ?? 0, try Self.removeEmpty(device, from: database))
+        }
+        if isGone { devices[name] = nil }
+        if removed > 0 || isGone { isLogStale = true }
+        return removed
+    }
+
+    /// Removes the positions of streams that are not counted any more.
+    private func removePositions(of devices: Set<PersonalName>, at now: WallTime) throws(RecordingError) {
+        let latest = now.nanosecondsSince1970 - Self.positionTime
+        let removed = try database.write { database in
+            let names = try String.fetchAll(
+                database, sql: "SELECT name FROM stream WHERE committed < ?", arguments: [latest])
+            let discarded = names.filter { devices.contains(PersonalName(of: String($0.prefix { $0 != "/" }))) }
+            for name in discarded {
+                try database.execute(sql: "DELETE FROM stream WHERE name = ?", arguments: [name])
+            }
+            return discarded.count
+        }
+        if removed > 0 { isLogStale = true }
     }
 
     private static func remove(before date: Int64, of device: Int64, from database: Database) throws -> Int {

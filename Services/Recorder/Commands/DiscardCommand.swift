@@ -1,0 +1,38 @@
+import ArgumentParser
+import Messages
+import ServiceKit
+
+/// The `discard` subcommand: removes sessions, by the running recorder.
+struct DiscardCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "discard", abstract: "Remove sessions: files, archives, entries and steps.",
+        discussion: """
+            A session that runs, or whose upload no receipt confirms, is refused. --force cancels one that runs, and removes \
+            both. A cancelled session needs no receipt.
+            """)
+
+    /// How long a recorder may take: sessions that need the write-ahead log are stored first.
+    private static let timeout = TimeSpan.seconds(30)
+
+    @OptionGroup var options: ServiceOptions
+
+    @Argument(help: ArgumentHelp("The sessions' names.", valueName: "session"))
+    var sessions: [String]
+
+    @Flag(help: "Also if a session runs, or its upload was not confirmed.")
+    var force = false
+
+    func run() async throws {
+        try await RunningProgram.report(of: .recorder, options: options) { program in
+            var others: [RecordingDiscard.Part] = []
+            for session in sessions {
+                let request = RecordingDiscard(session: session, force: force ? true : nil)
+                let reply = try await program.ask(request, timeout: Self.timeout)
+                let rest = reply.isComplete ? "" : "; its samples leave the write-ahead log with the next checkpoint"
+                StandardStream.output.print("session \(session) discarded at \(reply.date.utcText)\(rest)\n")
+                others = reply.others
+            }
+            return others.map { "\($0.program) removes \($0.removes), now or when it starts\n" }.joined()
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import SystemPackage
+
+/// A file to which whole lines are added: one that was torn by a power cut is cut off before the next one is added, and is
+/// never read. One writer at a time.
+package struct LineFile: Sendable {
+    private let directory: Directory
+    private let name: String
+
+    package init(_ name: String, in directory: Directory) {
+        self.directory = directory
+        self.name = name
+    }
+
+    /// The lines, without their ends; none if there is no file.
+    package func lines() throws(RecordingError) -> [ArraySlice<UInt8>] {
+        guard directory.contains(name) else { return [] }
+        let bytes = try directory.read(name)
+        let whole = bytes[..<(bytes.lastIndex(of: UInt8(ascii: "\n")) ?? 0)]
+        return whole.split(separator: UInt8(ascii: "\n"))
+    }
+
+    /// Adds lines. When this returns, they would survive a power cut.
+    ///
+    /// - Throws: `noSpace`, `notPermitted` or `inputOutput`, with the file as it was.
+    package func append(_ lines: [[UInt8]], calls: FileCalls = .system) throws(RecordingError) {
+        if lines.isEmpty { return }
+        let isNew = !directory.contains(name)
+        let file = try OpenFile(
+            directory.path.appending(name), .readWrite, options: isNew ? [.create, .exclusiveCreate] : .noFollow,
+            permissions: isNew ? .byFileMode : nil, action: "open", calls: calls)
+        let length = try Self.wholeLength(of: file)
+        if try file.byteCount() > length { try file.resize(to: Int64(length)) }
+        do throws(RecordingError) {
+            try file.write(lines.flatMap { $0 + [UInt8(ascii: "\n")] }, at: Int64(length))
+            try file.sync()
+        } catch {
+            try? file.resize(to: Int64(length))
+            throw error
+        }
+    }
+
+    /// Where the last whole line of a file ends.
+    private static func wholeLength(of file: OpenFile) throws(RecordingError) -> Int {
+        let pieceSize = 4 << 10
+        var end = Int(try file.byteCount())
+        while end > 0 {
+            let start = max(0, end - pieceSize)
+            let piece = try file.bytes(in: start..<end)
+            if let index = piece.lastIndex(of: UInt8(ascii: "\n")) { return start + index + 1 }
+            end = start
+        }
+        return 0
+    }
+}

@@ -1,0 +1,396 @@
+import DequeModule
+package import Files
+import Logging
+package import Messages
+package import Recording
+import ServiceKit
+
+/// How sessions are discarded: all that the recorder has of one is removed, and the other programs learn from a line that names
+/// nobody what they have to remove.
+///
+/// One session after the other, until nothing of it is left but an empty directory that stands for it. That goes once the
+/// write-ahead log has none of its samples; the same checkpoint is for all sessions that wait for it.
+extension Recordings {
+    /// Sessions that may wait to be discarded.
+    package static let maximumDiscards = 1_000
+    /// How many sessions of which nothing is left wait for a checkpoint at most while others are discarded.
+    private static let maximumErased = 64
+    /// How often sessions are looked for that are to be discarded by now: in a tenth of the time that they are kept, within
+    /// these limits.
+    private static let searchInterval = (shortest: TimeSpan.seconds(1), longest: TimeSpan.seconds(3_600))
+
+    /// A session that is being discarded.
+    package final class Discard {
+        enum Stage {
+            case waiting
+            /// It is cancelled, and ends first.
+            case ending
+            case looking
+            case retiring(SessionRecord, uploaded: WallTime?)
+            case noting(DiscardedSession, of: SessionRecord)
+            case erasing
+            /// The write-ahead log is to have nothing of it.
+            case clearing
+            case finishing
+        }
+
+        /// Nil if it is known by its hash only: its removal was interrupted.
+        let session: SessionIdentifier?
+        let name: PersonalName
+        let reason: DiscardedSession.Reason
+        var stage = Stage.waiting
+        /// Its line, once that is durable.
+        package fileprivate(set) var line: DiscardedSession?
+        /// Whether nothing of it is left in files; the write-ahead log may still have samples.
+        package fileprivate(set) var isErased = false
+        /// Nil until nothing of it is left.
+        package fileprivate(set) var outcome: Result<DiscardedSession?, RequestError>?
+
+        init(_ session: SessionIdentifier?, _ name: PersonalName, _ reason: DiscardedSession.Reason) {
+            self.session = session
+            self.name = name
+            self.reason = reason
+        }
+    }
+
+    /// A step that the caller carries out for a session that is discarded; see `SessionDisposal`.
+    package enum DisposalStep: Sendable {
+        case look(SessionIdentifier?, PersonalName)
+        case retire(SessionIdentifier)
+        case note(DiscardedSession)
+        case erase(PersonalName)
+        case finish(PersonalName)
+        /// Look for sessions whose upload was confirmed before a date, at most so many: `foundExpired`.
+        case search(before: WallTime, limit: Int)
+    }
+
+    /// A clearing of the write-ahead log.
+    struct Clearing {
+        let discards: [Discard]
+        /// What the log has before it is to go; nil until its next segment has begun.
+        var position: Int?
+        /// Whether a removal of all that is under way.
+        var isRemoving = false
+    }
+
+    /// What is to be discarded, and how far that is.
+    struct Discards {
+        /// The first one is under way.
+        var waiting: Deque<Discard> = []
+        /// Of these nothing is left but what the write-ahead log may have.
+        var erased: [Discard] = []
+        var clearing: Clearing?
+        /// When expired sessions are looked for next, on the monotonic clock; nil while they are.
+        var searchAt: Int64? = 0
+    }
+
+    // MARK: What is asked
+
+    /// Discards a session.
+    /// - Parameter isForced: also if it goes on, or its upload was not confirmed.
+    package func discard(_ session: SessionIdentifier, isForced: Bool, at now: Moment) throws(RequestError) -> Discard {
+        if let known = discards.waiting.first(where: { $0.session == session }), known.reason == .forced || !isForced {
+            return known
+        }
+        if let running = sessions[session], !isForced {
+            throw RequestError(
+                .notOver,
+                "session \(session) is \(running.status): stop or cancel it first, or discard it with force")
+        }
+        guard discards.waiting.count < Self.maximumDiscards else {
+            throw RequestError(
+                .busy, "\(Self.maximumDiscards) sessions are to be discarded before it: ask again", retryAfter: 5)
+        }
+        return add(Discard(session, PersonalName(of: session.text), isForced ? .forced : .requested), at: now)
+    }
+
+    /// Finishes what was interrupted.
+    package func discard(_ unfinished: [PersonalName], at now: Moment) {
+        for name in unfinished { _ = add(Discard(nil, name, .requested), at: now) }
+    }
+
+    private func add(_ discard: Discard, at now: Moment) -> Discard {
+        discards.waiting.append(discard)
+        advance(at: now)
+        return discard
+    }
+
+    // MARK: The session that is discarded
+
+    func advanceDiscards(at now: Moment) {
+        searchExpired(at: now)
+        while let discard = discards.waiting.first {
+            if case .waiting = discard.stage { begin(discard, at: now) }
+            if case .ending = discard.stage { lookOnceEnded(discard) }
+            // One that was refused makes way for the next.
+            if discard.outcome == nil { break }
+        }
+        advanceClearing()
+    }
+
+    private func lookOnceEnded(_ discard: Discard) {
+        guard let session = discard.session, sessions[session] == nil, endings[session] == nil else { return }
+        // What could not be stored is not to be stored any more.
+        if unstored.removeValue(forKey: session) != nil { brokenFiles.remove(session) }
+        emit(.forget(session))
+        look(discard)
+    }
+
+    private func begin(_ discard: Discard, at now: Moment) {
+        guard let session = discard.session else { return look(discard) }
+        if let running = sessions[session] {
+            guard discard.reason == .forced else {
+                return refuse(discard, .notOver, "session \(session) is \(running.status): stop or cancel it first")
+            }
+            discard.stage = .ending
+            advance(running, to: .cancelled, at: now)
+            unstopped.append(session)
+        } else if unstored[session] != nil || endings[session] != nil {
+            guard discard.reason == .forced else {
+                return refuse(
+                    discard, .wouldDelete,
+                    "the end of session \(session) could not be stored yet: make room for it, or discard it with force")
+            }
+            discard.stage = .ending
+        } else {
+            look(discard)
+        }
+    }
+
+    private func look(_ discard: Discard) {
+        discard.stage = .looking
+        emit(.dispose(.look(discard.session, discard.name)))
+    }
+
+    /// Takes what the disk has of a session that is to be discarded.
+    package func viewed(_ outcome: Result<SessionDisposal.View, RecordingError>, at now: Moment) {
+        guard let discard = discards.waiting.first, case .looking = discard.stage else { return }
+        switch outcome {
+        case .failure(let error): refuse(discard, error)
+        case .success(let view): decide(discard, view, at: now)
+        }
+        advance(at: now)
+    }
+
+    private func decide(_ discard: Discard, _ view: SessionDisposal.View, at now: Moment) {
+        if let retired = view.retired {
+            if view.record != nil {
+                // One of the same name whose removal was interrupted comes first.
+                discard.stage = .waiting
+                return discards.waiting.prepend(Discard(nil, discard.name, .requested))
+            }
+            guard view.discarded?.startDate != retired.startDate else {
+                discard.line = view.discarded
+                return erase(discard)
+            }
+            return note(discard, retired, uploaded: view.uploaded, at: now)
+        }
+        if view.isRetired, view.record == nil {
+            discard.line = view.discarded
+            return erase(discard)
+        }
+        guard let record = view.record else {
+            if let line = view.discarded {
+                discard.line = line
+                return end(discard, .success(line))
+            }
+            // A leftover that somebody removed.
+            guard let session = discard.session else { return end(discard, .success(nil)) }
+            return refuse(
+                discard, .unknownSession, "there is no session \(session): recording.list has those that there are")
+        }
+        if let reason = refusal(to: discard, record, isUploaded: view.uploaded != nil) {
+            return end(discard, .failure(reason))
+        }
+        discard.stage = .retiring(record, uploaded: view.uploaded)
+        emit(.dispose(.retire(record.session)))
+    }
+
+    private func refusal(to discard: Discard, _ record: SessionRecord, isUploaded: Bool) -> RequestError? {
+        if discard.reason == .forced { return nil }
+        let session = record.session
+        if let shard = record.shard, shard != settings.shard {
+            return RequestError(
+                .wouldDelete,
+                "session \(session) was recorded with shard \(shard), and that recorder may have samples of it: ask it, or "
+                    + "discard the session with force")
+        }
+        guard record.status.isOver else {
+            return RequestError(
+                .notOver,
+                "session \(session) was interrupted (\(record.status)) and could not be continued: discard it with force, "
+                    + "or make room and wait for its end")
+        }
+        if isUploaded || record.status == .cancelled { return nil }
+        return RequestError(
+            .wouldDelete,
+            "session \(session) is \(record.status), and no receipt confirms its upload: wait for the receipt, or discard "
+                + "it with force")
+    }
+
+    private func note(_ discard: Discard, _ record: SessionRecord, uploaded: WallTime?, at now: Moment) {
+        let line = DiscardedSession(record, uploaded: uploaded, reason: discard.reason, date: now.date)
+        discard.stage = .noting(line, of: record)
+        emit(.dispose(.note(line)))
+    }
+
+    private func erase(_ discard: Discard) {
+        discard.stage = .erasing
+        emit(.dispose(.erase(discard.name)))
+    }
+
+    /// Takes the result of a step.
+    package func disposed(_ failure: RecordingError?, at now: Moment) {
+        guard let discard = discards.waiting.first else { return }
+        if let failure {
+            refuse(discard, failure)
+            return advance(at: now)
+        }
+        switch discard.stage {
+        case .retiring(let record, let uploaded):
+            note(discard, record, uploaded: uploaded, at: now)
+        case .noting(let line, let record):
+            discard.line = line
+            publishDiscard(of: record, at: now)
+            emit(.log(.notice, "session discarded", ["session": "\(record.session)", "reason": "\(line.reason)"]))
+            erase(discard)
+        case .erasing:
+            discard.isErased = true
+            discard.stage = .clearing
+            discards.waiting.removeFirst()
+            discards.erased.append(discard)
+        case .waiting, .ending, .looking, .clearing, .finishing: return
+        }
+        advance(at: now)
+    }
+
+    private func publishDiscard(of record: SessionRecord, at now: Moment) {
+        emit(
+            .publish(
+                RecordingEvent(
+                    source: Program.recorder.rawValue, sequence: 0, session: record.session.text, date: now.date,
+                    change: .discard, status: record.status.rawValue, step: "")))
+    }
+
+    private func refuse(_ discard: Discard, _ reason: RequestError.Reason, _ message: String) {
+        end(discard, .failure(RequestError(reason, message)))
+    }
+
+    private func refuse(_ discard: Discard, _ error: RecordingError) {
+        emit(.log(.error, "a session could not be discarded", [LogKey.error: "\(error)"]))
+        emit(
+            .degraded("a session could not be discarded; it is tried again at the next start: \(error)", for: "discard")
+        )
+        refuse(discard, error.code == .noSpace ? .noSpace : .inputOutput, error.description)
+    }
+
+    private func end(_ discard: Discard, _ outcome: Result<DiscardedSession?, RequestError>) {
+        discard.outcome = outcome
+        discards.waiting.removeAll { $0 === discard }
+    }
+
+    // MARK: The write-ahead log
+
+    /// Has the write-ahead log forget sessions of which nothing else is left.
+    private func advanceClearing() {
+        if discards.clearing == nil, !discards.erased.isEmpty,
+            discards.waiting.isEmpty || discards.erased.count >= Self.maximumErased
+        {
+            discards.clearing = Clearing(discards: discards.erased)
+            discards.erased = []
+            demandedBlocks = lastBlock
+            isStoringDue = true
+        }
+        beginClearSegment()
+        guard let clearing = discards.clearing, let position = clearing.position, !clearing.isRemoving,
+            neededLog ?? .max >= position, writtenEnd >= position
+        else { return }
+        discards.clearing?.isRemoving = true
+        removeLog()
+    }
+
+    /// Ends the segment of the log that may have samples of a discarded session.
+    func beginClearSegment() {
+        guard discards.clearing != nil, discards.clearing?.position == nil, appender.count == 0 else { return }
+        appender.beginSegment()
+        discards.clearing?.position = appender.position
+    }
+
+    /// Whether a session's files must be made durable now because the log is to be cleared.
+    func isClearing(_ session: Session) -> Bool {
+        discards.clearing?.position.map { session.written < $0 } ?? false
+    }
+
+    /// Takes the result of a removal of the log.
+    /// - Parameter left: nil if it failed.
+    func cleared(_ left: Int?) {
+        guard let clearing = discards.clearing, clearing.isRemoving, logRemovals == 0 else { return }
+        guard left != nil else {
+            emit(
+                .degraded(
+                    "the write-ahead log could not be deleted, and has samples of sessions that were discarded: it is tried "
+                        + "again at the next start", for: "discard"))
+            for discard in clearing.discards {
+                discard.outcome = .failure(
+                    RequestError(
+                        .inputOutput,
+                        "the write-ahead log could not be deleted, and has samples of the session: look at the recorder's "
+                            + "log, and start it anew"))
+            }
+            discards.clearing = nil
+            return
+        }
+        for discard in clearing.discards {
+            discard.stage = .finishing
+            emit(.dispose(.finish(discard.name)))
+        }
+    }
+
+    /// Takes the result of the last step.
+    package func finished(_ name: PersonalName, _ failure: RecordingError?, at now: Moment) {
+        guard let clearing = discards.clearing else { return }
+        for discard in clearing.discards where discard.name == name && discard.outcome == nil {
+            if let failure {
+                refuse(discard, failure)
+            } else {
+                discard.outcome = .success(discard.line)
+            }
+        }
+        if clearing.discards.allSatisfy({ $0.outcome != nil }) {
+            discards.clearing = nil
+            if discards.waiting.isEmpty, discards.erased.isEmpty, failure == nil { emit(.clear("discard")) }
+        }
+        advance(at: now)
+    }
+
+    // MARK: Expired sessions
+
+    private func searchExpired(at now: Moment) {
+        guard let keep = settings.keepSessions, let time = discards.searchAt, now.monotonic >= time,
+            discards.waiting.isEmpty
+        else { return }
+        discards.searchAt = nil
+        let (date, isBefore1678) = now.date.nanosecondsSince1970.subtractingReportingOverflow(keep)
+        emit(
+            .dispose(
+                .search(
+                    before: WallTime(nanosecondsSince1970: isBefore1678 ? .min : date), limit: Self.maximumDiscards)))
+    }
+
+    /// Takes the sessions whose upload was confirmed long enough ago.
+    package func foundExpired(_ outcome: Result<[SessionIdentifier], RecordingError>, at now: Moment) {
+        let interval = min(
+            max((settings.keepSessions ?? 0) / 10, Self.searchInterval.shortest.nanoseconds),
+            Self.searchInterval.longest.nanoseconds)
+        discards.searchAt = now.monotonic + interval
+        switch outcome {
+        case .success(let expired):
+            for session in expired where sessions[session] == nil && unstored[session] == nil {
+                discards.waiting.append(Discard(session, PersonalName(of: session.text), .expired))
+            }
+        case .failure(let error):
+            emit(.log(.error, "sessions to discard could not be looked for", [LogKey.error: "\(error)"]))
+        }
+        advance(at: now)
+    }
+}

@@ -1,0 +1,58 @@
+package import Files
+import Messages
+import Synchronization
+package import SystemPackage
+
+/// What a program knows of the sessions that were discarded: `recordings/discarded.ndjson`, of which only what was added is read
+/// again.
+package final class DiscardLedger: Sendable {
+    private struct State {
+        var lines: [DiscardedSession] = []
+        var newest: [PersonalName: DiscardedSession] = [:]
+        /// Bytes of the file that were read: whole lines.
+        var length = 0
+    }
+
+    private let path: FilePath
+    private let state = Mutex(State())
+
+    package init(in data: FilePath) {
+        path = SessionDirectory.recordings(in: data).path.appending(DiscardedSession.fileName)
+    }
+
+    /// The sessions that were discarded, in order, without the first ones.
+    package func lines(after count: Int) throws(RecordingError) -> [DiscardedSession] {
+        try refreshed { Array($0.lines.dropFirst(count)) }
+    }
+
+    /// The last session of a name that was discarded; nil if none was.
+    package func newest(of name: PersonalName) throws(RecordingError) -> DiscardedSession? {
+        try refreshed { $0.newest[name] }
+    }
+
+    package var isEmpty: Bool { (try? refreshed { $0.lines.isEmpty }) ?? true }
+
+    private func refreshed<Value: Sendable>(_ body: (State) -> Value) throws(RecordingError) -> Value {
+        let path = path
+        return try state.withLock { state throws(RecordingError) in
+            try Self.refresh(&state, from: path)
+            return body(state)
+        }
+    }
+
+    private static func refresh(_ state: inout State, from path: FilePath) throws(RecordingError) {
+        let size = Int((try? path.stat(followTargetSymlink: false).size) ?? 0)
+        if size == state.length { return }
+        // Somebody replaced it.
+        if size < state.length { state = State() }
+        if size == 0 { return }
+        let bytes = try OpenFile(path, .readOnly, action: "read").bytes(in: state.length..<size)
+        guard let end = bytes.lastIndex(of: UInt8(ascii: "\n")) else { return }
+        for line in bytes[..<end].split(separator: UInt8(ascii: "\n")) {
+            guard let session = try? WireCoding.decode(DiscardedSession.self, from: line) else { continue }
+            state.lines.append(session)
+            state.newest[session.session] = session
+        }
+        state.length += end + 1 - bytes.startIndex
+    }
+}

@@ -1,0 +1,176 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// A person's data are gone from the whole data directory once the session is discarded: all programs, the real ones.
+@Suite(.timeLimit(.minutes(3)))
+struct DiscardTests {
+    private static let person = "alice-liddell"
+
+    /// Files under a directory that have a word in their path or their bytes.
+    private static func search(_ word: String, in data: FilePath) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: data.string).filter { path in
+            if path.contains(word) { return true }
+            // One that goes meanwhile has nothing.
+            guard let bytes = FileManager.default.contents(atPath: data.appending(path).string) else { return false }
+            return bytes.firstRange(of: Array(word.utf8)) != nil
+        }
+    }
+
+    /// Programs beside a recorder, on its data directory.
+    private static func withOthers(
+        of rig: Rig, receiver: FilePath, _ body: (_ archiver: RequestClient, LogKeeper) async throws -> Void
+    ) async throws {
+        let data = rig.directory.appending("data")
+        try await LogKeeper.run(in: data, ["--subscribe", rig.recorderReady.publish, "--rescan-interval", "1s"]) {
+            keeper in
+            try await ProgramUnderTest.run(
+                "archiver",
+                arguments: [
+                    "--data", data.string, "--subscribe", rig.recorderReady.publish, "--log-manager",
+                    keeper.ready.reply, "--upload-to", "file://\(receiver)", "--rescan-interval", "1s",
+                ] + ProgramUnderTest.anyPorts, in: data
+            ) { archiver in
+                let client = try RequestClient(
+                    context: rig.context, thread: rig.thread, endpoint: try await archiver.ready().reply)
+                try await body(client, keeper)
+            }
+        }
+    }
+
+    /// Records a session of the person, with answers and a photo.
+    private static func record(_ session: String, with rig: Rig) async throws {
+        try await rig.start(
+            RecordingStart(session: session, task: "Walk", streams: ["*"], maximumFileSize: 4_000))
+        try await eventually("some files") {
+            try await rig.recordings.send(RecordingStatus(session: session), timeout: .seconds(60))
+                .logs.contains { $0.samples >= 200 }
+        }
+        try "a picture of \(person)".write(
+            toFile: rig.directory.appending("data/recordings/\(session)/photo.jpg").string, atomically: true,
+            encoding: .utf8)
+        let answers = JSONValue.object([
+            "stepHistory": .array([.object(["identifier": .string("name"), "value": .string(person)])])
+        ])
+        let result = try await rig.recordings.send(
+            RecordingStop(session: session, results: answers), timeout: .seconds(60))
+        #expect(result.status == "finished")
+    }
+
+    private static let signal = ["--signal", "sine", "--device", "phone", "--stream", "gyro", "--rate", "500"]
+
+    @Test func nothingOfAPersonIsLeftAfterTheReceiptAndADiscard() async throws {
+        try await Rig.run(publishing: Self.signal, dataIn: "data") { rig in
+            let data = rig.directory.appending("data")
+            let receiver = rig.directory.appending("receiver")
+            try FileManager.default.createDirectory(atPath: receiver.string, withIntermediateDirectories: true)
+            try await Self.withOthers(of: rig, receiver: receiver) { archiver, keeper in
+                // Another session goes on, and needs the write-ahead log that has this one's samples.
+                try await rig.start(RecordingStart(session: "other", streams: ["phone/"]))
+                try await Self.record(Self.person, with: rig)
+                try await eventually("the receipt and its marks") {
+                    try await archiver.send(ArchiveList(), timeout: .seconds(60)).archives
+                        .contains { $0.session == Self.person && $0.state == .marked }
+                }
+                #expect(try Self.search(Self.person, in: data).count > 4)
+                let reply = try await rig.recordings.send(
+                    RecordingDiscard(session: Self.person), timeout: .seconds(60))
+                #expect(reply.isComplete)
+                #expect(reply.uploaded != nil)
+                try await eventually("nothing is left of the person") {
+                    try Self.search(Self.person, in: data).isEmpty
+                }
+                let files = try await keeper.paths()
+                #expect(!files.contains { $0.contains(Self.person) })
+                #expect(try await rig.stop("other").report.isWhole)
+            }
+            let log = try String(
+                contentsOfFile: data.appending("recordings/discarded.ndjson").string, encoding: .utf8)
+            #expect(log.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test func programsThatWereAwayRemoveTheirPartWhenTheyStart() async throws {
+        // The device's name is the person's too, and so are those of its logs.
+        let signal = ["--signal", "sine", "--device", "\(Self.person)-wrist", "--stream", "gyro", "--rate", "500"]
+        try await Rig.run(publishing: signal, dataIn: "data") { rig in
+            let data = rig.directory.appending("data")
+            let receiver = rig.directory.appending("receiver")
+            try FileManager.default.createDirectory(atPath: receiver.string, withIntermediateDirectories: true)
+            try await Self.withOthers(of: rig, receiver: receiver) { archiver, _ in
+                try await Self.record(Self.person, with: rig)
+                try await eventually("the receipt") {
+                    try await archiver.send(ArchiveList(), timeout: .seconds(60)).archives
+                        .contains { $0.session == Self.person && $0.state == .marked }
+                }
+            }
+            // By the command, as people do.
+            let end = try await ProgramUnderTest.run(
+                "recorder",
+                arguments: ["discard", Self.person, "--reply", rig.recorderReady.reply], in: rig.directory
+            ) { try await $0.end() }
+            #expect(end == .exited(0))
+            let left = try Self.search(Self.person, in: data)
+            #expect(!left.isEmpty)
+            #expect(left.allSatisfy { $0.hasPrefix("archives/") || $0.hasPrefix("catalog/") }, "\(left)")
+            try await Self.withOthers(of: rig, receiver: receiver) { _, _ in
+                try await eventually("nothing is left of the person") {
+                    try Self.search(Self.person, in: data).isEmpty
+                }
+            }
+        }
+    }
+
+    @Test func aSessionThatWasNotUploadedNeedsForce() async throws {
+        try await Rig.run(publishing: Self.signal, dataIn: "data") { rig in
+            let data = rig.directory.appending("data")
+            try await Self.record(Self.person, with: rig)
+            func discard(_ options: [String]) async throws -> ProgramEnd {
+                try await ProgramUnderTest.run(
+                    "recorder",
+                    arguments: ["discard", Self.person, "--reply", rig.recorderReady.reply] + options,
+                    in: rig.directory
+                ) { try await $0.end() }
+            }
+            #expect(try await discard([]) != .exited(0))
+            #expect(!(try Self.search(Self.person, in: data).isEmpty))
+            #expect(try await discard(["--force"]) == .exited(0))
+            #expect(try Self.search(Self.person, in: data).isEmpty)
+        }
+    }
+
+    /// The moments come from the machine: what must hold holds at each.
+    @Test func aRecorderThatIsKilledWhileItDiscardsFinishesAtItsNextStart() async throws {
+        try await Rig.run(publishing: Self.signal, dataIn: "data") { rig in
+            let data = rig.directory.appending("data")
+            try await Self.record(Self.person, with: rig)
+            async let reply = try? rig.recordings.send(
+                RecordingDiscard(session: Self.person, force: true), timeout: .milliseconds(500))
+            try await eventually("the discard has begun") {
+                try FileManager.default.contentsOfDirectory(atPath: data.appending("recordings").string)
+                    .allSatisfy { $0 != Self.person }
+            }
+            try rig.recorder.send(.kill)
+            #expect(try await rig.recorder.end() == .killed(by: 9))
+            _ = await reply
+            try await ProgramUnderTest.run(
+                "recorder",
+                arguments: ProgramUnderTest.anyPorts
+                    + ["--data", data.string, "--subscribe", rig.publisherReady.publish], in: rig.directory
+            ) { recorder in
+                _ = try await recorder.ready()
+                try await eventually("nothing is left of the person") {
+                    try Self.search(Self.person, in: data).isEmpty
+                }
+                try await eventually("no directory is left") {
+                    try FileManager.default.contentsOfDirectory(atPath: data.appending("recordings").string)
+                        .allSatisfy { !$0.hasPrefix(".discarded") }
+                }
+            }
+        }
+    }
+}
