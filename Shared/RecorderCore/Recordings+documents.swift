@@ -175,6 +175,7 @@ extension Recordings {
     package func tick(at now: Moment) {
         for session in sessions.values {
             if let deadline = session.deadline, now.monotonic >= deadline, session.status == .running {
+                session.awaitResults(at: now.monotonic)
                 unstopped.append(session.identifier)
             }
             guard session.isRecording else { continue }

@@ -59,6 +59,7 @@ extension Recordings {
 
     /// Ends a session in good order, or with what is there if it failed. One that is being ended already continues as it is.
     package func stop(_ identifier: SessionIdentifier, at now: Moment) {
+        sessions[identifier]?.endResults()
         unstopped.append(identifier)
         advance(at: now)
     }
@@ -106,10 +107,19 @@ extension Recordings {
             guard let session = sessions[identifier] else { continue }
             switch ending {
             case .settling(let settling): settle(session, settling, at: now)
-            case .closing(let block): if writtenBlocks >= block { conclude(session, isSecond: false) }
+            case .closing(let block):
+                guard writtenBlocks >= block, !isAwaitingResults(session, at: now) else { continue }
+                conclude(session, isSecond: false)
             default: continue
             }
         }
+    }
+
+    private func isAwaitingResults(_ session: Session, at now: Moment) -> Bool {
+        guard let deadline = session.resultsDeadline, shutdownDeadline == nil, !session.status.isOver else {
+            return false
+        }
+        return now.monotonic < deadline
     }
 
     /// Waits until every sample that was taken before the stop has arrived, or was given up.

@@ -27,6 +27,9 @@ extension Recordings {
             tell(session.watch.check(at: now.monotonic, time: time, isListening: !isBehind), of: session, at: now)
             compareClocks(of: session, at: now)
         }
+        for session in sessions.values where session.status > .starting && !session.status.isOver {
+            publish(.current, of: session, at: now)
+        }
         askForChangedLimits(at: now)
         tellOfWrongClocks()
         tellOfLag(at: now)

@@ -43,6 +43,10 @@ package final class Session {
     /// When it may be stored again, on the monotonic clock.
     private var storableAt: Int64 = 0
     private var isChanged = false
+    /// Until when it waits for results, on the monotonic clock: after its duration ended it.
+    package private(set) var resultsDeadline: Int64?
+    /// Whether its last record is being stored.
+    private var isFinished = false
     /// Logs whose file is being finished because somebody asked for it.
     private var awaitedLogs: Set<LogName> = []
     /// When everything was last made durable in the stream files, on the monotonic clock.
@@ -169,12 +173,23 @@ package final class Session {
         if record.note(failures: reasons) { noteChange() }
     }
 
-    /// Keeps what was answered, unless the session's last record is being stored.
+    /// Whether results and files can still be added: not once the session's last record is being stored.
+    package var takesResults: Bool { !isFinished && !status.isOver }
+
+    /// Keeps what was answered, in place of what was before.
     package func note(results: JSONValue) {
-        guard status < .processingResults else { return }
+        guard takesResults else { return }
         record.results = results
         noteChange()
     }
+
+    /// Waits for results for a while, because its duration has ended it.
+    package func awaitResults(at now: Int64) {
+        resultsDeadline = record.limits.resultsWithin.map { now + Int64($0 * 1e9) }
+    }
+
+    /// Waits for no more results.
+    package func endResults() { resultsDeadline = nil }
 
     package func move(to step: String, at date: WallTime) {
         timeline.move(to: step, at: time(of: date))
@@ -260,6 +275,7 @@ package final class Session {
 
     /// - Returns: what is to be stored last.
     package func finish() -> SessionRecord {
+        isFinished = true
         record.status.advance(to: .finished)
         record.logPosition = nil
         for stream in ordered { stream.log.record.durable = nil }
@@ -299,10 +315,12 @@ package final class Session {
     }
 
     package var state: RecordingState {
-        RecordingState(
+        var state = RecordingState(
             session: identifier.text, status: status.rawValue, step: timeline.current.stepPath,
             paused: timeline.current.isPaused, logs: summaries,
             failures: failures.isEmpty ? nil : failures)
+        state.describe(record)
+        return state
     }
 
     /// What failed, with sensors that nothing is heard of now.

@@ -14,6 +14,9 @@ struct RequestRouterTests {
         router.onWithFrames(SamplesReplay.self) { request in
             (SamplesReplay.Reply(from: request.from, count: 0, first: 0, last: -1), [[1], [2]])
         }
+        router.onWithBytes(RecordingAddFile.self) { request, bytes in
+            RecordingAddFile.Reply(session: request.session, name: request.name, bytes: bytes.count)
+        }
         return router
     }()
 
@@ -54,6 +57,19 @@ struct RequestRouterTests {
         #expect(try WireCoding.decode(ReplyEnvelope<Empty>.self, from: refused[0]).error?.code == 19)
         let listening = await router.answer([Array(request.utf8)], as: .listen)
         #expect(try WireCoding.decode(ReplyEnvelope<RecordingList.Reply>.self, from: listening[0]).result != nil)
+    }
+
+    @Test func bytesComeInASecondFrame() async throws {
+        let request = Array(
+            #"{"jsonrpc":"2.0","id":4,"method":"recording.addFile","params":{"session":"s","name":"a"}}"#.utf8)
+        let reply = try WireCoding.decode(
+            ReplyEnvelope<RecordingAddFile.Reply>.self, from: await router.answer([request, [0xFF, 0, 1]])[0])
+        #expect(reply.result?.bytes == 3)
+        let list = Array(#"{"jsonrpc":"2.0","id":4,"method":"recording.list"}"#.utf8)
+        for frames in [[request], [request, [], []], [list, [1]]] {
+            let refusal = try WireCoding.decode(ReplyEnvelope<Empty>.self, from: await router.answer(frames)[0])
+            #expect(refusal.error?.code == -32600)
+        }
     }
 
     @Test func bytesThatAreNoTextAreRefused() async throws {

@@ -242,6 +242,17 @@ struct GoldenTests {
                 ])))
         try expectGolden(reply: RecordingStop.self, Self.result)
         try expectGolden(RecordingResultRequest(session: "s1"))
+        try expectGolden(RecordingSetResults(session: "s1", results: .object(["stepHistory": .array([])])))
+        try expectGolden(RecordingAddFile(session: "s1", name: "photo.jpg", offset: 1_048_576, more: true))
+        try expectGolden(
+            reply: RecordingAddFile.self,
+            RecordingAddFile.Reply(session: "s1", name: "photo.jpg", bytes: 2_097_152, sha256: "e3b0c442"))
+        try expectGolden(
+            "recording.start-keys",
+            RequestEnvelope(
+                id: .integer(1),
+                params: RecordingStart(
+                    streams: ["*"], duration: 60, resultsWithin: 30, keys: .object(["schedule": .string("w48")]))))
         try expectGolden(RecordingDiscard(session: "s1", force: true))
         try expectGolden(
             reply: RecordingDiscard.self,
@@ -251,6 +262,23 @@ struct GoldenTests {
             RecordingEvent(
                 source: "recorder", sequence: 0, session: "s1", date: Self.date, change: .discard, status: "finished",
                 step: ""))
+        var described = Self.state
+        described.failures = ["left-wrist/accelerometer failed"]
+        described.lastFailure = "left-wrist/accelerometer failed"
+        described.task = "Walk"
+        described.currentStep = "return"
+        described.startDate = Self.clock.date
+        described.configuration = RecordingState.Configuration(
+            streams: ["left-wrist/"], format: "json", root: "array", maximumFileSize: 1_000_000, maximumFileAge: 3_600,
+            duration: 60, shard: "1/2")
+        try expectGolden(reply: RecordingStatus.self, described)
+        try expectGolden(
+            "recording.v1-current",
+            RecordingEvent(
+                source: "recorder", sequence: 5, session: "s1", date: Self.date, change: .current, status: "running",
+                step: "Walk/return"))
+        try expectGolden(
+            "recording.list-page", RequestEnvelope(id: .integer(1), params: RecordingList(after: "s0", limit: 2)))
         try expectGolden(RecordingList())
         try expectGolden(
             reply: RecordingList.self,

@@ -26,6 +26,7 @@ import Testing
         let changing: [any Request] = [
             StreamsStart(stream: stream), StreamsStop(stream: stream), RecordingStart(streams: []),
             RecordingMoveTo(session: "", step: nil), RecordingPause(session: ""), RecordingResume(session: ""),
+            RecordingSetResults(session: "", results: .null), RecordingAddFile(session: "", name: ""),
             RecordingCancel(session: ""), RecordingStop(session: ""), StepsStartUpdates(device: "", updateOn: 1),
             StepsStopUpdates(subscription: ""), LogsAdd(name: ""), LogsSet(name: ""), LogsFinish(),
             LogsUnmarkUploaded(paths: []),

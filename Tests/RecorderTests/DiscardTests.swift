@@ -4,6 +4,7 @@ import MessageBus
 import Messages
 import RecorderCore
 import Recording
+import ServiceKit
 import SystemPackage
 import TestSupport
 import Testing

@@ -147,6 +147,70 @@ struct RecordingTests {
             #expect(try await recorder.status().status == "cancelled")
             #expect(try await recorder.refusal(RecordingPause(session: "s")) == "finished")
             #expect(try await recorder.refusal(RecordingStart(session: "s", streams: ["phone/"])) == "finished")
+            // It has no result.
+            #expect(try await recorder.refusal(RecordingResultRequest(session: "s")) == "finished")
+            #expect(try await recorder.refusal(RecordingStop(session: "s")) == "finished")
+        }
+    }
+
+    @Test func aNameThatIsFinishedIsSaidToBe() async throws {
+        try await RecorderUnderTest.record { recorder, publisher in
+            _ = try await recorder.stop()
+            let request = RecordingStart(session: "s", streams: [publisher.name.description])
+            let error = try await recorder.describing([publisher]) {
+                try await #require(throws: RequestError.self) { try await recorder.sendBeside(request) }
+            }
+            #expect(error.data?.reason == "finished")
+            #expect(error.message.contains("it is finished"), "\(error.message)")
+        }
+    }
+
+    @Test func aStatusSaysWhatWasAskedForAndWhereItIs() async throws {
+        let publisher = try await FakePublisher()
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            let keys = JSONValue.object(["schedule": .string("w48")])
+            let request = RecordingStart(
+                session: "s", task: "Walk", step: "out", streams: [publisher.name.description], format: "csv",
+                maximumFileSize: 1_000_000, duration: 600, keys: keys)
+            _ = try await recorder.describing([publisher]) { try await recorder.send(request) }
+            let state = try await recorder.send(RecordingMoveTo(session: "s", step: "back"))
+            #expect(state.step == "Walk/back")
+            #expect(state.task == "Walk")
+            #expect(state.currentStep == "back")
+            #expect(state.keys == keys)
+            #expect(
+                state.configuration
+                    == RecordingState.Configuration(
+                        streams: [publisher.name.description], format: "csv", maximumFileSize: 1_000_000, duration: 600)
+            )
+            #expect(state.endDate == nil)
+            _ = try await recorder.stop()
+            let stored = try await recorder.status()
+            #expect(stored.configuration == state.configuration)
+            #expect(stored.keys == keys)
+            #expect(stored.endDate != nil)
+        }
+    }
+
+    @Test func aListHasPages() async throws {
+        let publisher = try await FakePublisher()
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            for name in ["c", "a", "b"] {
+                try await recorder.start(name, publisher)
+                _ = try await recorder.stop(name)
+            }
+            func page(after: String?, _ limit: Int?) async throws -> RecordingList.Reply {
+                try await recorder.send(RecordingList(after: after, limit: limit))
+            }
+            let first = try await page(after: nil, 2)
+            #expect(first.recordings.map(\.session) == ["c", "a"])
+            #expect(first.more == true)
+            let second = try await page(after: "a", 2)
+            #expect(second.recordings.map(\.session) == ["b"])
+            #expect(second.more == nil)
+            #expect(try await page(after: nil, nil).recordings.count == 3)
+            #expect(try await recorder.refusal(RecordingList(after: "x", limit: 1)) == "invalidParameter")
+            #expect(try await recorder.refusal(RecordingList(limit: 0)) == "invalidParameter")
         }
     }
 

@@ -324,6 +324,29 @@ import Testing
         }
     }
 
+    @Test func aSessionIsToldOfEachSecondWhileItRuns() throws {
+        try withScript { script in
+            func told() -> Int {
+                script.effects().count {
+                    if case .notice(.publish(let event)) = $0, let event = event as? RecordingEvent {
+                        event.change == .current && event.status == "running"
+                    } else {
+                        false
+                    }
+                }
+            }
+            _ = script.settle()
+            var count = 0
+            for _ in 0..<30 {
+                script.wait(100_000_000)
+                script.core.tick(at: script.now)
+                count += told()
+                _ = script.settle()
+            }
+            #expect((2...4).contains(count))
+        }
+    }
+
     @Test func anAnswerToWhatIsNoLongerMissingCountsNothing() throws {
         try withScript { script in
             try script.sample(10)

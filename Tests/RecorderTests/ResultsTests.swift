@@ -1,5 +1,7 @@
+import Files
 import Messages
 import Recording
+import TestSupport
 import Testing
 
 /// What was answered in a session is kept with it, or whoever sent it hears that it is not.
@@ -17,6 +19,9 @@ struct ResultsTests {
             #expect(try await recorder.refusal(malformed) == "invalidParameter")
             let state = try await recorder.sendBeside(RecordingStatus(session: "s"))
             #expect(state.status == "running")
+            for answer in [1, 2] {
+                _ = try await recorder.sendBeside(RecordingSetResults(session: "s", results: Self.results(answer)))
+            }
             let stop = RecordingStop(session: "s", results: Self.results(42))
             _ = try await recorder.sendBeside(stop)
             let record = try SessionDirectory.open(SessionIdentifier("s"), in: recorder.data).record()
@@ -26,6 +31,58 @@ struct ResultsTests {
             #expect(try await recorder.refusal(RecordingStop(session: "s", results: Self.results(43))) == "finished")
             let end = try await recorder.sendBeside(RecordingStop(session: "s"))
             #expect(end.status == "finished")
+        }
+    }
+
+    @Test func aSessionThatItsDurationEndedWaitsForItsResults() async throws {
+        let publisher = try await FakePublisher()
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            let request = RecordingStart(
+                session: "s", streams: [publisher.name.description], duration: 0.3, resultsWithin: 600)
+            _ = try await recorder.describing([publisher]) { try await recorder.send(request) }
+            try await eventually("the duration is over") {
+                try await recorder.status().status == "processingResults"
+            }
+            _ = try await recorder.send(RecordingSetResults(session: "s", results: Self.results(1)))
+            let end = try await recorder.sendBeside(RecordingStop(session: "s", results: Self.results(2)))
+            #expect(end.status == "finished")
+            let record = try SessionDirectory.open(SessionIdentifier("s"), in: recorder.data).record()
+            #expect(record.results == Self.results(2))
+            let late = RecordingSetResults(session: "s", results: Self.results(3))
+            #expect(try await recorder.refusal(late) == "finished")
+        }
+    }
+
+    @Test func aSessionWaitsNoLongerForResultsThanItWasTold() async throws {
+        let publisher = try await FakePublisher()
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            let request = RecordingStart(
+                session: "s", streams: [publisher.name.description], duration: 0.1, resultsWithin: 0.2)
+            _ = try await recorder.describing([publisher]) { try await recorder.send(request) }
+            try await eventually("the end") { try await recorder.status().status == "finished" }
+        }
+    }
+
+    @Test func filesBelongToTheSession() async throws {
+        try await RecorderUnderTest.record { recorder, _ in
+            let directory = try recorder.directory()
+            func add(_ text: String, at offset: Int, isLast: Bool) throws -> (bytes: Int, sha256: String?) {
+                try directory.add(Array(text.utf8), to: "photo.jpg", at: offset, isLast: isLast)
+            }
+            #expect(try add("a photo", at: 0, isLast: false).bytes == 7)
+            #expect(throws: RecordingError.self) { try add("!", at: 9, isLast: true) }
+            let whole = try add(" of two", at: 7, isLast: true)
+            #expect(whole.bytes == 14)
+            // A repeat, whose first answer was lost.
+            #expect(try add(" of two", at: 7, isLast: true).sha256 == whole.sha256)
+            #expect(try directory.directory.read("photo.jpg") == Array("a photo of two".utf8))
+            for name in ["", "../x", ".hidden", "session.json", "SHA256SUMS", "phone_gyro.json", "removed.ndjson"] {
+                #expect(throws: RecordingError.self, "\(name)") {
+                    try directory.add([1], to: name, at: 0, isLast: true)
+                }
+            }
+            _ = try await recorder.stop()
+            #expect(try directory.checksums()?["photo.jpg"] == whole.sha256)
         }
     }
 }

@@ -73,6 +73,7 @@ extension RecordingEngine {
             // A reader that finds a session to be over finds its report too. The checksums come last, for without them
             // the next start of the recorder tries to finish what could not be.
             let failure = await disk.attempt { () throws(RecordingError) in
+                directory.removeUnfinishedFiles()
                 try directory.write(report)
                 try directory.write(record)
                 try directory.writeChecksums(known: record.logs.flatMap(\.files))

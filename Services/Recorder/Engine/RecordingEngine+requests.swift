@@ -23,6 +23,8 @@ extension RecordingEngine {
     private static let streamsAtOnce = 50
     /// How long a task or a step may be, in bytes of UTF-8: both stand in every record.
     private static let maximumNameLength = 256
+    /// How long all other keys may be together, in bytes of JSON: they stand in every status.
+    private static let maximumKeysLength = 16 << 10
 
     /// Starts a session. When this returns, every sample taken from now on will be recorded.
     func start(_ request: RecordingStart) async throws -> RecordingStart.Reply {
@@ -48,7 +50,8 @@ extension RecordingEngine {
                 format: format, root: root, status: .starting, startDate: startDate,
                 limits: SessionRecord.Limits(
                     maximumFileSize: request.maximumFileSize, maximumFileAge: request.maximumFileAge,
-                    duration: request.duration), shard: settings.shard)
+                    duration: request.duration, resultsWithin: request.resultsWithin), shard: settings.shard)
+            record.keys = request.keys
             if request.format == nil, request.root == nil { record.isFormatDefault = true }
             record.logPosition = core.logPosition
             let directory = try await disk.run { [self, data, record] in
@@ -58,7 +61,11 @@ extension RecordingEngine {
             session = try core.add(record, in: directory, at: now)
         } catch {
             await unsubscribe(from: patterns)
-            if (error as? RecordingError)?.code == .alreadyExists { try requireUntaken(identifier) }
+            if (error as? RecordingError)?.code == .alreadyExists {
+                try requireUntaken(identifier)
+                let known = try? await stored(identifier.text).record
+                if let known { throw known.status.refusal(toStart: identifier) }
+            }
             throw error
         }
         return try await begin(session, with: streams)
@@ -68,8 +75,8 @@ extension RecordingEngine {
         guard core.shutdownDeadline == nil else {
             throw RequestError(.stopping, "the recorder is stopping: start another one")
         }
-        if starting.contains(identifier) { try SessionStatus.starting.checkStart(of: identifier) }
-        try known(identifier)?.status.checkStart(of: identifier)
+        let status = starting.contains(identifier) ? .starting : known(identifier)?.status
+        if let status { throw status.refusal(toStart: identifier) }
         lookAtDisk()
         if let freeBytes, freeBytes < settings.minimumFree.bytes {
             throw RequestError(.noSpace, "nothing is recorded: \(core.tooLittleRoom(freeBytes))")
@@ -166,6 +173,17 @@ extension RecordingEngine {
             throw RequestError(.invalidParameter, "'\(request.root ?? "")' is not a root: write array or dictionary")
         }
         let (duration, size, age) = (request.duration ?? 1, request.maximumFileSize ?? 1, request.maximumFileAge ?? 1)
+        let within = request.resultsWithin ?? 0
+        try require(within >= 0 && within <= 86_400, "resultsWithin is \(within): write seconds, up to 86400")
+        if let keys = request.keys {
+            guard case .object = keys else {
+                throw RequestError(.invalidParameter, "keys is no object: write {\"schedule\": \"…\"}, say")
+            }
+            let length = try WireCoding.encode(keys).count
+            try require(
+                length <= Self.maximumKeysLength,
+                "keys has \(length) bytes of JSON: write at most \(Self.maximumKeysLength)")
+        }
         try require(duration > 0 && duration < 1e9, "duration is \(duration): write seconds greater than 0")
         try require(size >= 1, "maximumFileSize is \(size): write bytes, 1 or more, or leave it out")
         try require(age >= 1 && age < 1e9, "maximumFileAge is \(age): write seconds, 1 or more, or leave it out")
@@ -282,6 +300,42 @@ extension RecordingEngine {
         try await wait { [core] in core.sessions[session.identifier] !== session }
     }
 
+    /// Keeps what was answered so far. When this returns, that would survive a power cut.
+    func setResults(_ request: RecordingSetResults) async throws -> RecordingState {
+        let session = try await takingResults(request.session)
+        try note(request.results, of: session)
+        try await commit()
+        return session.state
+    }
+
+    /// Adds a piece of a file to a session.
+    func addFile(_ request: RecordingAddFile, _ bytes: [UInt8]) async throws -> RecordingAddFile.Reply {
+        let session = try await takingResults(request.session)
+        let offset = request.offset ?? 0
+        try require(offset >= 0, "offset is \(offset): write how many bytes were sent before, 0 or more")
+        if let freeBytes, freeBytes < settings.minimumFree.bytes {
+            throw RequestError(.noSpace, "the file is not kept: \(core.tooLittleRoom(freeBytes))")
+        }
+        let (directory, isLast) = (session.directory, request.more != true)
+        let file = try await disk.run { try directory.add(bytes, to: request.name, at: offset, isLast: isLast) }
+        return RecordingAddFile.Reply(
+            session: request.session, name: request.name, bytes: file.bytes, sha256: file.sha256)
+    }
+
+    /// A session to which results and files can be added.
+    private func takingResults(_ name: String) async throws -> Session {
+        guard let session = try core.sessions[SessionIdentifier(name)] else {
+            let (_, record) = try await stored(name)
+            throw RequestError(
+                .finished, "session \(name) is over (\(record.status)): it came too late to be kept with it")
+        }
+        guard session.takesResults else {
+            throw RequestError(
+                .finished, "session \(name) is \(session.status): it came too late to be kept with it")
+        }
+        return session
+    }
+
     private func note(_ results: JSONValue, of session: Session) throws(RequestError) {
         do throws(MessageError) {
             _ = try TaskResults(results)
@@ -299,7 +353,12 @@ extension RecordingEngine {
     }
 
     /// The sessions on disk, those under way included. Those that another shard's recorder has under way are its own.
-    func list() async throws -> RecordingList.Reply {
+    func list(_ request: RecordingList) async throws -> RecordingList.Reply {
+        if let limit = request.limit {
+            try require(
+                (1...RecordingList.maximumLimit).contains(limit),
+                "limit is \(limit): write 1 to \(RecordingList.maximumLimit)")
+        }
         // There may be thousands.
         let records = try await disk.run { [data, logger = runtime.logger] in
             try SessionDirectory.sessions(in: data).compactMap { identifier -> (SessionIdentifier, SessionRecord)? in
@@ -318,7 +377,17 @@ extension RecordingEngine {
                 session: identifier.text, status: (known(identifier)?.status ?? record.status).rawValue,
                 startDate: record.startDate, endDate: record.endDate)
         }
-        return RecordingList.Reply(recordings: entries.sorted { $0.startDate < $1.startDate })
+        let sorted = entries.sorted { ($0.startDate, $0.session) < ($1.startDate, $1.session) }
+        var page = sorted[...]
+        if let after = request.after {
+            guard let index = sorted.firstIndex(where: { $0.session == after }) else {
+                throw RequestError(
+                    .invalidParameter, "there is no session '\(after)' any more: list from the beginning again")
+            }
+            page = sorted[(index + 1)...]
+        }
+        let limit = request.limit ?? page.count
+        return RecordingList.Reply(recordings: Array(page.prefix(limit)), more: page.count > limit ? true : nil)
     }
 
     func result(_ request: RecordingResultRequest) async throws -> RecordingResult {
@@ -375,6 +444,10 @@ extension RecordingEngine {
         }
         let (directory, record) = try await stored(name)
         try checkResults(of: record)
+        guard record.status != .cancelled else {
+            throw RequestError(
+                .finished, "session \(name) was cancelled and has no result; recording.status says how far it came")
+        }
         guard record.status.isOver else {
             throw RequestError(.notRunning, "session \(name) was interrupted (\(record.status)) and has no report")
         }

@@ -15,8 +15,12 @@ extension RequestRouter {
         on(RecordingStatus.self) { request in try await refusing { try await engine.status(request) } }
         on(RecordingResultRequest.self) { request in try await refusing { try await engine.result(request) } }
         on(LogsFinish.self) { request in try await refusing { try await engine.finishFiles(request) } }
+        on(RecordingSetResults.self) { request in try await refusing { try await engine.setResults(request) } }
+        onWithBytes(RecordingAddFile.self) { request, bytes in
+            try await refusing { try await engine.addFile(request, bytes) }
+        }
         on(RecordingDiscard.self) { request in try await refusing { try await engine.discard(request) } }
-        on(RecordingList.self) { _ in try await refusing { try await engine.list() } }
+        on(RecordingList.self) { request in try await refusing { try await engine.list(request) } }
     }
 }
 

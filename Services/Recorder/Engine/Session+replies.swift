@@ -18,6 +18,7 @@ extension RecordingState {
                     gaps: log.gaps.count, recovered: log.counts.recovered)
             },
             failures: record.failures.isEmpty ? nil : record.failures)
+        describe(record)
     }
 }
 

@@ -26,7 +26,8 @@ struct ArchiveWriter {
             rsdFrameworkVersion: "version \(Version.current)", taskIdentifier: result.identifier,
             taskRunUUID: result.taskRunUUID, startDate: record.startDate, endDate: record.endDate ?? record.startDate,
             schemaIdentifier: plan.results?.schemaIdentifier, schemaRevision: plan.results?.schemaRevision,
-            session: record.session.text, status: record.status.rawValue, files: [], leftOut: nil)
+            session: record.session.text, status: record.status.rawValue, keys: record.keys,
+            files: [], leftOut: nil)
         metadata.files.reserveCapacity(plan.items.count + 4)
         taskResult = result
     }

@@ -30,6 +30,8 @@ package struct ArchiveMetadata: Codable, Hashable, Sendable {
     package var session: String
     /// How the session ended: `finished`, `cancelled`, `failed`.
     package var status: String
+    /// What else belongs to the session, as it was given at its start.
+    package var keys: JSONValue?
     /// Every file of the archive but this one, in the archive's order.
     package var files: [File]
     /// Files of the session that are not in the archive; `nil` if all are.

@@ -15,7 +15,8 @@ struct TaskResultDocument {
 
     init(_ plan: ArchivePlan, _ contents: SessionContents) {
         let record = contents.record
-        var fields = plan.results?.json ?? [:]
+        // What was answered goes before what was said at the start.
+        var fields = record.otherKeys.merging(plan.results?.json ?? [:]) { _, answered in answered }
         var identifier = plan.section ?? record.task
         if identifier.isEmpty, case .string(let given) = fields["identifier"] { identifier = given }
         self.identifier = identifier.isEmpty ? "Unknown" : identifier

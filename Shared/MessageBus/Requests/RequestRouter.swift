@@ -9,7 +9,8 @@ public struct RequestRouter: Sendable {
 
     private typealias Handler =
         @Sendable (
-            _ id: RequestIdentifier, _ request: [UInt8], _ role: Role?, _ refused: (RequestError) -> Void
+            _ id: RequestIdentifier, _ request: [UInt8], _ more: [[UInt8]], _ role: Role?,
+            _ refused: (RequestError) -> Void
         ) async throws -> [[UInt8]]
 
     private var handlers: [String: Handler] = [:]
@@ -36,7 +37,32 @@ public struct RequestRouter: Sendable {
     public mutating func onWithFrames<Params: Request>(
         _ type: Params.Type, _ handler: @escaping @Sendable (Params) async throws -> (Params.Reply, [[UInt8]])
     ) {
-        handlers[Params.method] = { id, request, role, refused in
+        onRequest(type) { params, more in
+            guard more.isEmpty else {
+                throw RequestError.invalidRequest("a request is one frame of JSON; this one has \(more.count + 1)")
+            }
+            return try await handler(params)
+        }
+    }
+
+    /// Answers a method whose request has a second frame, with bytes.
+    public mutating func onWithBytes<Params: Request>(
+        _ type: Params.Type, _ handler: @escaping @Sendable (Params, [UInt8]) async throws -> Params.Reply
+    ) {
+        onRequest(type) { params, more in
+            guard let bytes = more.first, more.count == 1 else {
+                throw RequestError.invalidRequest(
+                    "\(Params.method) is two frames: JSON, then the bytes; this one has \(more.count + 1)")
+            }
+            return (try await handler(params, bytes), [])
+        }
+    }
+
+    private mutating func onRequest<Params: Request>(
+        _ type: Params.Type,
+        _ handler: @escaping @Sendable (Params, _ more: [[UInt8]]) async throws -> (Params.Reply, [[UInt8]])
+    ) {
+        handlers[Params.method] = { id, request, more, role, refused in
             let params: Params
             do {
                 params = try WireCoding.decode(RequestEnvelope<Params>.self, from: request).params
@@ -48,7 +74,7 @@ public struct RequestRouter: Sendable {
                 refused(error)
                 throw error
             }
-            let (reply, frames) = try await handler(params)
+            let (reply, frames) = try await handler(params, more)
             return [try WireCoding.encode(ReplyEnvelope(id: id, result: reply))] + frames
         }
     }
@@ -62,7 +88,7 @@ public struct RequestRouter: Sendable {
     ) async -> [[UInt8]] {
         var id = RequestIdentifier.null
         do {
-            let request = try Self.single(frames)
+            let request = try Self.first(frames)
             let header = try Self.header(of: request)
             id = header.id
             guard header.jsonrpc == "2.0" else {
@@ -72,7 +98,7 @@ public struct RequestRouter: Sendable {
                 throw RequestError.unknownMethod(
                     "there is no method '\(header.method.prefix(100))'; there are \(methods.joined(separator: ", "))")
             }
-            return try await handler(id, request, role, refused)
+            return try await handler(id, request, Array(frames.dropFirst()), role, refused)
         } catch {
             if let code = (error as? RequestError)?.code, Self.malformedCodes.contains(code) {
                 malformed.countOne()
@@ -83,7 +109,7 @@ public struct RequestRouter: Sendable {
 
     /// The reply to a request that took too long.
     func timedOut(_ frames: [[UInt8]], after limit: Duration) -> [[UInt8]] {
-        let header = try? Self.header(of: Self.single(frames))
+        let header = try? Self.header(of: Self.first(frames))
         return [Self.refusal(id: header?.id ?? .null, RequestError(.timedOut, "there was no answer within \(limit)"))]
     }
 
@@ -93,9 +119,9 @@ public struct RequestRouter: Sendable {
         return RequestError(.notAllowed, "\(Params.method) needs the role \(needed) here, and \(has)")
     }
 
-    private static func single(_ frames: [[UInt8]]) throws(RequestError) -> [UInt8] {
-        guard let request = frames.first, frames.count == 1 else {
-            throw .invalidRequest("a request is one frame of JSON; this one has \(frames.count)")
+    private static func first(_ frames: [[UInt8]]) throws(RequestError) -> [UInt8] {
+        guard let request = frames.first else {
+            throw .invalidRequest("a request is a frame of JSON; this one has none")
         }
         guard request.count <= maximumRequestSize else {
             throw .invalidRequest("the request has \(request.count) bytes; at most \(maximumRequestSize) are read")

@@ -29,6 +29,8 @@ public struct RecordingEvent: Event, Hashable {
         public static let failure = Change(rawValue: "failure")
         /// The recording is over: `report` says how it went.
         public static let report = Change(rawValue: "report")
+        /// Nothing new: each second while it runs, for subscribers that came late.
+        public static let current = Change(rawValue: "current")
         /// The recording was discarded: nothing of it is left but a line in `recordings/discarded.ndjson`.
         public static let discard = Change(rawValue: "discard")
     }

@@ -25,6 +25,11 @@ public struct RecordingStart: Request, Hashable {
     public var maximumFileAge: Double?
     /// The session stops by itself after this many seconds.
     public var duration: Double?
+    /// How many seconds it waits for results then, until `recording.stop` ends it; 0 by default.
+    public var resultsWithin: Double?
+    /// What else belongs to the session, such as `schedule`: an object that is kept as it is, and stands in its status, its
+    /// archive's manifest and `taskResult.json`.
+    public var keys: JSONValue?
 
     /// What is recorded from now on.
     public struct Reply: Codable, Hashable, Sendable {
@@ -46,8 +51,11 @@ public struct RecordingStart: Request, Hashable {
     /// Asks for a recording.
     public init(
         session: String? = nil, task: String? = nil, step: String? = nil, streams: [String], format: String? = nil,
-        root: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil
+        root: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil,
+        resultsWithin: Double? = nil, keys: JSONValue? = nil
     ) {
+        self.resultsWithin = resultsWithin
+        self.keys = keys
         self.session = session
         self.task = task
         self.step = step
@@ -105,11 +113,58 @@ public struct RecordingState: Codable, Hashable, Sendable {
     public var logs: [LogSummary]
     /// What failed so far, sensors included; absent if nothing did.
     public var failures: [String]?
+    /// The last of them.
+    public var lastFailure: String?
+    /// The first part of the step path: what the person does; absent if it has no name.
+    public var task: String?
+    /// The step path without the task; absent outside steps.
+    public var currentStep: String?
+    /// When it started.
+    public var startDate: WallTime?
+    /// When it ended; absent while it runs.
+    public var endDate: WallTime?
+    /// What was asked for.
+    public var configuration: Configuration?
+    /// What else belongs to it, as `recording.start` had it.
+    public var keys: JSONValue?
+
+    /// What was asked for with `recording.start`.
+    public struct Configuration: Codable, Hashable, Sendable {
+        /// The streams.
+        public var streams: [String]
+        /// `json`, `csv` or `tsv`.
+        public var format: String
+        /// `array` or `dictionary`, for `json`.
+        public var root: String?
+        /// Bytes after which a new file begins.
+        public var maximumFileSize: Int?
+        /// Seconds after which a new file begins.
+        public var maximumFileAge: Double?
+        /// Seconds after which it stops by itself.
+        public var duration: Double?
+        /// The part of the devices that its recorder takes, as `2/3`.
+        public var shard: String?
+
+        /// A configuration.
+        public init(
+            streams: [String], format: String, root: String? = nil, maximumFileSize: Int? = nil,
+            maximumFileAge: Double? = nil, duration: Double? = nil, shard: String? = nil
+        ) {
+            self.streams = streams
+            self.format = format
+            self.root = root
+            self.maximumFileSize = maximumFileSize
+            self.maximumFileAge = maximumFileAge
+            self.duration = duration
+            self.shard = shard
+        }
+    }
 
     /// A session's state.
     public init(
         session: String, status: String, step: String, paused: Bool, logs: [LogSummary], failures: [String]? = nil
     ) {
+        lastFailure = failures?.last
         self.session = session
         self.status = status
         self.step = step
@@ -282,20 +337,33 @@ public struct RecordingResultRequest: Request, Hashable {
     public init(session: String) { self.session = session }
 }
 
-/// Asks for all recordings on disk: `recording.list`.
+/// Asks for the recordings on disk: `recording.list`.
 public struct RecordingList: Request, Hashable {
     /// The method's name on the wire.
     public static let method = "recording.list"
     /// Who may ask.
     public var neededRole: Role { .listen }
 
+    /// The most entries in a page.
+    public static let maximumLimit = 1_000
+
+    /// The session after which a page begins: the last one of the page before.
+    public var after: String?
+    /// How many entries a page has at most; without it there is one page with all.
+    public var limit: Int?
+
     /// The recordings, oldest first.
     public struct Reply: Codable, Hashable, Sendable {
         /// One entry per session.
         public var recordings: [Entry]
+        /// Whether there are more after them; absent if not.
+        public var more: Bool?
 
         /// The recordings.
-        public init(recordings: [Entry]) { self.recordings = recordings }
+        public init(recordings: [Entry], more: Bool? = nil) {
+            self.recordings = recordings
+            self.more = more
+        }
     }
 
     /// A recording on disk.
@@ -318,8 +386,11 @@ public struct RecordingList: Request, Hashable {
         }
     }
 
-    /// Asks.
-    public init() {}
+    /// Asks for all, or for a page.
+    public init(after: String? = nil, limit: Int? = nil) {
+        self.after = after
+        self.limit = limit
+    }
 }
 
 /// Removes a recording from this machine: `recording.discard`. Its directory, the write-ahead log's samples of it, and in the
@@ -386,5 +457,71 @@ public struct RecordingDiscard: Request, Hashable {
     public init(session: String, force: Bool? = nil) {
         self.session = session
         self.force = force
+    }
+}
+
+/// Keeps what was answered in a recording, in place of what was given before: `recording.setResults`. Any number of times until
+/// the recording ends.
+public struct RecordingSetResults: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = RecordingState
+    /// The method's name on the wire.
+    public static let method = "recording.setResults"
+    /// Who may ask.
+    public var neededRole: Role { .command }
+    /// The session.
+    public var session: String
+    /// What was answered in it; see `TaskResults`. Kept as it is.
+    public var results: JSONValue
+
+    /// Asks for results to be kept.
+    public init(session: String, results: JSONValue) {
+        self.session = session
+        self.results = results
+    }
+}
+
+/// Adds a file to a recording, or a piece of one: `recording.addFile`. The bytes are the request's second frame. The file is in
+/// the session's directory, and in its archive, once the last piece is there.
+public struct RecordingAddFile: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "recording.addFile"
+    /// Who may ask.
+    public var neededRole: Role { .command }
+    /// The session.
+    public var session: String
+    /// The file's name, such as `photo.jpg`. A file of that name is replaced.
+    public var name: String
+    /// Where the bytes belong: how many were sent before; 0 by default.
+    public var offset: Int?
+    /// Whether more pieces follow.
+    public var more: Bool?
+
+    /// What is there.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// The session's name.
+        public var session: String
+        /// The file's name.
+        public var name: String
+        /// How many bytes it has so far.
+        public var bytes: Int
+        /// The hash of the whole file, in lower-case hexadecimal digits; absent if more pieces follow.
+        public var sha256: String?
+
+        /// What is there of a file.
+        public init(session: String, name: String, bytes: Int, sha256: String? = nil) {
+            self.session = session
+            self.name = name
+            self.bytes = bytes
+            self.sha256 = sha256
+        }
+    }
+
+    /// Asks for a file to be added.
+    public init(session: String, name: String, offset: Int? = nil, more: Bool? = nil) {
+        self.session = session
+        self.name = name
+        self.offset = offset
+        self.more = more
     }
 }

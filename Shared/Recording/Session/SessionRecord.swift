@@ -38,6 +38,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     package var clocks: [ClockComparison] = []
     /// What was answered in it, as it was given with `recording.stop`; see `TaskResults`.
     package var results: JSONValue?
+    /// What else belongs to it, as it was given with `recording.start`.
+    package var keys: JSONValue?
     /// How far the recorder's write-ahead log is in here and in the files; `nil` once the session is over, and in one
     /// that was recorded by 0.6 or before.
     package var logPosition: LogPosition?
@@ -56,6 +58,11 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         self.startDate = startDate
         self.limits = limits
         self.shard = shard
+    }
+
+    /// What else belongs to it, by key.
+    package var otherKeys: [String: JSONValue] {
+        if case .object(let keys) = keys { keys } else { [:] }
     }
 
     /// Notes what went wrong: a full disk, say, has each file fail with the same words.
@@ -210,8 +217,14 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var maximumFileAge: Double?
         /// Seconds after which the session stops.
         package var duration: Double?
+        /// Seconds for which it waits for results then.
+        package var resultsWithin: Double?
 
-        package init(maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil) {
+        package init(
+            maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil,
+            resultsWithin: Double? = nil
+        ) {
+            self.resultsWithin = resultsWithin
             self.maximumFileSize = maximumFileSize
             self.maximumFileAge = maximumFileAge
             self.duration = duration

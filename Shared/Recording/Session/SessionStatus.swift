@@ -2,11 +2,10 @@ package import Files
 
 /// Where a session's recording stands. A status only ever rises.
 ///
-/// The words and their order are the ancestors'. Any forward jump is legal (`idle` to `failed`, say); a step back or a
-/// repeat is ignored, so that a late report of an earlier stage can't undo a cancellation or a failure.
+/// The words and their order are the ancestors', without those that a session never has: it exists from its start, asks nobody
+/// for permission, and its files are finished with its results. Any forward jump is legal; a step back or a repeat is ignored, so that a late report of an earlier stage can't undo a cancellation or a failure.
 package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable, CustomStringConvertible {
-    case idle, requestingPermission, permissionGranted, starting, running, waitingToStop, processingResults, stopping,
-        finished, cancelled, failed
+    case starting, running, waitingToStop, processingResults, finished, cancelled, failed
 
     package var description: String { rawValue }
 
@@ -24,12 +23,9 @@ package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable,
         return true
     }
 
-    /// Refuses a second start.
-    ///
-    /// - Throws: `finished` once the session is over, `alreadyRunning` from `starting` on.
-    package func checkStart(of session: SessionIdentifier) throws(RecordingError) {
-        guard self > .permissionGranted else { return }
-        throw RecordingError(
+    /// Why a second start is refused: `finished` once the session is over, `alreadyRunning` before.
+    package func refusal(toStart session: SessionIdentifier) -> RecordingError {
+        RecordingError(
             isOver ? .finished : .alreadyRunning, action: "start session \(session)", reason: "it is \(self)",
             advice: isOver
                 ? "Start a session of another name; each is recorded once."

@@ -1,0 +1,18 @@
+package import Messages
+
+extension RecordingState {
+    /// Adds what is known of a session besides its streams.
+    package mutating func describe(_ record: SessionRecord) {
+        let step = record.steps.last?.step ?? record.step
+        task = record.task.isEmpty ? nil : record.task
+        currentStep = step.isEmpty ? nil : step
+        startDate = record.startDate
+        endDate = record.endDate
+        keys = record.keys
+        configuration = Configuration(
+            streams: record.streams, format: record.format.rawValue,
+            root: record.format == .json ? record.root.rawValue : nil, maximumFileSize: record.limits.maximumFileSize,
+            maximumFileAge: record.limits.maximumFileAge, duration: record.limits.duration,
+            shard: record.shard.map { "\($0)" })
+    }
+}

@@ -1,0 +1,72 @@
+package import Files
+import SystemPackage
+
+/// Files that clients add to a session: a photo, a survey.
+extension SessionDirectory {
+    /// Bytes of a file, at most.
+    package static let maximumFileBytes = 1 << 30
+
+    /// Writes a piece of a file. It gets its name with the last piece; then it would survive a power cut.
+    /// - Parameters:
+    ///   - offset: where the piece begins: 0 to begin anew, or how many bytes there are.
+    ///   - isLast: whether the file is whole with it.
+    /// - Returns: how many bytes there are now, and the SHA-256 of the whole file.
+    /// - Throws: `invalidParameter` if the name can't be used, or if the piece does not follow on what is there.
+    package func add(
+        _ bytes: [UInt8], to name: String, at offset: Int, isLast: Bool
+    ) throws(RecordingError) -> (bytes: Int, sha256: String?) {
+        try Self.check(name)
+        let end = offset + bytes.count
+        let temporary = Directory.temporaryName(for: name)
+        let path = directory.path.appending(temporary)
+        if offset > 0, isLast, !directory.contains(temporary), isFile(name), size(of: name) == end {
+            // A repeat, whose first answer was lost.
+            return (end, try FinishedFile.measure(directory.path.appending(name)).sha256)
+        }
+        let isNew = !directory.contains(temporary)
+        let file = try OpenFile(
+            path, .readWrite, options: isNew ? [.create, .exclusiveCreate] : .noFollow,
+            permissions: isNew ? .byFileMode : nil, action: "open")
+        let length = try Int(file.byteCount())
+        guard offset <= length, end <= Self.maximumFileBytes else {
+            throw RecordingError(
+                .invalidParameter, action: "add to", path: path,
+                reason: end > Self.maximumFileBytes
+                    ? "it would be longer than \(Self.maximumFileBytes) bytes"
+                    : "the piece begins at \(offset), and \(length) bytes are there",
+                advice: "Send the pieces in their order, at most \(Self.maximumFileBytes) bytes together.")
+        }
+        try file.write(bytes, at: Int64(offset))
+        if length > end { try file.resize(to: Int64(end)) }
+        guard isLast else { return (end, nil) }
+        try file.syncAll()
+        try directory.rename(temporary, to: name, calls: .system)
+        try directory.sync()
+        return (end, try FinishedFile.measure(directory.path.appending(name)).sha256)
+    }
+
+    /// Removes files that were begun and never became whole.
+    package func removeUnfinishedFiles() {
+        for name in (try? directory.names()) ?? [] where name.hasPrefix(".") && name.hasSuffix(".new") {
+            try? Directory.removeFile(directory.path.appending(name))
+        }
+    }
+
+    /// Refuses names that are not those of files beside the stream files.
+    private static func check(_ name: String) throws(RecordingError) {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        let isStream = parts.last.flatMap { LogFormat(rawValue: $0.lowercased()) } != nil && name.contains("_")
+        let reserved = [recordName, reportName, checksumsName, RemovedFile.fileName, JournalEntry.fileName]
+        let isReserved = reserved.contains { $0.lowercased() == name.lowercased() }
+        guard hasChecksum(name), !name.utf8.contains(UInt8(ascii: "/")), (1...200).contains(name.utf8.count),
+            !isStream, !isReserved
+        else {
+            throw RecordingError(
+                .invalidParameter, action: "add a file named '\(name.prefix(200))'",
+                reason: "no file beside the stream files can have that name",
+                advice:
+                    "Write up to 200 bytes without \"/\", with no \".\" at the beginning; and no \"_\" in a name that ends "
+                    + "in .json, .csv or .tsv.")
+        }
+    }
+}
