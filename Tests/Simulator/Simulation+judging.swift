@@ -127,7 +127,9 @@ extension Simulation {
                 // Its publisher was killed before it could be replayed, or forgot it.
                 guard let batch = epoch.batch(of: sequence) else { return false }
                 let end = min(epoch.end ?? .max, batch.time + plan.retention, batch.forgotten)
-                return !couldHave(.recorder, index, from: batch.time, to: end)
+                if !couldHave(.recorder, index, from: batch.time, to: end) { return true }
+                // A session that ends does not wait for a publisher that was not heard for so long.
+                return session.stopped.map { wasUnheard(.recorder, index, at: $0) } ?? false
             }
             for epoch in log.epochs {
                 guard let durable = recorder?.durable[identifier]?[name], durable.epoch == epoch.epoch else { continue }

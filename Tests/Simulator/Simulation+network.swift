@@ -160,6 +160,15 @@ extension Simulation {
         }
     }
 
+    /// Whether a publisher was not heard for too long, at an instant or until shortly before.
+    func wasUnheard(_ listener: Listener, _ index: Int, at instant: Int64) -> Bool {
+        let ranges = hearing[listener]?[index] ?? []
+        let next = ranges.first { $0.upperBound >= instant - Self.listening }
+        let last = ranges.last { $0.upperBound < instant - Self.listening }
+        let end = next.map(\.lowerBound) ?? instant
+        return end >= instant - 1_000_000_000 && end - (last?.upperBound ?? 0) >= Self.patience
+    }
+
     /// Whether a listener had the time to get a sample that its publisher had for a while.
     func couldHave(_ listener: Listener, _ index: Int, from time: Int64, to end: Int64) -> Bool {
         hearing[listener]?[index].contains { min($0.upperBound, end) - max($0.lowerBound, time) >= Self.patience }

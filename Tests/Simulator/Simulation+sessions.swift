@@ -44,6 +44,7 @@ extension Simulation {
     func stopSession(_ identifier: SessionIdentifier) {
         guard clock.sleep == nil, recorder?.stop(identifier) == true else { return }
         note("\(identifier) is stopped")
+        asked[identifier]?.stopped = now
     }
 
     /// Notes with which samples a session ends.

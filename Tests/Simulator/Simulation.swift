@@ -63,7 +63,9 @@ final class Simulation {
         let firsts: [StreamName: Oracle.Place]
         /// What log-manager said of its logs when it began.
         var configurations: [LogName: LogConfiguration?] = [:]
-        /// When it was stopped, and where the streams of those publishers were that could be asked.
+        /// When it was asked to end.
+        var stopped: Int64?
+        /// Where the streams of those publishers were that could be asked.
         var lasts: [StreamName: Oracle.Place]?
         /// What the recorder had answered that it has of steps and pauses.
         var acknowledged: SessionRecord?
