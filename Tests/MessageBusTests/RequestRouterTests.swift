@@ -84,7 +84,7 @@ struct RequestRouterTests {
         #expect(unknown.id == .text("x"))
         #expect(
             unknown.error?.message
-                == "there is no method 'no'; there are recording.list, samples.replay, streams.stop")
+                == "there is no method 'no'; there are recording.addFile, recording.list, samples.replay, streams.stop")
         let wrong = try await answer(
             to:
                 #"{"jsonrpc":"2.0","id":1.5,"method":"samples.replay","params":{"device":"a","stream":"b","epoch":"c","from":"x","count":1}}"#
