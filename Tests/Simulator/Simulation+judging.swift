@@ -128,8 +128,8 @@ extension Simulation {
                 guard let batch = epoch.batch(of: sequence) else { return false }
                 let end = min(epoch.end ?? .max, batch.time + plan.retention, batch.forgotten)
                 if !couldHave(.recorder, index, from: batch.time, to: end) { return true }
-                // A session that ends does not wait for a publisher that was not heard for so long.
-                return session.stopped.map { wasUnheard(.recorder, index, at: $0) } ?? false
+                // A session that ends soon after its publisher is heard again, or before, does not wait for it.
+                return session.stopped.map { isHeardBriefly(.recorder, index, at: $0) } ?? false
             }
             for epoch in log.epochs {
                 guard let durable = recorder?.durable[identifier]?[name], durable.epoch == epoch.epoch else { continue }

@@ -160,13 +160,12 @@ extension Simulation {
         }
     }
 
-    /// Whether a publisher was not heard for too long, at an instant or until shortly before.
-    func wasUnheard(_ listener: Listener, _ index: Int, at instant: Int64) -> Bool {
-        let ranges = hearing[listener]?[index] ?? []
-        let next = ranges.first { $0.upperBound >= instant - Self.listening }
-        let last = ranges.last { $0.upperBound < instant - Self.listening }
-        let end = next.map(\.lowerBound) ?? instant
-        return end >= instant - 1_000_000_000 && end - (last?.upperBound ?? 0) >= Self.patience
+    /// Whether a listener had heard a publisher for less than its patience at an instant, or did not hear it.
+    func isHeardBriefly(_ listener: Listener, _ index: Int, at instant: Int64) -> Bool {
+        let range = hearing[listener]?[index].first {
+            $0.lowerBound <= instant && instant - Self.listening <= $0.upperBound
+        }
+        return range.map { instant - $0.lowerBound < Self.patience } ?? true
     }
 
     /// Whether a listener had the time to get a sample that its publisher had for a while.
