@@ -25,6 +25,8 @@ final class Simulation {
         var hasFailingCalls = false
         /// Whether wall clocks jump.
         var hasClockJumps = false
+        /// Whether there are partitions, slow readers and sleeping machines.
+        var hasOutages = false
     }
 
     /// Which faults a run has: each seed leaves some out, so that others meet conditions that they would not.
@@ -121,8 +123,9 @@ final class Simulation {
             kills: happens(0.8), powerCuts: happens(0.6), publisherKills: happens(0.6), cuts: happens(0.5),
             drops: happens(0.5), pauses: pauses, failures: size.hasFailingCalls && happens(0.5),
             logManagerKills: happens(0.6), archiverKills: happens(0.6), stepCounterKills: happens(0.6),
-            partitions: happens(0.4), slowReaders: happens(0.4),
-            sleeps: !pauses && happens(0.5), jumps: size.hasClockJumps && !pauses && happens(0.5),
+            partitions: happens(0.4) && size.hasOutages, slowReaders: happens(0.4) && size.hasOutages,
+            sleeps: !pauses && happens(0.5) && size.hasOutages,
+            jumps: size.hasClockJumps && !pauses && happens(0.5),
             pause: happens(0.3) ? 50_000_000...1_500_000_000 : 1_000_000_000...6_000_000_000)
         programs = Programs(logManager: happens(0.5), archiver: happens(0.4), stepCounter: happens(0.4))
         segmentLength = happens(0.5) ? 64 << 20 : Int.random(in: 4_000...200_000, using: &random)

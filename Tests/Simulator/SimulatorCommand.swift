@@ -43,6 +43,9 @@ struct SimulatorCommand: ParsableCommand {
     @Flag(help: "Have wall clocks jump, too, by up to 20 minutes.")
     var clockJumps = false
 
+    @Flag(help: "Have partitions, slow readers and sleeping machines, too.")
+    var outages = false
+
     @Flag(help: "Stop with the first seed that fails.")
     var stopAtFirst = false
 
@@ -159,7 +162,7 @@ struct SimulatorCommand: ParsableCommand {
         try withTemporaryDirectory { directory in
             let size = Simulation.Size(
                 seconds: seconds, publishers: publishers, streams: streams, rate: rate, hasFailingCalls: failingCalls,
-                hasClockJumps: clockJumps)
+                hasClockJumps: clockJumps, hasOutages: outages)
             let simulation = Simulation(seed: seed, size: size, skipping: skipped, in: directory)
             do {
                 try simulation.run()
