@@ -11,7 +11,7 @@ import Upload
 
 /// An archiver in virtual time: all of the real one's decisions, its directory of archives with records, receipts and claims.
 /// Archives are lists of their files, which are hashed as they are on the disk.
-final class SimulatedArchiver {
+final class SimulatedArchiver: WakingProgram {
     /// How a seed has it run.
     struct Plan {
         var policy: ArchivePolicy
@@ -24,7 +24,7 @@ final class SimulatedArchiver {
 
     let plan: Plan
     let receiver: SimulatedReceiver
-    private let simulation: Simulation
+    let simulation: Simulation
     private let data: FilePath
     private let folder: ArchiveDirectory
     private var core: Deliveries?
@@ -41,7 +41,7 @@ final class SimulatedArchiver {
     private var made: [SessionIdentifier: [ArchiveRecord.Archive]] = [:]
 
     /// When it wakes by itself, on the monotonic clock.
-    private var wakeTime = Int64.max
+    var wakeTime = Int64.max
 
     init(_ plan: Plan, receiver: SimulatedReceiver, in data: FilePath, of simulation: Simulation) {
         self.plan = plan
@@ -52,16 +52,6 @@ final class SimulatedArchiver {
     }
 
     var isRunning: Bool { core != nil }
-    private var now: Moment { simulation.clock.moment(at: simulation.now) }
-
-    private func later(_ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
-        simulation.later(delay) { [weak self, life] in
-            try self?.simulation.whenMachineAwake {
-                guard let self, self.isRunning, self.life == life else { return }
-                try body()
-            }
-        }
-    }
 
     private func require(_ isSo: Bool, _ sentence: @autoclosure () -> String) {
         simulation.counts.checks.archiver += 1
@@ -124,19 +114,11 @@ final class SimulatedArchiver {
         planWake()
     }
 
-    private func planWake() {
-        guard let core, core.nextDeadline != wakeTime else { return }
-        wakeTime = core.nextDeadline
-        let delay = max(0, wakeTime - now.monotonic)
-        later(delay...delay) { [self, wakeTime] in
-            // Otherwise another time took its place.
-            guard self.wakeTime == wakeTime else { return }
-            self.wakeTime = .max
-            // The machine may have slept.
-            if now.monotonic < wakeTime { return planWake() }
-            core.wake(at: now)
-            try perform()
-        }
+    var nextDeadline: Int64 { core?.nextDeadline ?? .max }
+
+    func wake() throws {
+        core?.wake(at: now)
+        try perform()
     }
 
     /// Whether the program ends here.

@@ -9,7 +9,7 @@ import SystemPackage
 
 /// A log-manager in virtual time: all of the real one's decisions, its catalog and its data directory. What it asks for is
 /// carried out here, and what it removes is kept for the oracle.
-final class SimulatedLogManager {
+final class SimulatedLogManager: SimulatedProgram {
     /// How a seed has it run.
     struct Plan {
         var thresholds = LogsSetThresholds()
@@ -32,7 +32,7 @@ final class SimulatedLogManager {
     private static let answerLimit: Int64 = 25_000_000_000
 
     let plan: Plan
-    private let simulation: Simulation
+    let simulation: Simulation
     private let data: FilePath
     private let attic: FilePath
     private var core: StreamFiles?
@@ -62,16 +62,6 @@ final class SimulatedLogManager {
     }
 
     var isRunning: Bool { core != nil }
-    private var now: Moment { simulation.clock.moment(at: simulation.now) }
-
-    private func later(_ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
-        simulation.later(delay) { [weak self, life] in
-            try self?.simulation.whenMachineAwake {
-                guard let self, self.isRunning, self.life == life else { return }
-                try body()
-            }
-        }
-    }
 
     private func require(_ isSo: Bool, _ sentence: @autoclosure () -> String) {
         simulation.counts.checks.logManager += 1

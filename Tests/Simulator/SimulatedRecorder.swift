@@ -9,7 +9,7 @@ import TestSupport
 
 /// A recorder in virtual time: all of the real one's decisions, its write-ahead log, stream files and recovery. What it asks
 /// for is carried out here, as late as a seed says.
-final class SimulatedRecorder {
+final class SimulatedRecorder: WakingProgram {
     private enum Constants {
         static let holdLimit = 1 << 20
         static let interval: Int64 = 100_000_000
@@ -18,7 +18,7 @@ final class SimulatedRecorder {
         static let allowedLoss: Int64 = 200_000_000
     }
 
-    private let simulation: Simulation
+    let simulation: Simulation
     private let data: FilePath
     let disk: VirtualDisk
     private(set) var isRunning = false
@@ -61,25 +61,14 @@ final class SimulatedRecorder {
     var sessions: [Session] { core.sessions.values.sorted { $0.identifier < $1.identifier } }
 
     /// When it wakes by itself, on the monotonic clock.
-    private var wakeTime = Int64.max
+    var wakeTime = Int64.max
 
-    private var now: Moment { simulation.clock.moment(at: simulation.now) }
     private var logDirectory: Directory { WriteAheadLog.directory(in: data, shard: nil) }
 
-    /// Does something later, unless the program has ended by then.
-    private func later(_ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
-        simulation.later(delay) { [weak self, life] in
-            try self?.simulation.whenMachineAwake {
-                guard let self, self.isRunning, self.life == life else { return }
-                do {
-                    try body()
-                } catch {
-                    // A program that ends in a call has no more to say.
-                    if self.disk.hasEnded { return self.simulation.recorderEnded() }
-                    throw error
-                }
-            }
-        }
+    func fail(with error: any Error) throws {
+        // A program that ends in a call has no more to say.
+        if disk.hasEnded { return simulation.recorderEnded() }
+        throw error
     }
 
     // MARK: Life
@@ -116,7 +105,7 @@ final class SimulatedRecorder {
             later: { [unowned self] delay, body in later(delay, body) }, afterEach: { [unowned self] in perform() })
         (uncommittedSince, committingSince, wakeTime) = (nil, nil, .max)
         files = SessionFiles(in: data, calls: disk.calls)
-        replays = makeReplayClient()
+        replays = makeReplayClient(of: .recorder, limit: Constants.recoveryLimit)
         for directory in directories {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
             let recovered = try outcome.get()
@@ -240,19 +229,11 @@ final class SimulatedRecorder {
         }
     }
 
-    private func planWake() {
-        guard isRunning, core.nextDeadline != wakeTime else { return }
-        wakeTime = core.nextDeadline
-        let delay = max(0, wakeTime - now.monotonic)
-        later(delay...delay) { [self, wakeTime] in
-            // Otherwise another time took its place.
-            guard self.wakeTime == wakeTime else { return }
-            self.wakeTime = .max
-            // The machine may have slept.
-            if now.monotonic < wakeTime { return planWake() }
-            core.wake(at: now)
-            perform()
-        }
+    var nextDeadline: Int64 { core.nextDeadline }
+
+    func wake() {
+        core.wake(at: now)
+        perform()
     }
 
     // MARK: Effects
@@ -397,22 +378,6 @@ final class SimulatedRecorder {
                     defer { perform() }
                     return core.giveUp(request, reason: reason, in: session, at: now)
                 }))
-    }
-
-    /// A client for replays, of one life of the program.
-    private func makeReplayClient() -> SimulatedReplayClient {
-        SimulatedReplayClient(
-            seed: simulation.seed(),
-            SimulatedReplayClient.Program(
-                later: { [unowned self] delay, body in later(delay, body) },
-                now: { [unowned self] in now.monotonic },
-                send: { [unowned self] endpoint, request, done in
-                    simulation.request(.recorder, endpoint, request) { [weak self, life] answer in
-                        guard let self, isRunning, self.life == life else { return }
-                        try done(answer)
-                    }
-                },
-                limit: Constants.recoveryLimit))
     }
 
     // MARK: Files

@@ -9,7 +9,7 @@ import SystemPackage
 
 /// A step-counter in virtual time: all of the real one's decisions, its detectors and its history. It counts the first stream
 /// of each publisher.
-final class SimulatedStepCounter {
+final class SimulatedStepCounter: WakingProgram {
     /// The stream that is counted.
     static let stream = "sensor-0"
     private static let recoveryLimit: Int64 = 10_000_000_000
@@ -23,7 +23,7 @@ final class SimulatedStepCounter {
 
     /// How many of a hundred commits fail.
     var faults: Int
-    private let simulation: Simulation
+    let simulation: Simulation
     private let data: FilePath
     private let holdLimit: Int
     private var core: StepCounting?
@@ -35,7 +35,7 @@ final class SimulatedStepCounter {
 
     // Of this life
     /// When it wakes by itself, on the monotonic clock.
-    private var wakeTime = Int64.max
+    var wakeTime = Int64.max
     private var startedAt: Int64 = 0
     private var events: [String: Int] = [:]
     private var totals: [String: Int] = [:]
@@ -59,16 +59,6 @@ final class SimulatedStepCounter {
     }
 
     var isRunning: Bool { core != nil }
-    private var now: Moment { simulation.clock.moment(at: simulation.now) }
-
-    private func later(_ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
-        simulation.later(delay) { [weak self, life] in
-            try self?.simulation.whenMachineAwake {
-                guard let self, self.isRunning, self.life == life else { return }
-                try body()
-            }
-        }
-    }
 
     private func require(_ isSo: Bool, _ sentence: @autoclosure () -> String) {
         simulation.counts.checks.stepCounter += 1
@@ -102,7 +92,7 @@ final class SimulatedStepCounter {
                 publishers: "tcp://10.0.0.1:5550", streams: [Self.stream], keep: Self.keep, maximumDevices: 10,
                 holdLimit: holdLimit), try history.stored(), at: now)
         self.core = core
-        replays = makeReplayClient()
+        replays = makeReplayClient(of: .stepCounter, limit: Self.recoveryLimit)
         for publisher in simulation.publishers {
             let device = publisher.plan.device
             if subscriptions.contains(where: { $0.device == device }) { continue }
@@ -172,19 +162,11 @@ final class SimulatedStepCounter {
         planWake()
     }
 
-    private func planWake() {
-        guard let core, core.nextDeadline != wakeTime else { return }
-        wakeTime = core.nextDeadline
-        let delay = max(wakeTime, now.monotonic) - now.monotonic
-        later(delay...delay) { [self, wakeTime] in
-            // Otherwise another time took its place.
-            guard self.wakeTime == wakeTime else { return }
-            self.wakeTime = .max
-            // The machine may have slept.
-            if now.monotonic < wakeTime { return planWake() }
-            self.core?.wake(at: now)
-            perform()
-        }
+    var nextDeadline: Int64 { core?.nextDeadline ?? .max }
+
+    func wake() throws {
+        core?.wake(at: now)
+        perform()
     }
 
     private func begin(_ work: Work) {
@@ -260,21 +242,6 @@ final class SimulatedStepCounter {
                     perform()
                     return true
                 }))
-    }
-
-    private func makeReplayClient() -> SimulatedReplayClient {
-        SimulatedReplayClient(
-            seed: simulation.seed(),
-            SimulatedReplayClient.Program(
-                later: { [unowned self] delay, body in later(delay, body) },
-                now: { [unowned self] in now.monotonic },
-                send: { [unowned self] endpoint, request, done in
-                    simulation.request(.stepCounter, endpoint, request) { [weak self, life] answer in
-                        guard let self, isRunning, self.life == life else { return }
-                        try done(answer)
-                    }
-                },
-                limit: Self.recoveryLimit))
     }
 
     // MARK: What must be true
