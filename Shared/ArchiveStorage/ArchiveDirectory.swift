@@ -172,12 +172,11 @@ package struct ArchiveDirectory: Sendable {
 
     /// The session of a file that programs write here, whole or not; `nil` for a claim, and for what is not ours.
     private static func session(ofFile file: String) -> SessionIdentifier? {
-        var name = Substring(file)
-        if name.hasPrefix("."), name.hasSuffix(".new") { name = name.dropFirst().dropLast(4) }
+        let name = Directory.finalName(ofTemporary: file) ?? file
         for suffix in [recordSuffix, receiptSuffix] where name.hasSuffix(suffix) {
             return try? SessionIdentifier(String(name.dropLast(suffix.count)))
         }
-        return session(ofArchive: String(name)).flatMap { try? SessionIdentifier($0) }
+        return session(ofArchive: name).flatMap { try? SessionIdentifier($0) }
     }
 
     /// Removes what is here of a session that was discarded, the receipt last.
@@ -232,7 +231,8 @@ package struct ArchiveDirectory: Sendable {
                 continue
             }
             let path = directory.path.appending(file)
-            guard file.hasSuffix(".new"), let status = try? path.stat(followTargetSymlink: false),
+            guard Directory.finalName(ofTemporary: file) != nil,
+                let status = try? path.stat(followTargetSymlink: false),
                 status.type == .regular, now.seconds - Double(status.st_mtim.tv_sec) > Self.leftoverAge
             else { continue }
             try Directory.removeFile(path)

@@ -95,6 +95,11 @@ package struct Directory: Hashable, Sendable {
     /// Where the bytes of a file are written before it gets its name.
     package static func temporaryName(for name: String) -> String { ".\(name).new" }
 
+    /// The name that a file was to get whose bytes are still under `temporaryName(for:)`; nil for any other file.
+    package static func finalName(ofTemporary name: String) -> String? {
+        name.hasPrefix(".") && name.hasSuffix(".new") ? String(name.dropFirst().dropLast(4)) : nil
+    }
+
     /// Gives a file another name, in place of the file that has it. The entries are not synced.
     package func rename(_ name: String, to newName: String, calls: FileCalls) throws(RecordingError) {
         let old = path.appending(name)
@@ -122,5 +127,16 @@ package struct Directory: Hashable, Sendable {
 
     package static func removeFile(_ path: FilePath) throws(RecordingError) {
         try SystemCall.perform("remove", path) { unlink(path.string) }
+    }
+
+    /// Removes a file, or a directory with what is in it. A symbolic link is removed, and not what it leads to.
+    package static func removeTree(
+        _ path: FilePath, advice: String = "Remove it yourself."
+    ) throws(RecordingError) {
+        do {
+            try FileManager.default.removeItem(atPath: path.string)
+        } catch {
+            throw RecordingError(.inputOutput, action: "remove", path: path, reason: "\(error)", advice: advice)
+        }
     }
 }

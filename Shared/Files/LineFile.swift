@@ -1,7 +1,7 @@
 import SystemPackage
 
-/// A file to which whole lines are added: one that was torn by a power cut is cut off before the next one is added, and is
-/// never read. One writer at a time.
+/// A file to which whole lines are added. A line that a power cut tore is never read, and is removed before the next one is
+/// added. One writer at a time.
 package struct LineFile: Sendable {
     private let directory: Directory
     private let name: String
@@ -24,10 +24,7 @@ package struct LineFile: Sendable {
     /// - Throws: `noSpace`, `notPermitted` or `inputOutput`, with the file as it was.
     package func append(_ lines: [[UInt8]], calls: FileCalls = .system) throws(RecordingError) {
         if lines.isEmpty { return }
-        let isNew = !directory.contains(name)
-        let file = try OpenFile(
-            directory.path.appending(name), .readWrite, options: isNew ? [.create, .exclusiveCreate] : .noFollow,
-            permissions: isNew ? .byFileMode : nil, action: "open", calls: calls)
+        let file = try OpenFile(openingOrCreating: directory.path.appending(name), calls: calls)
         let length = try Self.wholeLength(of: file)
         if try file.byteCount() > length { try file.resize(to: Int64(length)) }
         do throws(RecordingError) {

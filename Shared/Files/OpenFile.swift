@@ -70,6 +70,14 @@ package final class OpenFile: Sendable {
         }
     }
 
+    /// Opens a file to read and write, or makes it if there is none. A symbolic link is refused.
+    package convenience init(openingOrCreating path: FilePath, calls: FileCalls = .system) throws(RecordingError) {
+        let isNew = (try? path.stat(followTargetSymlink: false)) == nil
+        try self.init(
+            path, .readWrite, options: isNew ? [.create, .exclusiveCreate] : .noFollow,
+            permissions: isNew ? .byFileMode : nil, action: "open", calls: calls)
+    }
+
     deinit {
         // What matters was synced, and an error of close(2) is about that: nothing is left to be done.
         try? descriptor.close()

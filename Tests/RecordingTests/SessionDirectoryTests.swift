@@ -135,6 +135,22 @@ struct SessionDirectoryTests {
         }
     }
 
+    @Test func piecesOfAFileMustFollowOnEachOther() throws {
+        try withTemporaryDirectory { data in
+            let directory = try SessionDirectory.create(SessionIdentifier("s1"), in: data.path)
+            #expect(try directory.add([1, 2], to: "photo.jpg", at: 0, isLast: false).bytes == 2)
+            // An offset comes from another machine, and may be any number.
+            for offset in [3, SessionDirectory.maximumFileBytes, Int.max] {
+                let error = try #require(throws: RecordingError.self) {
+                    try directory.add([3], to: "photo.jpg", at: offset, isLast: true)
+                }
+                #expect(error.code == .invalidParameter)
+            }
+            #expect(try directory.add([3], to: "photo.jpg", at: 2, isLast: true).bytes == 3)
+            #expect(try directory.directory.read("photo.jpg") == [1, 2, 3])
+        }
+    }
+
     // MARK: Checksums
 
     @Test func everyFileHasAChecksum() throws {

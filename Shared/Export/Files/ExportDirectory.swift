@@ -1,5 +1,4 @@
 package import Files
-import FoundationEssentials
 import Messages
 package import SystemPackage
 
@@ -28,7 +27,7 @@ package final class ExportDirectory {
         directory = Directory(path)
         self.replaces = replaces
         self.calls = calls
-        beside = ".\(name).new"
+        beside = Directory.temporaryName(for: name)
         try directory.create()
         let place = Directory(path.appending(beside))
         try place.create()
@@ -39,25 +38,16 @@ package final class ExportDirectory {
         }
         self.lock = lock
         for name in try place.names() where name != Self.lockName {
-            try Self.remove(place.path.appending(name))
+            try Directory.removeTree(place.path.appending(name))
         }
     }
 
     deinit {
         // Also after an error: what is there then is of no use.
-        try? Self.remove(directory.path.appending(beside))
+        try? Directory.removeTree(directory.path.appending(beside))
     }
 
     private static let lockName = "lock"
-
-    private static func remove(_ path: FilePath) throws(RecordingError) {
-        do {
-            try FileManager.default.removeItem(atPath: path.string)
-        } catch {
-            throw RecordingError(
-                .inputOutput, action: "remove", path: path, reason: "\(error)", advice: "Remove it yourself.")
-        }
-    }
 
     /// Refuses a name that is taken, if files are not to be replaced.
     package func check(_ name: String) throws(RecordingError) {

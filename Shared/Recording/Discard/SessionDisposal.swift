@@ -1,5 +1,4 @@
 package import Files
-import FoundationEssentials
 package import Messages
 package import SystemPackage
 
@@ -100,7 +99,9 @@ package struct SessionDisposal: Sendable {
     package func erase(_ name: PersonalName) throws(RecordingError) {
         let directory = retired(name)
         for entry in try directory.names() where entry != SessionDirectory.recordName {
-            try remove(directory.path.appending(entry))
+            try Directory.removeTree(
+                directory.path.appending(entry),
+                advice: "Let this user write to it, then discard the session again.")
         }
         // Nothing may be left of it when its record is gone.
         if directory.exists { try directory.sync(calls: calls) }
@@ -114,16 +115,5 @@ package struct SessionDisposal: Sendable {
         // Another session of this name may be in it by now.
         _ = try Directory.removeEmpty(retired(name).path)
         try recordings.sync(calls: calls)
-    }
-
-    /// Removes a file, or a directory with what is in it. A symbolic link is removed, and not what it leads to.
-    private func remove(_ path: FilePath) throws(RecordingError) {
-        do {
-            try FileManager.default.removeItem(atPath: path.string)
-        } catch {
-            throw RecordingError(
-                .inputOutput, action: "remove", path: path, reason: "\(error)",
-                advice: "Let this user write to it, then discard the session again.")
-        }
     }
 }

@@ -1,5 +1,4 @@
 package import Files
-import FoundationEssentials
 import Messages
 package import SystemPackage
 
@@ -31,7 +30,7 @@ extension SessionDirectory {
             return directory
         } catch {
             // It was made by this call, and half a copy would be taken for a recording.
-            try? FileManager.default.removeItem(atPath: copy.string)
+            try? Directory.removeTree(copy)
             throw error
         }
     }

@@ -122,7 +122,7 @@ extension SessionDirectory {
             files[log.name] = file
         }
         // What was being written beside a file, to be put in its place.
-        for name in names where name.hasPrefix(".") && name.hasSuffix(".new") {
+        for name in names where Directory.finalName(ofTemporary: name) != nil {
             try Directory.removeFile(directory.path.appending(name))
         }
         try directory.sync(calls: calls)

@@ -1,4 +1,5 @@
 package import Files
+import Messages
 import SystemPackage
 
 /// Files that clients add to a session: a photo, a survey.
@@ -16,17 +17,14 @@ extension SessionDirectory {
         _ bytes: [UInt8], to name: String, at offset: Int, isLast: Bool
     ) throws(RecordingError) -> (bytes: Int, sha256: String?) {
         try Self.check(name)
-        let end = offset + bytes.count
+        let end = offset.addingClamped(bytes.count)
         let temporary = Directory.temporaryName(for: name)
         let path = directory.path.appending(temporary)
         if offset > 0, isLast, !directory.contains(temporary), isFile(name), size(of: name) == end {
             // A repeat, whose first answer was lost.
             return (end, try FinishedFile.measure(directory.path.appending(name)).sha256)
         }
-        let isNew = !directory.contains(temporary)
-        let file = try OpenFile(
-            path, .readWrite, options: isNew ? [.create, .exclusiveCreate] : .noFollow,
-            permissions: isNew ? .byFileMode : nil, action: "open")
+        let file = try OpenFile(openingOrCreating: path)
         let length = try Int(file.byteCount())
         guard offset <= length, end <= Self.maximumFileBytes else {
             throw RecordingError(
@@ -47,7 +45,7 @@ extension SessionDirectory {
 
     /// Removes files that were begun and never became whole.
     package func removeUnfinishedFiles() {
-        for name in (try? directory.names()) ?? [] where name.hasPrefix(".") && name.hasSuffix(".new") {
+        for name in (try? directory.names()) ?? [] where Directory.finalName(ofTemporary: name) != nil {
             try? Directory.removeFile(directory.path.appending(name))
         }
     }

@@ -1,5 +1,4 @@
 package import Files
-import FoundationEssentials
 package import Messages
 package import SystemPackage
 
@@ -52,7 +51,7 @@ package struct SessionDirectory: Hashable, Sendable {
             try directory.write(record)
         } catch {
             // Its name must be free for another try.
-            try? FileManager.default.removeItem(atPath: directory.directory.path.string)
+            try? Directory.removeTree(directory.directory.path)
             throw error
         }
         return directory
