@@ -80,10 +80,9 @@ package struct ClockAlignment: Hashable, Sendable {
 extension SessionRecord.Epoch {
     /// Nanoseconds since the session's start, as the stream's files have them, of an uptime in seconds.
     func time(of uptime: Double, startDate: WallTime) -> Int64 {
-        func nanoseconds(_ seconds: Double) -> Int64 { Int64(exactly: (seconds * 1e9).rounded()) ?? 0 }
         let sinceStart = clock.date.nanosecondsSince1970 &- startDate.nanosecondsSince1970
-        let start = nanoseconds(clock.uptime) &- sinceStart
-        let uptime = nanoseconds(uptime)
+        let start = (Nanoseconds.from(seconds: clock.uptime) ?? 0) &- sinceStart
+        let uptime = Nanoseconds.from(seconds: uptime) ?? 0
         return uptime &- (sleeps?.origin(at: uptime, start: start) ?? start)
     }
 }

@@ -37,9 +37,11 @@ package enum Nanoseconds {
     /// More decimals than nine, an exponent, or a word.
     @inline(never)
     private static func slow(_ digits: UnsafeRawBufferPointer) -> Int64? {
-        guard let seconds = DecimalParser.parse(digits) else { return nil }
-        return Int64(exactly: (seconds * 1e9).rounded())
+        DecimalParser.parse(digits).flatMap(from(seconds:))
     }
+
+    /// Seconds, to the nearest nanosecond; `nil` for what is no time.
+    static func from(seconds: Double) -> Int64? { Int64(exactly: (seconds * 1e9).rounded()) }
 
     private static let powers: [Int64] = [
         1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000,

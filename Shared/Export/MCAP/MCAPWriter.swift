@@ -41,9 +41,6 @@ package struct MCAPWriter {
     /// The times of the chunk's messages, and of all.
     private var times: ClosedRange<UInt64>?
     private var allTimes: ClosedRange<UInt64>?
-    /// The length of the file up to what is in the buffer.
-    private var flushed = 0
-    private var lastCount = 0
 
     /// Begins a file.
     /// - Parameter library: the program and its version.

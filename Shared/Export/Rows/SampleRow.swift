@@ -1,4 +1,5 @@
 import Messages
+import Recording
 
 /// A sample during its export: the bytes of its record, and where its values stand in them. Valid only in the call that lends it.
 package struct SampleRow {
@@ -45,6 +46,6 @@ package struct SampleRow {
     package func text(_ index: Int) -> String {
         let cell = cell(index)
         guard cell.first == UInt8(ascii: "\"") else { return String(decoding: cell, as: UTF8.self) }
-        return isJSON ? JSONScanner.string(at: 0..<cell.count, in: cell) : TableCell.unquoted(cell)
+        return isJSON ? JSONScanner.string(at: 0..<cell.count, in: cell) : TableText.unquoted(cell)
     }
 }

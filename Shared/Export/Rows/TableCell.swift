@@ -26,11 +26,6 @@ enum TableCell {
         // A text that is empty is another thing than no value.
         buffer.append(utf8: text.isEmpty ? "\"\"" : TableText.quoted(text, delimiter: delimiter))
     }
-
-    static func unquoted(_ field: UnsafeRawBufferPointer) -> String {
-        let inner = String(decoding: field.dropFirst().dropLast(), as: UTF8.self)
-        return inner.split(separator: "\"\"", omittingEmptySubsequences: false).joined(separator: "\"")
-    }
 }
 
 /// Values as JSON has them, digits as they were recorded.

@@ -29,7 +29,7 @@ package struct ExportedSession: Sendable {
         for change in record.changes {
             events.append(
                 Event(
-                    time: Int64((change.timestamp * 1e9).rounded()), name: change.event.name,
+                    time: Nanoseconds.from(seconds: change.timestamp) ?? 0, name: change.event.name,
                     step: change.step.map(path)))
         }
         for date in record.restarts {

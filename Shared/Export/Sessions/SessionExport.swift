@@ -111,7 +111,7 @@ package struct SessionExport {
 
     private func prepare() throws(RecordingError) -> Work {
         var work = Work(logs: try chosenLogs(), files: try StreamReader.Files(of: session))
-        for epoch in work.logs.flatMap(\.epochs) {
+        for epoch in record.logs.flatMap(\.epochs) {
             work.alignments[epoch.epoch] = ClockAlignment(of: epoch, in: record)
         }
         return work
@@ -182,12 +182,9 @@ package struct SessionExport {
     // MARK: Parts
 
     private func chosenLogs() throws(RecordingError) -> [SessionRecord.Log] {
+        let patterns = options.streams.map { Set($0) }
         let logs = record.logs.filter { log in
-            options.streams.map { patterns in
-                patterns.contains { pattern in
-                    pattern == "*" || pattern == "\(log.device)/\(log.stream)" || pattern == "\(log.device)/"
-                }
-            } ?? true
+            patterns.map { StreamName(device: log.device, stream: log.stream).matches(anyOf: $0) } ?? true
         }
         guard logs.isEmpty else { return logs }
         let names = record.logs.map { "\($0.device)/\($0.stream)" }.joined(separator: ", ")
@@ -205,13 +202,11 @@ package struct SessionExport {
             $0.device == stream.name.device && RotationSource.scale($0.unit) != nil && ExportedStream($0).axes != nil
         }
         guard let log else { return nil }
-        var alignments = work.alignments
-        for epoch in log.epochs { alignments[epoch.epoch] = ClockAlignment(of: epoch, in: record) }
         return RotationSource(
             ExportedStream(log),
             try StreamReader(
                 log, of: record, in: session, files: work.files, acceptsDamage: options.acceptsDamage),
-            StreamWalk(clock: options.clock, alignments: alignments))
+            StreamWalk(clock: options.clock, alignments: work.alignments))
     }
 
     private func verify() throws(RecordingError) -> SessionVerification {

@@ -16,4 +16,11 @@ package enum TableText {
         }
         return result + "\""
     }
+
+    /// A field's text: without the quotes around it, and inner ones single.
+    package static func unquoted(_ field: UnsafeRawBufferPointer) -> String {
+        guard field.first == UInt8(ascii: "\""), field.count >= 2 else { return String(decoding: field, as: UTF8.self) }
+        let inner = String(decoding: field.dropFirst().dropLast(), as: UTF8.self)
+        return inner.split(separator: "\"\"", omittingEmptySubsequences: false).joined(separator: "\"")
+    }
 }
