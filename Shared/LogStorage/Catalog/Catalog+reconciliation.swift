@@ -155,15 +155,13 @@ extension Catalog {
     }
 
     private func deleteUnusedLogs(_ database: Database) throws -> [LogName] {
-        let delete = try database.cachedStatement(
+        let numbers = try Int64.fetchAll(
+            database,
             sql: """
-                DELETE FROM log WHERE id = :id AND NOT EXISTS (SELECT 1 FROM file WHERE log = :id)
-                    AND NOT EXISTS (SELECT 1 FROM removal WHERE log = :id)
+                DELETE FROM log WHERE NOT EXISTS (SELECT 1 FROM file WHERE file.log = log.id)
+                    AND NOT EXISTS (SELECT 1 FROM removal WHERE removal.log = log.id) RETURNING id
                 """)
-        return try names.logNames.compactMap { id, log in
-            try delete.execute(arguments: ["id": id])
-            return database.changesCount > 0 ? log : nil
-        }
+        return numbers.compactMap { names.logNames[$0] }
     }
 
     private func delete(_ files: [CatalogFile], _ database: Database) throws {
