@@ -19,7 +19,7 @@ actor LogEngine: Engine {
     let runtime: Runtime<StreamFiles.Effect, Queue>
     let core: StreamFiles
     let folder: DataDirectory
-    /// Kept as long as the program runs: nobody else keeps this catalog.
+    /// Held while the program runs: no other log-manager keeps this catalog.
     private let lock: DataLock
     let catalog: Catalog
     /// Space for the ledger on a full disk: without it nothing could be removed then.

@@ -16,7 +16,7 @@ extension Deliveries {
             throw RequestError(
                 .notRunning,
                 "session \(session) was cancelled, and is archived only by an archiver with --archive-cancelled; discard it "
-                    + "if nobody wants it")
+                    + "if its result is not needed")
         }
         return hurry(session, view, at: now)
     }

@@ -1,6 +1,6 @@
 package import SystemPackage
 
 extension FilePermissions {
-    /// What files are made with: the process's umask, which `--file-mode` sets, takes away what nobody may do.
+    /// The permissions of new files, before the process's umask is applied, which `--file-mode` sets.
     package static let byFileMode = FilePermissions(rawValue: 0o666)
 }

@@ -4,7 +4,7 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// What remains of sessions whose stream files were removed. It goes last: without it nobody can find out what became of the
+/// What remains of sessions whose stream files were removed. It is removed last, because only it says what became of the
 /// files.
 extension StreamFiles {
     /// How many sessions are removed at once.

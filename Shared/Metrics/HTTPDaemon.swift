@@ -66,7 +66,7 @@ final class HTTPDaemon {
     /// Can be read when there is something to do.
     var descriptor: Int32 { daemon.map(holdfast_http_descriptor) ?? -1 }
 
-    /// When there is something to do at the latest, on `MonotonicClock`; nil if nobody is connected.
+    /// When there is something to do at the latest, on `MonotonicClock`; nil if no client is connected.
     func deadline(at now: Int64) -> Int64? {
         let own = connections.lazy.filter { !self.waiting.contains($0.key) }.map(\.value).min()
         guard let daemon else { return own }

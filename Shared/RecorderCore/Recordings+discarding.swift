@@ -5,8 +5,8 @@ package import Messages
 package import Recording
 import ServiceKit
 
-/// How sessions are discarded: all that the recorder has of one is removed, and the other programs learn from a line that names
-/// nobody what they have to remove.
+/// Discards sessions: the recorder removes all that it has of one, and adds a line to a ledger from which the other programs learn
+/// what to remove. The line contains no name.
 ///
 /// One session after the other, until nothing of it is left but an empty directory that stands for it. That goes once the
 /// write-ahead log has none of its samples; the same checkpoint is for all sessions that wait for it.

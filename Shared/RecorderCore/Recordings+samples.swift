@@ -180,7 +180,7 @@ extension Recordings {
 }
 
 extension StreamDescription {
-    /// The same, where it is looked at later than it was received: both clocks continued.
+    /// The same description at a later time: its clocks continued meanwhile.
     fileprivate func later(by nanoseconds: Int64) -> StreamDescription {
         var later = self
         let seconds = Double(nanoseconds) / 1e9

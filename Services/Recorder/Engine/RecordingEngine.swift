@@ -23,7 +23,7 @@ actor RecordingEngine: Engine {
     let core: Recordings
     let settings: RecorderSettings
     let data: FilePath
-    /// Kept as long as the program runs: nobody else records into this data directory.
+    /// Held while the program runs: no other recorder records into this data directory.
     private let lock: DataLock
     /// Room for what is in memory when the disk is full.
     let reserve: DiskReserve

@@ -23,7 +23,7 @@ package struct ExportedStream: Hashable, Sendable {
     package var log: LogName
     /// The fields of a sample after its uptime.
     package var columns: [Column]
-    /// The unit of the columns, where it is one.
+    /// The unit of the columns, if the stream has one.
     package var unit: String?
     /// Samples per second as the publisher names it, or as they were resampled.
     package var rate: Double?

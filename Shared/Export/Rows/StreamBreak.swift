@@ -32,6 +32,6 @@ package struct StreamBreak: Hashable, Sendable {
         self.date = date
     }
 
-    /// Whether samples that were taken are not in the export, besides those of a pause, which nobody wanted.
+    /// Whether samples that were taken are absent from the export, other than those of a pause.
     package var isLoss: Bool { reason != Self.paused && reason != Self.newEpoch }
 }

@@ -83,7 +83,7 @@ package final class Catalog: CatalogReader {
         }
     }
 
-    /// Clears the database's write-ahead log of what was forgotten; as soon as nobody reads the database.
+    /// Clears the database's write-ahead log of what was forgotten, as soon as no reader uses the database.
     /// - Parameter isStale: whether something was forgotten just now.
     func clearLog(isStale: Bool = false) throws(RecordingError) {
         if isStale { isLogStale = true }

@@ -35,7 +35,7 @@ public final class RequestClient: Sendable {
     }
 
     /// Sends a request and waits for what it asks.
-    /// - Throws: `RequestError` if it is refused, `ZeroMQError` with `timedOut` where nobody answers, and
+    /// - Throws: `RequestError` if it is refused, `ZeroMQError` with `timedOut` if no answer arrives, and
     ///   `MessageError` where the answer can't be read.
     public func send<Params: Request>(_ request: Params, timeout: Duration) async throws -> Params.Reply {
         try await sendForFrames(request, timeout: timeout).reply

@@ -14,7 +14,7 @@ public struct LogFileEntry: Codable, Hashable, Sendable {
     public var uploaded: Bool
     /// What the receiver said, where it was marked with that.
     public var receipt: JSONValue?
-    /// SHA-256 of its bytes, in hexadecimal; nil if nobody has said it yet.
+    /// SHA-256 of its bytes, in hexadecimal; nil if it is not known yet.
     public var sha256: String?
 
     /// A file.

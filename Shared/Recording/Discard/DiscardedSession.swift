@@ -4,8 +4,8 @@ package import SystemPackage
 
 /// A session that was discarded: a line of `recordings/discarded.ndjson`, written before anything of it is removed.
 ///
-/// It names nobody: session and devices stand in it as hashes. The other programs find out from it what they have to remove
-/// too, also if they did not run when the session was discarded.
+/// It contains hashes in place of the names of session and devices. The other programs learn from it what to remove, also if
+/// they did not run when the session was discarded.
 package struct DiscardedSession: Codable, Hashable, Sendable {
     package static let schema = "discarded.v1"
     package static let fileName = "discarded.ndjson"
