@@ -23,7 +23,9 @@ final class CatalogDriver {
         self.data = data
         self.victim = victim
         self.endpoints = endpoints
-        inventory = Inventory(try CustodyFile.all(in: data))
+        let files = try CustodyFile.all(in: data)
+        // The list of removed files is written by then, with a line of less than 400 bytes for each.
+        inventory = Inventory(files, otherBytes: try CustodyFile.otherBytes(in: data) + 400 * files.count)
     }
 
     /// Lends a log-manager that is not started yet, with a copy of sessions of its own. The copy stays where an error is

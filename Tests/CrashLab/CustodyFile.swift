@@ -48,6 +48,19 @@ struct CustodyFile: Hashable, Sendable {
         return all.sorted { ($0.finished, $0.path) < ($1.finished, $1.path) }
     }
 
+    /// The bytes of all that sessions have beside their finished files.
+    static func otherBytes(in data: FilePath) throws -> Int {
+        var bytes = 0
+        for session in try SessionFiles.sessions(in: data) {
+            let files = try SessionFiles(data.appending(recordings).appending(session))
+            let logs = Set(files.logs.values.joined().map(\.name))
+            for name in files.names where !logs.contains(name) {
+                bytes += try status(of: files.directory.appending(name)).bytes
+            }
+        }
+        return bytes
+    }
+
     /// The beginning of a stamp's second, in nanoseconds since 1970.
     private static func second(of stamp: UInt64) -> Int64 {
         func part(_ divisor: UInt64, _ modulus: UInt64) -> Int32 { Int32(stamp / divisor % modulus) }
@@ -84,7 +97,9 @@ extension SessionFiles {
     static func sessions(in data: FilePath) throws -> [String] {
         let recordings = data.appending(CustodyFile.recordings)
         return try FileManager.default.contentsOfDirectory(atPath: recordings.string).filter { name in
-            FileManager.default.fileExists(atPath: recordings.appending(name).appending("session.json").string)
+            !name.hasPrefix("~")
+                && FileManager.default.fileExists(
+                    atPath: recordings.appending(name).appending("session.json").string)
         }.sorted()
     }
 }

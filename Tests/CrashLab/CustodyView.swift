@@ -24,18 +24,27 @@ struct CustodyView: Sendable {
     var disk: [String: Int]
     /// What says that a file was removed, by path.
     var removed: [String: [Removed]]
+    /// The sessions that have a directory.
+    var sessions: Set<String> = []
+    /// Those whose removal was begun.
+    var unfinished: [String] = []
     /// Oldest first.
     var listed: [Listed] = []
     var totalBytes = 0
     var pendingBytes = 0
-    /// The logs that were added.
+    /// The logs that were added or have files.
     var names: [String] = []
 
     /// Looks at the disk.
     init(disk data: FilePath) throws {
         disk = [:]
         removed = [:]
+        // A program that removes a session renames it first.
+        unfinished = try FileManager.default.contentsOfDirectory(
+            atPath: data.appending(CustodyFile.recordings).string
+        ).filter { $0.hasPrefix("~") }
         for session in try SessionFiles.sessions(in: data) {
+            sessions.insert(session)
             let files = try SessionFiles(data.appending(CustodyFile.recordings).appending(session))
             func path(_ name: String) -> String { "\(CustodyFile.recordings)/\(session)/\(name)" }
             for file in files.logs.values.joined() where file.finished != nil {
@@ -54,7 +63,8 @@ struct CustodyView: Sendable {
     }
 
     /// A view made up.
-    init(disk: [String: Int], removed: [String: [Removed]] = [:]) {
+    init(disk: [String: Int], removed: [String: [Removed]] = [:], sessions: Set<String>) {
+        self.sessions = sessions
         self.disk = disk
         self.removed = removed
     }

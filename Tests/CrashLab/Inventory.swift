@@ -28,11 +28,17 @@ struct Inventory: Sendable {
     private var plans: [[Int]] = []
     /// Bytes that such removals may leave where marks changed meanwhile, so that there is no plan.
     private var floors: [Int] = []
+    /// The most bytes that sessions may have beside these files: a policy counts them too.
+    private let otherBytes: Int
+    /// The sessions that are gone as a whole, since none of their files was left.
+    private var goneSessions: Set<String> = []
     /// What answers were wrong.
     private(set) var findings = Findings()
 
     /// Files that nobody has asked anything of.
-    init(_ files: [CustodyFile]) {
+    /// - Parameter otherBytes: the most bytes that their sessions may have beside them.
+    init(_ files: [CustodyFile], otherBytes: Int = 0) {
+        self.otherBytes = otherBytes
         entries = files.map { Entry(file: $0) }
         places = Dictionary(uniqueKeysWithValues: files.enumerated().map { ($1.path, $0) })
     }
@@ -57,7 +63,7 @@ struct Inventory: Sendable {
         self.policy = policy
         guard let policy else { return }
         if let plan = plan(
-            freeing: totalBytes - policy.total, marked: policy.takesPending ? [true, false] : [true])
+            freeing: totalBytes + otherBytes - policy.total, marked: policy.takesPending ? [true, false] : [true])
         {
             plans.append(plan)
             for place in plan { mayGo(place) }
@@ -174,7 +180,7 @@ struct Inventory: Sendable {
     /// There is no plan any more for what goes by itself.
     private mutating func loosen(_ policy: CustodyPolicy) {
         plans = []
-        floors.append(policy.total)
+        floors.append(policy.total - otherBytes)
         for place in entries.indices
         where policy.takesPending || entries[place].possible.contains(where: { $0.receipt != nil }) {
             mayGo(place)
@@ -185,11 +191,20 @@ struct Inventory: Sendable {
 
     /// Looks at the disk while no program runs: what is gone may be, and its session says so already.
     mutating func glance(_ disk: CustodyView) {
+        for session in Set(entries.map(\.file.session)).subtracting(disk.sessions).subtracting(goneSessions) {
+            let isLeft = entries.contains { $0.file.session == session && disk.disk[$0.file.path] != nil }
+            if policy == nil || isLeft { violate(\.lost, "session \(session) is gone, and nobody asked for that") }
+            // What is left of a session goes only if all that went before may go for the same reason.
+            for place in entries.indices where entries[place].file.session == session && policy?.takesPending == false {
+                expect(place, "was not uploaded, and its session is gone") { !$0.exists && $0.receipt != nil }
+            }
+            goneSessions.insert(session)
+        }
         for entry in entries where disk.disk[entry.file.path] == nil {
             if entry.possible.allSatisfy(\.exists) {
                 violate(\.lost, "\(entry.file.path) is gone, and nobody asked for that")
             }
-            if disk.removed[entry.file.path] == nil {
+            if !isGone(entry.file.session, disk), disk.removed[entry.file.path] == nil {
                 violate(\.unexplained, "\(entry.file.path) is gone, and its session does not say so")
             }
         }
@@ -198,6 +213,10 @@ struct Inventory: Sendable {
     /// Holds what is there against what may be, and takes it for certain from then on.
     mutating func settle(_ view: CustodyView) {
         findings.samples += entries.count
+        for session in view.unfinished { violate(\.unexplained, "session \(session) was not removed to the end") }
+        for session in Set(entries.map(\.file.session)).subtracting(view.sessions).subtracting(goneSessions) {
+            violate(\.lost, "session \(session) is gone, and nobody asked for that")
+        }
         let listed = Dictionary(view.listed.map { ($0.path, $0) }) { first, _ in first }
         let before = entries
         var gone: Set<Int> = []
@@ -213,19 +232,27 @@ struct Inventory: Sendable {
                 settle(file, listed[file.path], &state, view)
             } else {
                 gone.insert(place)
-                settleGone(file, before[place].possible, &state, view.removed[file.path] ?? [])
+                settleGone(file, before[place].possible, &state, view)
             }
             entries[place].possible = [state]
         }
         settleOrder(view)
         settleSums(view)
         settlePlans(before.map { $0.possible.allSatisfy { !$0.exists } }, gone)
-        for (log, possible) in logs where !possible.contains(view.names.contains(log)) {
-            violate(\.unexplained, "log \(log) is \(view.names.contains(log) ? "" : "not ")there")
+        settleNames(view)
+    }
+
+    /// A log has a name if it was added or has files; of one that has files, the name does not tell whether it was added.
+    private mutating func settleNames(_ view: CustodyView) {
+        let haveFiles = Set(entries.filter { $0.possible.contains(where: \.exists) }.map(\.file.log))
+        for log in haveFiles.union(logs.keys).union(view.names) {
+            let isNamed = view.names.contains(log)
+            let possible = logs[log, default: [false]]
+            if haveFiles.contains(log) ? !isNamed : !possible.contains(isNamed) {
+                violate(\.unexplained, "log \(log) is \(isNamed ? "" : "not ")there")
+            }
+            logs[log] = haveFiles.contains(log) ? possible : [isNamed]
         }
-        logs = logs.mapValues { _ in [] }
-        for log in view.names { logs[log] = [true] }
-        for (log, possible) in logs where possible.isEmpty { logs[log] = [false] }
     }
 
     private mutating func settle(
@@ -248,11 +275,16 @@ struct Inventory: Sendable {
     }
 
     private mutating func settleGone(
-        _ file: CustodyFile, _ possible: Set<State>, _ state: inout State, _ lines: [CustodyView.Removed]
+        _ file: CustodyFile, _ possible: Set<State>, _ state: inout State, _ view: CustodyView
     ) {
         let possible = possible.filter { !$0.exists }
         if possible.isEmpty { violate(\.lost, "\(file.path) is gone, and nobody asked for that") }
-        guard let line = lines.last else {
+        if isGone(file.session, view) {
+            // Nothing is left that says whether it was marked.
+            state.receipt = possible.first?.receipt
+            return
+        }
+        guard let line = view.removed[file.path]?.last else {
             return violate(\.unexplained, "\(file.path) is gone, and its session does not say so")
         }
         state.receipt = line.receipt
@@ -311,6 +343,10 @@ struct Inventory: Sendable {
     }
 
     // MARK: -
+
+    private func isGone(_ session: String, _ view: CustodyView) -> Bool {
+        goneSessions.contains(session) && !view.sessions.contains(session)
+    }
 
     /// Notes what somebody else found in a session.
     mutating func note(unreadable sentence: String) { violate(\.unreadable, sentence) }

@@ -32,7 +32,8 @@ struct InventoryTests {
                         name,
                         [CustodyView.Removed(bytes: 10, sha256: "0\(name)", isUploaded: mark != nil, receipt: mark)]
                     )
-                }))
+                }), sessions: ["s"])
+        view.names = Set(files.map { $0 == "d" ? "gyro" : "accelerometer" }).sorted()
         view.listed = files.map { name in
             CustodyView.Listed(
                 path: name, bytes: 10, isUploaded: marked[name] != nil,
@@ -130,14 +131,43 @@ struct InventoryTests {
         #expect(other.findings.lost == 1)
     }
 
-    @Test func logsAreThereOrNot() {
-        let added: [Exchange] = [(.add(log: "gyro"), .done)]
+    @Test func logsThatWereAddedOrHaveFilesHaveNames() {
         var view = Self.view(Self.names)
-        #expect(Self.findings(view, after: added).unexplained == 1)
         view.names = ["gyro"]
+        #expect(Self.findings(view).unexplained == 1)
+        view.names = ["accelerometer", "gyro", "strange"]
+        #expect(Self.findings(view).unexplained == 1)
+        // Whether it was added is only known once it has no files.
+        let gone: [Exchange] = [(.removeTo(bytes: 30), .removed(["d"]))]
+        let added: [Exchange] = [(.add(log: "gyro"), .done), (.remove(log: "gyro"), .removed(["d"]))]
+        view = Self.view(["a", "b", "c"])
         #expect(Self.findings(view, after: added).violations.isEmpty)
-        let removal: [Exchange] = added + [(.remove(log: "gyro"), nil)]
-        #expect(Self.findings(Self.view(["a", "b", "c"]), after: removal).violations.isEmpty)
+        #expect(Self.findings(view, after: [added[0], (.remove(log: "gyro"), nil)]).violations.isEmpty)
+        view.names = ["accelerometer", "gyro"]
+        #expect(Self.findings(view, after: added).unexplained == 1)
+        #expect(Self.findings(view, after: gone).unexplained > 0)
+    }
+
+    @Test func aSessionGoesAsAWholeOnlyIfNothingIsLeftOfIt() {
+        func findings(_ policy: CustodyPolicy?, marked: Bool = true, sessions: Set<String> = []) -> Findings {
+            var inventory = Self.inventory()
+            if marked {
+                inventory.begin(nil)
+                inventory.take(.mark(Self.names, receipt: 7), .outcome(done: Self.names, refused: []))
+            }
+            inventory.begin(policy)
+            var view = CustodyView(disk: [:], sessions: sessions)
+            inventory.glance(view)
+            view.unfinished = sessions.isEmpty ? [] : ["~s"]
+            inventory.begin(nil)
+            inventory.settle(view)
+            return inventory.findings
+        }
+        #expect(findings(CustodyPolicy(takesPending: false, total: 0)).violations.isEmpty)
+        #expect(findings(CustodyPolicy(takesPending: true, total: 0), marked: false).violations.isEmpty)
+        #expect(!findings(CustodyPolicy(takesPending: false, total: 0), marked: false).violations.isEmpty)
+        #expect(!findings(nil).violations.isEmpty)
+        #expect(!findings(CustodyPolicy(takesPending: true, total: 0), sessions: ["s"]).violations.isEmpty)
     }
 
     @Test func countsAndListsAreThoseOfTheDisk() {
