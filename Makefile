@@ -9,11 +9,12 @@ CHECKS = --explicit-target-dependency-import-check error
 # The Swift library is linked in: less memory, a faster start, and programs that run where no Swift is installed.
 RELEASE = $(SWIFT) build -c release --static-swift-stdlib $(CHECKS)
 
-PROGRAMS = sensor-publisher recorder log-manager step-counter archiver
+# All programs in one build: with --product given several times, only the last one is built.
+PROGRAMS = $(RELEASE) --target Programs
 
 # All five programs: records a walk from end to end, counts its steps, archives it. REPLAY=file.csv replays one of yours; DURATION=20s; DATA=./data.
 run: setup
-	for product in $(PROGRAMS); do $(RELEASE) --product $$product || exit 1; done
+	$(PROGRAMS)
 	@Scripts/run "$$($(SWIFT) build -c release --show-bin-path)"
 
 # Makes the missing keys that protect connections, in KEYS=./keys: see docs/security.md.
@@ -79,10 +80,7 @@ format:
 # Throughput, latency and idle cost, beside a plain loop that receives, formats and writes; many streams; publishing:
 # see Tests/Benchmarks/README.md. BENCH="--only streams"
 bench: setup
-	$(RELEASE) --product sensor-publisher
-	$(RELEASE) --product recorder
-	$(RELEASE) --product log-manager
-	$(RELEASE) --product step-counter
+	$(PROGRAMS)
 	$(SWIFT) build -c release --package-path Tests/Benchmarks
 	$(SWIFT) run -c release --skip-build --package-path Tests/Benchmarks benchmarks \
 	    --programs "$$($(SWIFT) build -c release --show-bin-path)" $(BENCH)
@@ -91,7 +89,8 @@ bench: setup
 # CRASHES=1000 for long; SEED=… repeats a run's choices; CRASH_LAB="--only power-cut --output table.json".
 CRASHES = 40
 crash-lab: setup openssl
-	for product in sensor-publisher recorder log-manager archiver crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
+	$(PROGRAMS)
+	for product in crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
 	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
 	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
@@ -106,7 +105,8 @@ simulate: setup
 # Everything on for SOAK=10m, a program killed every 20 s: see Tests/CrashLab/README.md.
 SOAK = 10m
 soak: setup openssl
-	for product in $(PROGRAMS) holdfast-keys crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
+	$(PROGRAMS)
+	for product in crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
 	"$$($(SWIFT) build -c release --show-bin-path)/crash-lab" --soak $(SOAK) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
 # How well steps are detected in labelled recordings, which do not belong to this repository: see Tests/StepAccuracy/README.md.

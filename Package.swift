@@ -204,6 +204,10 @@ let package = Package(
         .executableTarget(
             name: "Keys", dependencies: ["Messages", "ServiceKit", "ZeroMQ", argumentParser, system],
             path: "Services/Keys", swiftSettings: strict),
+        .target(
+            name: "Programs",
+            dependencies: ["SensorPublisher", "Recorder", "LogManager", "StepCounter", "Archiver", "Keys"],
+            path: "Services/Programs", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
         // The same for tests, into programs whose date is to be wrong.
