@@ -188,14 +188,24 @@ package final class Recordings: ProgramCore {
     /// Publishes that a session changed. What a power cut may take back must not be told: commit first.
     package func publish(
         _ change: RecordingEvent.Change, of session: Session, at now: Moment, stream: StreamName? = nil,
-        gap: Gap? = nil, reason: String? = nil, report: SessionReport? = nil
+        gap: Gap? = nil, annotation: Annotation? = nil, reason: String? = nil, report: SessionReport? = nil
     ) {
         let event = RecordingEvent(
             source: Program.recorder.rawValue, sequence: session.eventSequence, session: session.identifier.text,
             date: now.date, change: change, status: session.status.rawValue, step: session.timeline.current.stepPath,
-            stream: stream, gap: gap, reason: reason, report: report)
+            stream: stream, gap: gap, reason: reason, report: report, annotation: annotation)
         session.eventSequence += 1
         emit(.publish(event))
+    }
+
+    /// Publishes that an annotation was added to a session that is over.
+    package func publish(_ annotation: Annotation, of record: SessionRecord) {
+        emit(
+            .publish(
+                RecordingEvent(
+                    source: Program.recorder.rawValue, sequence: 0, session: record.session.text, date: annotation.date,
+                    change: .annotation, status: record.status.rawValue, step: "", stream: annotation.stream,
+                    annotation: annotation)))
     }
 
     func log(_ level: Logger.Level, _ message: Logger.Message, _ session: Session, _ more: Logger.Metadata = [:]) {

@@ -43,6 +43,8 @@ package final class Session {
     /// When it may be stored again, on the monotonic clock.
     private var storableAt: Int64 = 0
     private var isChanged = false
+    /// How many annotations the write-ahead log or `session.json` has.
+    private var notedAnnotations: Int
     /// Until when it waits for results, on the monotonic clock: after its duration ended it.
     package private(set) var resultsDeadline: Int64?
     /// Whether its last record is being stored.
@@ -81,6 +83,7 @@ package final class Session {
         identifier = record.session
         number = appender.number(record.session)
         timeline = SessionTimeline(record)
+        notedAnnotations = record.annotations?.count ?? 0
         let age = recovered == nil ? 0 : now.date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970
         deadline = record.limits.duration.map { now.monotonic + Int64($0 * 1e9) - age }
         logNames = Set(record.logs.map(\.name.folded))
@@ -158,7 +161,12 @@ package final class Session {
     /// Writes what is known of it into the write-ahead log.
     private func noteChange() {
         isChanged = true
-        appender.append(storable, of: number)
+        var change = storable
+        if let all = record.annotations {
+            change.annotations = all.count > notedAnnotations ? Array(all[notedAnnotations...]) : nil
+            notedAnnotations = all.count
+        }
+        appender.append(change, of: number)
     }
 
     /// The record as a recorder needs it that comes back: it can still ask for what is missing.
@@ -195,6 +203,20 @@ package final class Session {
         timeline.move(to: step, at: time(of: date))
         record.steps.append(SessionRecord.Step(date: date, timestamp: seconds(of: date), step: step))
         markAll(.step, at: date)
+    }
+
+    /// Keeps an annotation, and marks it in the logs of the streams that it is about.
+    /// - Returns: the annotation, and whether it is new; see `SessionRecord.annotation`.
+    package func annotate(
+        _ request: RecordingAnnotate, at date: WallTime
+    ) throws(RequestError) -> (annotation: Annotation, isNew: Bool) {
+        let known = record.annotations ?? []
+        let (annotation, isNew) = try record.annotation(request, known: known, at: date)
+        guard isNew else { return (annotation, false) }
+        record.annotations = known + [annotation]
+        noteChange()
+        for stream in ordered where annotation.stream ?? stream.name == stream.name { stream.log.mark(annotation) }
+        return (annotation, true)
     }
 
     /// - Returns: false if it is paused already.

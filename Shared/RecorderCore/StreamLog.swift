@@ -215,6 +215,16 @@ package final class StreamLog {
         appendMarker(event, at: date, stepPath: stepPath, describes: describes)
     }
 
+    /// Adds a marker for an annotation, at the annotation's own time and in the step of that time.
+    package func mark(_ annotation: Annotation) {
+        guard !isClosed else { return }
+        record.isMarkedStopped = nil
+        let time = annotation.from.nanosecondsSince1970 - startDate.nanosecondsSince1970
+        appendMarker(
+            .annotation(label: annotation.label), at: annotation.date, time: time,
+            stepPath: timeline.span(at: time).state.stepPath)
+    }
+
     /// Says in the file which sample follows: a reader counts on from the one before.
     private func markPosition(_ epoch: Int, next: Int, at date: WallTime) {
         move(to: epoch, next: next)
@@ -229,11 +239,11 @@ package final class StreamLog {
     }
 
     private func appendMarker(
-        _ event: Marker.Event, at date: WallTime, stepPath: String? = nil, describes: Bool = false,
+        _ event: Marker.Event, at date: WallTime, time: Int64? = nil, stepPath: String? = nil, describes: Bool = false,
         isPlaced: Bool = false
     ) {
         var marker = Marker(
-            event, time: date.nanosecondsSince1970 - startDate.nanosecondsSince1970, date: date.localText,
+            event, time: time ?? date.nanosecondsSince1970 - startDate.nanosecondsSince1970, date: date.localText,
             stepPath: stepPath ?? timeline.current.stepPath)
         if describes { marker.description = record }
         if describes || isPlaced { marker.position = Marker.Position(epoch: epochs[epoch].name, next: next) }

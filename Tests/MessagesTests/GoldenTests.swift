@@ -253,6 +253,20 @@ struct GoldenTests {
                 id: .integer(1),
                 params: RecordingStart(
                     streams: ["*"], duration: 60, resultsWithin: 30, keys: .object(["schedule": .string("w48")]))))
+        let annotation = Annotation(
+            number: 3, label: "sit", from: Self.clock.date, to: Self.date, stream: Self.wrist, note: "on the bench",
+            date: Self.date, corrects: 2)
+        try expectGolden(
+            RecordingAnnotate(
+                session: "s1", label: "sit", from: Self.clock.date, to: Self.date, stream: Self.wrist,
+                note: "on the bench", corrects: 2))
+        try expectGolden(
+            reply: RecordingAnnotate.self, RecordingAnnotate.Reply(session: "s1", annotation: annotation))
+        try expectGolden(
+            "recording.v1-annotation",
+            RecordingEvent(
+                source: "recorder", sequence: 5, session: "s1", date: Self.date, change: .annotation,
+                status: "running", step: "Walk/return", stream: Self.wrist, annotation: annotation))
         try expectGolden(RecordingDiscard(session: "s1", force: true))
         try expectGolden(
             reply: RecordingDiscard.self,

@@ -26,7 +26,8 @@ import Testing
         let changing: [any Request] = [
             StreamsStart(stream: stream), StreamsStop(stream: stream), RecordingStart(streams: []),
             RecordingMoveTo(session: "", step: nil), RecordingPause(session: ""), RecordingResume(session: ""),
-            RecordingSetResults(session: "", results: .null), RecordingAddFile(session: "", name: ""),
+            RecordingSetResults(session: "", results: .null), RecordingAnnotate(session: "", label: ""),
+            RecordingAddFile(session: "", name: ""),
             RecordingCancel(session: ""), RecordingStop(session: ""), StepsStartUpdates(device: "", updateOn: 1),
             StepsStopUpdates(subscription: ""), LogsAdd(name: ""), LogsSet(name: ""), LogsFinish(),
             LogsUnmarkUploaded(paths: []),

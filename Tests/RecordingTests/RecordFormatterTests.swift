@@ -105,6 +105,18 @@ struct RecordFormatterTests {
         #expect(formatter(.csv).text(marker).contains(",gap,E0,7,2,notRetained,"))
     }
 
+    @Test func anAnnotationHasItsOwnTimeAndWhenItArrived() {
+        let marker = Marker(
+            .annotation(label: "sat, then fell"), time: second, date: "2026-11-21T02:55:03.123-02:30", stepPath: "walk")
+        #expect(
+            formatter(.json).text(marker) == """
+                ,
+                {"uptime":1,"timestamp":1,"stepPath":"walk","timestampDate":"2026-11-21T02:55:03.123-02:30",\
+                "marker":"annotation","reason":"sat, then fell"}
+                """)
+        #expect(formatter(.csv).text(marker).contains(#",annotation,,,,"sat, then fell","#))
+    }
+
     @Test func aGapSaysWhatIsMissingAndWhy() {
         let gap = Gap(epoch: "0E984725-C51C-4BF4-9960-E1C80E27ABA0", from: 1200, count: 100, reason: .notRetained)
         let marker = Marker(.gap(gap), time: 2 * second, date: "2026-11-21T02:55:03.123-02:30", stepPath: "walk")

@@ -185,6 +185,18 @@ final class SimulatedRecorder: WakingProgram {
         answerChanges(done)
     }
 
+    /// - Parameter age: nanoseconds since it happened.
+    func annotate(_ label: String, age: Int64, _ done: @escaping (SessionRecord) -> Void) throws {
+        let from = WallTime(nanosecondsSince1970: now.date.nanosecondsSince1970 - age)
+        for session in sessions where session.status == .running {
+            // A session that began later has no such time.
+            let from = max(from, session.record.startDate)
+            let request = RecordingAnnotate(session: session.identifier.text, label: label, from: from)
+            _ = try session.annotate(request, at: now.date)
+        }
+        answerChanges(done)
+    }
+
     private func answerChanges(_ done: @escaping (SessionRecord) -> Void) {
         let block = core.commitNow(at: now)
         for session in sessions where session.status == .running {

@@ -97,7 +97,7 @@ extension Simulation {
             return violate("\(identifier) ended as \(record.status): \(record.failures)")
         }
         if let known = session.acknowledged, isSound, !record.continues(known) {
-            violate("\(identifier): a step or a pause is gone that was answered")
+            violate("\(identifier): a step, a pause or an annotation is gone that was answered")
         }
         for (name, first) in session.firsts.sorted(by: { $0.key.description < $1.key.description }) {
             guard let log = record.logs.first(where: { $0.device == name.device && $0.stream == name.stream }),
@@ -160,7 +160,7 @@ extension Simulation {
 }
 
 extension SessionRecord {
-    /// Whether it has all steps and pauses of an earlier one. On the disk their times have fewer digits.
+    /// Whether it has all steps, pauses and annotations of an earlier one. On the disk their times have fewer digits.
     fileprivate func continues(_ earlier: SessionRecord) -> Bool {
         func isSame(_ one: Double, _ other: Double) -> Bool { abs(one - other) < 1e-3 }
         guard steps.count >= earlier.steps.count, pauses.count >= earlier.pauses.count else { return false }
@@ -171,6 +171,10 @@ extension SessionRecord {
             isSame(now.from, before.from)
                 && (before.to.map { end in now.to.map { isSame($0, end) } ?? false } ?? true)
         }
-        return hasSteps && hasPauses
+        let (notes, earlierNotes) = (annotations ?? [], earlier.annotations ?? [])
+        // Each once, whatever was killed meanwhile.
+        let areNumbered = notes.map(\.number) == Array(0..<notes.count).map { $0 + 1 }
+        let hasNotes = notes.count >= earlierNotes.count && zip(notes, earlierNotes).allSatisfy { $0.label == $1.label }
+        return hasSteps && hasPauses && areNumbered && hasNotes
     }
 }

@@ -61,7 +61,9 @@ extension Simulation {
                 counts.acknowledged += 1
                 asked[record.session]?.acknowledged = record
             }
-            if happens(0.7) {
+            if happens(0.3) {
+                try recorder?.annotate("a\(number(1...9))", age: Int64(number(0...3_000)) * 1_000_000, acknowledge)
+            } else if happens(0.7) {
                 recorder?.pauseOrResume(acknowledge)
             } else {
                 recorder?.move(to: "s\(number(1...9))", acknowledge)

@@ -69,7 +69,7 @@ final class Simulation {
         var stopped: Int64?
         /// Where the streams of those publishers were that could be asked.
         var lasts: [StreamName: Oracle.Place]?
-        /// What the recorder had answered that it has of steps and pauses.
+        /// What the recorder had answered that it has of steps, pauses and annotations.
         var acknowledged: SessionRecord?
     }
 

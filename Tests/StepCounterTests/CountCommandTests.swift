@@ -102,6 +102,36 @@ struct CountCommandTests {
         }
     }
 
+    @Test func stepsAreCountedInWhatSomebodyLabelled() async throws {
+        try await withTemporaryDirectory { data in
+            let session = try WalkSession(in: data, format: .csv)
+            let directory = try SessionDirectory(at: session.directory)
+            let start = try directory.record().startDate
+            func time(_ seconds: Double) -> WallTime {
+                WallTime(nanosecondsSince1970: start.nanosecondsSince1970 + Int64(seconds * 1e9))
+            }
+            let all = try await count(["--format", "json", session.directory.string])
+            let steps = try #require(try all.recordings().first).steps
+            let middle = steps[steps.count / 2].time
+            for note in [
+                Annotation(number: 1, label: "first half", from: time(0), to: time(middle), date: time(9)),
+                Annotation(number: 2, label: "turn", from: time(middle), note: "left", date: time(9)),
+                Annotation(
+                    number: 3, label: "other", from: time(0), stream: StreamName("phone/gyro"), date: time(9)),
+            ] {
+                try directory.add(note)
+            }
+            let csv = try await count(["--format", "csv", "--rows", "annotations", session.directory.string])
+            #expect(csv.end == .exited(0))
+            let rows = csv.output.split(separator: "\n").map {
+                $0.split(separator: ",", omittingEmptySubsequences: false)
+            }
+            #expect(rows.map { $0[2] } == ["label", "first half", "turn"])
+            #expect(rows.map { $0[5] } == ["steps", "\(steps.count / 2)", ""])
+            #expect(rows.map { $0[6] } == ["note", "", "left"])
+        }
+    }
+
     @Test func whatCannotBeCountedIsSaidAndTheRestIsCounted() async throws {
         try await withTemporaryDirectory { data in
             let session = try WalkSession(in: data, format: .csv)

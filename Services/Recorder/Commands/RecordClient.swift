@@ -23,9 +23,11 @@ struct RecordClient {
 
     private let recorder: RequestClient
     private let publisher: RequestClient
+    private let thread: SocketThread
 
     init(recorder: Endpoint, sensorPublisher: Endpoint, security: Security) throws {
-        let peers = Peers(context: try Context(), thread: try SocketThread(name: "record"), security: security)
+        thread = try SocketThread(name: "record")
+        let peers = Peers(context: try Context(), thread: thread, security: security)
         self.recorder = try peers.client(of: .recorder, at: recorder)
         publisher = try peers.client(of: .sensorPublisher, at: sensorPublisher)
     }
@@ -34,8 +36,9 @@ struct RecordClient {
     /// - Parameters:
     ///   - series: what the names of sessions begin with, of which one that is under way is gone on with.
     ///   - steps: when to go on to which step.
+    ///   - labels: of the keys 1 to 9.
     func record(
-        _ request: RecordingStart, inSeries series: String?, steps: [StepChange]
+        _ request: RecordingStart, inSeries series: String?, steps: [StepChange], labels: [String] = []
     ) async throws -> RecordingResult {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let (course, startDate): (SessionCourse, WallTime)
@@ -45,9 +48,12 @@ struct RecordClient {
             throw ServiceError(
                 .peerUnavailable, "no recorder answers at \(recorder.endpoint): start one, or say --reply ENDPOINT")
         }
+        let keys = labels.isEmpty ? nil : KeyInput(labels, thread: thread)
+        defer { keys?.restore() }
+        if let keys { StandardStream.output.print("keys: \(keys.legend)\n") }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in signals { return } }
-            group.addTask { try await follow(course, since: startDate) }
+            group.addTask { try await follow(course, since: startDate, keys: keys) }
             // Whichever ends first: a signal, the duration, or the session itself.
             try await group.next()
             group.cancelAll()
@@ -85,6 +91,46 @@ struct RecordClient {
             StandardStream.output.print("no such stream exists yet: its file is opened when it appears\n")
         }
         return (SessionCourse(of: started.session, steps: steps, duration: duration), .now)
+    }
+
+    /// Follows a session, and annotates it by keys meanwhile.
+    private func follow(_ course: SessionCourse, since startDate: WallTime, keys: KeyInput?) async throws {
+        guard let keys else { return try await follow(course, since: startDate) }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await follow(course, since: startDate)
+                return true
+            }
+            group.addTask {
+                try await keys.read()
+                return false
+            }
+            group.addTask {
+                for await press in keys.presses { try await annotate(course.session, press, since: startDate) }
+                return false
+            }
+            // An input that ends does not end the session.
+            while let isOver = try await group.next(), !isOver {}
+            group.cancelAll()
+            while await group.nextResult() != nil {}
+        }
+    }
+
+    /// Keeps an annotation, also if the recorder is away for a while. One with the same time is kept once.
+    private func annotate(_ session: String, _ press: KeyInput.Press, since startDate: WallTime) async throws {
+        let clock = ContinuousClock()
+        let end = clock.now + Self.absenceLimit
+        let request = RecordingAnnotate(session: session, label: press.label, from: max(press.date, startDate))
+        while true {
+            do {
+                let reply = try await recorder.send(request, timeout: Self.answerTimeout)
+                return StandardStream.output.print("\n\(reply.annotation.sentence(since: startDate))\n")
+            } catch let error as ZeroMQError where error.code == .timedOut && clock.now < end {
+                continue
+            } catch let error as RequestError {
+                return StandardStream.output.print("\n\(press.label) was not kept: \(error)\n")
+            }
+        }
     }
 
     /// Shows progress and changes steps, until the duration is over or the session has ended.

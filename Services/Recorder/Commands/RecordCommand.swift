@@ -45,6 +45,13 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Move to a step at a time; may be repeated.", valueName: "time=step"))
     var moveTo: [StepChange] = []
 
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "Label moments with the keys 1 to 9 on standard input: the first label is for the key 1.",
+            valueName: "label"))
+    var label: [String] = []
+
     @Option(help: "Stop after this long (default: at Ctrl-C).")
     var duration: TimeSpan?
 
@@ -61,6 +68,7 @@ struct RecordCommand: AsyncParsableCommand {
     var maximumFileAge: TimeSpan?
 
     func validate() throws {
+        if label.count > 9 { throw ValidationError("--label has \(label.count) labels: there are keys for 9") }
         if session != nil, series != nil { throw ValidationError("give --session or --series, not both") }
     }
 
@@ -77,7 +85,7 @@ struct RecordCommand: AsyncParsableCommand {
                 session: session, task: task, step: step, streams: streams, format: format, root: root,
                 maximumFileSize: maximumFileSize?.bytes,
                 maximumFileAge: maximumFileAge.map(seconds), duration: duration.map(seconds))
-            result = try await client.record(request, inSeries: series, steps: moveTo)
+            result = try await client.record(request, inSeries: series, steps: moveTo, labels: label)
         } catch {
             StandardStream.error.print("recorder: \(error)\n")
             throw ExitCode(ExitStatus(error).rawValue)

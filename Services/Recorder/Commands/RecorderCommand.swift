@@ -14,7 +14,7 @@ package struct RecorderCommand: ServiceCommand {
             abstract: "Record sessions of sensor data without losing a sample.")
         configuration.subcommands += [
             RecordCommand.self, VerifyCommand.self, InfoCommand.self, ExportCommand.self, RecoverCommand.self,
-            DiscardCommand.self,
+            DiscardCommand.self, AnnotateCommand.self,
         ]
         return configuration
     }()

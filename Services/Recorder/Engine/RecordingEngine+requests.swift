@@ -238,6 +238,16 @@ extension RecordingEngine {
     private func change(
         _ name: String, _ change: RecordingEvent.Change, _ body: (Session) -> Bool
     ) async throws -> RecordingState {
+        try await self.change(name) { session in
+            body(session) ? { [core] now in core.publish(change, of: session, at: now) } : nil
+        }
+    }
+
+    /// Changes a session. When this returns, the change would survive a power cut.
+    /// - Parameter body: returns what publishes the change, once that is durable; nil if nothing changed.
+    func change(
+        _ name: String, _ body: (Session) throws -> ((Moment) -> Void)?
+    ) async throws -> RecordingState {
         let session = try await running(name)
         if !session.directory.directory.contains(SessionDirectory.recordName) {
             core.fail(session, RecordingError.removed(session.directory.directory.path), at: now)
@@ -245,12 +255,12 @@ extension RecordingEngine {
             perform()
         }
         try requireSound(session)
-        let isChanged = body(session)
+        let publish = try body(session)
         let state = session.state
         try await commit()
         try requireSound(session)
-        if isChanged {
-            core.publish(change, of: session, at: now)
+        if let publish {
+            publish(now)
             perform()
         }
         return state

@@ -19,6 +19,7 @@ extension RequestRouter {
         onWithBytes(RecordingAddFile.self) { request, bytes in
             try await refusing { try await engine.addFile(request, bytes) }
         }
+        on(RecordingAnnotate.self) { request in try await refusing { try await engine.annotate(request) } }
         on(RecordingDiscard.self) { request in try await refusing { try await engine.discard(request) } }
         on(RecordingList.self) { request in try await refusing { try await engine.list(request) } }
     }

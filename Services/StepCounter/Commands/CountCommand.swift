@@ -23,7 +23,7 @@ struct CountCommand: ParsableCommand {
     @Option(help: "text, json (everything) or csv.")
     var format = StepReportFormat.text
 
-    @Option(help: "The rows of csv: recordings, bouts or steps.")
+    @Option(help: "The rows of csv: recordings, bouts, steps or annotations.")
     var rows = CountedRecording.Rows.recordings
 
     @Option(help: "The unit of accelerations: g or m/s2 (default: the recording's, or a guess from gravity).")

@@ -41,7 +41,7 @@ package struct BIDSExport: ExportWriter {
         events.buffer.append(utf8: "onset\tduration\ttrial_type\tvalue\tcount\n")
         self.events = events
         first = nil
-        pending = session.events[...]
+        pending = session.events.filter { $0.annotation?.stream ?? stream.name == stream.name }[...]
         texts = [:]
     }
 
@@ -75,7 +75,9 @@ package struct BIDSExport: ExportWriter {
     private mutating func appendEvents(upTo time: Int64) {
         while let event = pending.first, event.time <= time {
             pending.removeFirst()
-            appendEvent(at: event.time, duration: 0, event.name, value: event.step, count: nil)
+            appendEvent(
+                at: event.time, duration: event.duration, event.name, value: event.annotation?.label ?? event.step,
+                count: nil)
         }
     }
 
@@ -106,7 +108,7 @@ package struct BIDSExport: ExportWriter {
         try directory.write(
             names.path(of: stream.name, "channels.tsv"),
             Array(("name\tcomponent\ttype\ttracked_point\tunits\n" + lines.joined()).utf8))
-        try directory.write(names.path(of: stream.name, "events.json"), StoredJSON.document(Self.eventColumns))
+        try directory.write(names.path(of: stream.name, "events.json"), StoredJSON.document(eventColumns))
         try directory.write(
             names.path(of: stream.name, "motion.json"),
             StoredJSON.document(MotionDescription(stream, channels, walk, session, names, version: version)))
@@ -151,6 +153,17 @@ package struct BIDSExport: ExportWriter {
     }
 
     // MARK: Descriptions
+
+    private var eventColumns: [String: [String: String]] {
+        guard session.events.contains(where: { $0.annotation != nil }) else { return Self.eventColumns }
+        return Self.eventColumns.merging([
+            "trial_type": [
+                "Description":
+                    "What happened: start, step, pause, resume, stop, annotation, gap, or a column that changed."
+            ],
+            "value": ["Description": "The step, an annotation's label, the reason of a gap, or the column's value."],
+        ]) { $1 }
+    }
 
     private static let eventColumns: [String: [String: String]] = [
         "onset": ["Description": "Seconds from the first sample.", "Units": "s"],

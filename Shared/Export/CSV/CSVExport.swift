@@ -1,7 +1,7 @@
 package import Files
 import Messages
 
-/// Writes a directory for a session: a table of each stream, and beside them `gaps.tsv` and `events.tsv`.
+/// Writes a directory for a session: a table of each stream, and beside them `gaps.tsv`, `events.tsv` and, if there are any, `annotations.tsv`.
 package struct CSVExport: ExportWriter {
     private let directory: ExportDirectory
     private let session: ExportedSession
@@ -52,7 +52,21 @@ package struct CSVExport: ExportWriter {
     package mutating func finish() throws(RecordingError) {
         let header = "stream\tafter\tbefore\treason\tepoch\tfrom\tcount\n"
         try directory.write("\(session.name)/gaps.tsv", Array((header + gaps).utf8))
-        let events = session.events.map { session.line([session.text(of: $0.time), $0.name, $0.step]) }
+        let events = session.events.filter { $0.annotation == nil }
+            .map { session.line([session.text(of: $0.time), $0.name, $0.step]) }
         try directory.write("\(session.name)/events.tsv", Array(("time\tevent\tstep\n" + events.joined()).utf8))
+        let annotations = session.events.compactMap { event in
+            event.annotation.map { annotation in
+                let end = annotation.to.map { _ in session.text(of: event.time + event.duration) }
+                return session.line(
+                    [
+                        session.text(of: event.time), end, annotation.label, annotation.stream?.description,
+                        annotation.note,
+                    ])
+            }
+        }
+        if annotations.isEmpty { return }
+        try directory.write(
+            "\(session.name)/annotations.tsv", Array(("from\tto\tlabel\tstream\tnote\n" + annotations.joined()).utf8))
     }
 }

@@ -231,6 +231,7 @@ package struct MCAPExport: ExportWriter {
                     message.append(utf8: #","step":"#)
                     message.append(jsonString: step)
                 }
+                if let annotation = event.annotation { Self.append(annotation, event.duration, to: &message) }
                 message.append(UInt8(ascii: "}"))
             }
         }
@@ -245,6 +246,20 @@ package struct MCAPExport: ExportWriter {
         guard let file = ros?.file else { return }
         ros?.writer.finish(to: &file.buffer, at: file.written)
         try directory.finish(file)
+    }
+
+    private static func append(_ annotation: Annotation, _ duration: Int64, to message: inout ByteBuffer) {
+        let texts = [
+            ("label", annotation.label), ("stream", annotation.stream?.description), ("note", annotation.note),
+        ]
+        for case (let name, let text?) in texts {
+            message.append(utf8: #","\#(name)":"#)
+            message.append(jsonString: text)
+        }
+        if annotation.to != nil {
+            message.append(utf8: #","duration":"#)
+            Nanoseconds.append(duration, to: &message)
+        }
     }
 
     // MARK: Parts

@@ -1,4 +1,4 @@
-import Messages
+package import Messages
 package import Recording
 
 /// A session as an export describes it.
@@ -10,6 +10,15 @@ package struct ExportedSession: Sendable {
         package var name: String
         /// The step path behind it.
         package var step: String?
+        /// What somebody noted; its `from` is `time`.
+        package var annotation: Annotation?
+
+        /// Nanoseconds that it took; 0 for a moment.
+        var duration: Int64 {
+            annotation.flatMap { note in
+                note.to.map { $0.nanosecondsSince1970 - note.from.nanosecondsSince1970 }
+            } ?? 0
+        }
     }
 
     package let name: String
@@ -19,7 +28,8 @@ package struct ExportedSession: Sendable {
     package let clock: ExportClock
     package let events: [Event]
 
-    package init(_ record: SessionRecord, clock: ExportClock) {
+    /// - Parameter annotations: those that hold.
+    package init(_ record: SessionRecord, annotations: [Annotation] = [], clock: ExportClock) {
         name = record.session.text
         task = record.task
         startDate = record.startDate.nanosecondsSince1970
@@ -34,6 +44,11 @@ package struct ExportedSession: Sendable {
         }
         for date in record.restarts {
             events.append(Event(time: date.nanosecondsSince1970 - startDate, name: "resumed", step: nil))
+        }
+        for annotation in annotations {
+            events.append(
+                Event(
+                    time: annotation.from.nanosecondsSince1970 - startDate, name: "annotation", annotation: annotation))
         }
         if let end = record.endDate {
             events.append(Event(time: end.nanosecondsSince1970 - startDate, name: "stop", step: nil))

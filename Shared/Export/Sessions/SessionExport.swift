@@ -73,7 +73,8 @@ package struct SessionExport {
             path, name: options.format == .bids ? "bids" : "\(session.session)-\(options.format.rawValue)",
             replaces: options.replaces, calls: calls)
         do throws(RecordingError) {
-            let exported = ExportedSession(record, clock: options.clock)
+            let exported = ExportedSession(
+                record, annotations: Annotation.valid(in: try session.annotations(of: record)), clock: options.clock)
             let version = self.version
             let work = try prepare()
             switch options.format {

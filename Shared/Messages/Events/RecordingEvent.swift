@@ -29,6 +29,8 @@ public struct RecordingEvent: Event, Hashable {
         public static let failure = Change(rawValue: "failure")
         /// The recording is over: `report` says how it went.
         public static let report = Change(rawValue: "report")
+        /// Somebody added an annotation, maybe after the end: `annotation` has it.
+        public static let annotation = Change(rawValue: "annotation")
         /// Nothing new: each second while it runs, for subscribers that came late.
         public static let current = Change(rawValue: "current")
         /// The recording was discarded: nothing of it is left but a line in `recordings/discarded.ndjson`.
@@ -51,7 +53,7 @@ public struct RecordingEvent: Event, Hashable {
     public var status: String
     /// The step path after it.
     public var step: String
-    /// The stream that lost samples, or that failed.
+    /// The stream that lost samples, that failed, or that an annotation is about.
     public var stream: StreamName?
     /// Which samples were lost.
     public var gap: Gap?
@@ -60,10 +62,14 @@ public struct RecordingEvent: Event, Hashable {
     /// How it went, at the end.
     public var report: SessionReport?
 
+    /// What was noted.
+    public var annotation: Annotation?
+
     /// An event of a session.
     public init(
         source: String, sequence: Int, session: String, date: WallTime, change: Change, status: String, step: String,
-        stream: StreamName? = nil, gap: Gap? = nil, reason: String? = nil, report: SessionReport? = nil
+        stream: StreamName? = nil, gap: Gap? = nil, reason: String? = nil, report: SessionReport? = nil,
+        annotation: Annotation? = nil
     ) {
         self.source = source
         self.sequence = sequence
@@ -76,6 +82,7 @@ public struct RecordingEvent: Event, Hashable {
         self.gap = gap
         self.reason = reason
         self.report = report
+        self.annotation = annotation
     }
 
     /// Where it is published.

@@ -22,11 +22,14 @@ public struct SessionReport: Codable, Hashable, Sendable {
     public var restarts: [WallTime]?
     /// How far the publishers' clocks were from the recorder's.
     public var clocks: [ClockOffset]?
+    /// What people noted while it was recorded, corrections too; absent if they noted nothing.
+    public var annotations: [Annotation]?
 
     /// A session's report.
     public init(
         session: String, task: String?, status: String, startDate: WallTime, endDate: WallTime, streams: [Stream],
-        commitLatency: Latency, failures: [String], restarts: [WallTime]? = nil, clocks: [ClockOffset]? = nil
+        commitLatency: Latency, failures: [String], restarts: [WallTime]? = nil, clocks: [ClockOffset]? = nil,
+        annotations: [Annotation]? = nil
     ) {
         self.session = session
         self.task = task
@@ -39,6 +42,7 @@ public struct SessionReport: Codable, Hashable, Sendable {
         self.failures = failures
         self.restarts = restarts
         self.clocks = clocks
+        self.annotations = annotations
     }
 
     /// How one stream went.

@@ -11,6 +11,8 @@ package struct Marker: Hashable, Sendable {
         case gap(Gap)
         /// The samples that follow do not follow on those before: another run of the publisher, or some were left out.
         case position
+        /// Somebody noted something, at the marker's time; `timestampDate` is when that arrived.
+        case annotation(label: String)
         case stop
 
         package var name: String {
@@ -22,6 +24,7 @@ package struct Marker: Hashable, Sendable {
             case .resumed: "resumed"
             case .gap: "gap"
             case .position: "position"
+            case .annotation: "annotation"
             case .stop: "stop"
             }
         }

@@ -232,13 +232,18 @@ package struct RecordFormatter: Sendable {
     /// A value for each of `trailing`.
     private func trailingValues(of marker: Marker) -> [MarkerValue?] {
         var gap: Gap?
-        if case .gap(let missing) = marker.event { gap = missing }
+        var reason: String?
+        switch marker.event {
+        case .gap(let missing): (gap, reason) = (missing, missing.reason.rawValue)
+        case .annotation(let label): reason = label
+        default: break
+        }
         let header = marker.description
         let values: [MarkerValue?] = [
             .text(marker.date), .text(marker.event.name),
             (gap?.epoch ?? marker.position?.epoch).map { .text($0) },
             (gap?.from ?? marker.position?.next).map { .integer($0) }, (gap?.count).map { .integer($0) },
-            (gap?.reason.rawValue).map { .text($0) }, (header?.device).map { .text($0) },
+            reason.map { .text($0) }, (header?.device).map { .text($0) },
             (header?.unit).map { .text($0) }, (header?.rate).map { .number($0) },
         ]
         guard let types else { return values }

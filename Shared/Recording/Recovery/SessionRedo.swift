@@ -79,6 +79,10 @@ package final class SessionRedo {
         else { return }
         head.logs = record.logs
         head.logPosition = record.logPosition
+        // They may be in the document already, as gaps may.
+        let known = record.annotations ?? []
+        let new = head.annotations?.filter { $0.number > known.count } ?? []
+        head.annotations = known.isEmpty && new.isEmpty ? nil : known + new
         record = head
     }
 

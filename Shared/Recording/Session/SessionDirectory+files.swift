@@ -54,7 +54,9 @@ extension SessionDirectory {
     private static func check(_ name: String) throws(RecordingError) {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         let isStream = parts.last.flatMap { LogFormat(rawValue: $0.lowercased()) } != nil && name.contains("_")
-        let reserved = [recordName, reportName, checksumsName, RemovedFile.fileName, JournalEntry.fileName]
+        let reserved = [
+            recordName, reportName, checksumsName, annotationsName, RemovedFile.fileName, JournalEntry.fileName,
+        ]
         let isReserved = reserved.contains { $0.lowercased() == name.lowercased() }
         guard hasChecksum(name), !name.utf8.contains(UInt8(ascii: "/")), (1...200).contains(name.utf8.count),
             !isStream, !isReserved

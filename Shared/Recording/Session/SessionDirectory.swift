@@ -119,18 +119,23 @@ package struct SessionDirectory: Hashable, Sendable {
         known: [FinishedFile] = [], calls: FileCalls = .system
     ) throws(RecordingError) {
         let known = Dictionary(known.map { ($0.name, $0.sha256) }) { _, last in last }
-        var lines = ""
-        for name in try directory.names().sorted() where Self.hasChecksum(name) && isFile(name) {
+        var sums: [String: String] = [:]
+        for name in try directory.names() where Self.hasChecksum(name) && isFile(name) {
             let path = directory.path.appending(name)
             do {
-                let digits = if let taken = known[name] { taken } else { try FinishedFile.measure(path).sha256 }
-                lines += "\(digits)  \(name)\n"
+                sums[name] = if let taken = known[name] { taken } else { try FinishedFile.measure(path).sha256 }
             } catch {
                 // One that was removed just now.
                 if error.code != .notFound { throw error }
             }
         }
-        try directory.replace(Self.checksumsName, with: Array(lines.utf8), calls: calls)
+        try write(checksums: sums, calls: calls)
+    }
+
+    /// Replaces `SHA256SUMS` by hashes of these files.
+    func write(checksums: [String: String], calls: FileCalls) throws(RecordingError) {
+        let lines = checksums.sorted { $0.key < $1.key }.map { "\($0.value)  \($0.key)\n" }
+        try directory.replace(Self.checksumsName, with: Array(lines.joined().utf8), calls: calls)
     }
 
     /// Whether `SHA256SUMS` is there: nothing will be written to the session any more.

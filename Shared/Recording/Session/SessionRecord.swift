@@ -38,6 +38,9 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     package var clocks: [ClockComparison] = []
     /// What was answered in it, as it was given with `recording.stop`; see `TaskResults`.
     package var results: JSONValue?
+    /// What people noted while it was recorded, in the order in which it arrived; `annotations.ndjson` has what came later. In
+    /// the write-ahead log, only those that it does not have already.
+    package var annotations: [Annotation]?
     /// What else belongs to it, as it was given with `recording.start`.
     package var keys: JSONValue?
     /// How far the recorder's write-ahead log is in here and in the files; `nil` once the session is over, and in one

@@ -21,6 +21,7 @@ extension SessionReport {
             }
         }
         lines += failures.map { "failure: \($0)" }
+        lines += Annotation.valid(in: annotations ?? []).map { $0.sentence(since: startDate) }
         lines += (restarts ?? []).map { "interrupted; resumed at \($0.utcText)" }
         for stream in streams {
             let jitter = stream.jitter.map { "jitter \(Self.milliseconds($0, longest: "largest"))" }
@@ -45,6 +46,19 @@ extension SessionReport {
     private static func milliseconds(_ latency: Latency, longest: String) -> String {
         let figures = [latency.median, latency.p99, latency.maximum].map { TextColumns.decimal($0 * 1000, places: 1) }
         return "\(figures[0]) ms (median), \(figures[1]) ms (99 %), \(figures[2]) ms (\(longest))"
+    }
+}
+
+extension Annotation {
+    /// Seconds are since the session's start.
+    package func sentence(since start: WallTime) -> String {
+        func seconds(_ date: WallTime) -> String {
+            TextColumns.decimal(
+                Double(date.nanosecondsSince1970 - start.nanosecondsSince1970) / 1e9, places: 3)
+        }
+        let place = to.map { "from \(seconds(from)) s to \(seconds($0)) s" } ?? "at \(seconds(from)) s"
+        let words = note.map { ": \($0)" } ?? ""
+        return "annotation \(number) \(place)\(stream.map { " of \($0)" } ?? ""): \(label)\(words)"
     }
 }
 

@@ -18,7 +18,8 @@ extension SessionReport {
             streams: record.logs.map { Stream($0, openBytes: openBytes[$0.name] ?? 0) },
             commitLatency: commitLatency, failures: record.failures,
             restarts: record.restarts.isEmpty ? nil : record.restarts,
-            clocks: record.clocks.isEmpty ? nil : ClockOffset.offsets(of: record.clocks))
+            clocks: record.clocks.isEmpty ? nil : ClockOffset.offsets(of: record.clocks),
+            annotations: record.annotations)
     }
 }
 

@@ -18,6 +18,8 @@ package struct SessionSummary: Codable, Hashable, Sendable {
     package var restarts: [WallTime]
     package var failures: [String]
     package var streams: [Stream]
+    /// What people noted, as far as it holds; `nil` if they noted nothing.
+    package var annotations: [Annotation]?
 
     package struct Stream: Codable, Hashable, Sendable {
         package var stream: StreamName
@@ -63,6 +65,7 @@ package struct SessionSummary: Codable, Hashable, Sendable {
             let end = pause.to.map { "\(TextColumns.decimal($0, places: 3)) s" } ?? "the end"
             return "paused from \(TextColumns.decimal(pause.from, places: 3)) s to \(end)"
         }
+        lines += (annotations ?? []).map { $0.sentence(since: startDate) }
         for stream in streams {
             guard let types = stream.types else { continue }
             let fields = zip(stream.fields, types).map { "\($0) \($1.rawValue)" }
@@ -88,6 +91,7 @@ extension SessionDirectory {
         let end = record.endDate ?? lastDate(of: record) ?? record.startDate
         let report = SessionReport(record)
         let removed = try removedFiles()
+        let annotations = Annotation.valid(in: try annotations(of: record))
         return SessionSummary(
             session: record.session.text, task: record.task.isEmpty ? nil : record.task, status: record.status,
             startDate: record.startDate, endDate: record.endDate,
@@ -105,7 +109,7 @@ extension SessionDirectory {
                     nominalRate: stream.nominalRate, actualRate: stream.actualRate, bytes: stream.bytes + openBytes,
                     format: log.format, files: stream.files.filter { removed[$0] == nil },
                     removed: gone.isEmpty ? nil : gone)
-            })
+            }, annotations: annotations.isEmpty ? nil : annotations)
     }
 
     /// When something was written last of a session that is not over: as a journal says, or else the files' own dates.

@@ -66,6 +66,12 @@ extension SessionVerification {
         for file in record.logs.flatMap(\.files) where gone[file.name] != nil && listed.contains(file.name) {
             known[file.name] = file.sha256
         }
+        let annotations = SessionDirectory.annotationsName
+        let listedHash = lines.first { $0.dropFirst(66) == annotations }.map { String($0.prefix(64)) }
+        if let hash = known[annotations], hash != listedHash, directory.annotationsContinue(listedHash) {
+            known[annotations] = listedHash
+            find(.whole, annotations, "has lines that \(sums) does not have yet; the next annotation completes it")
+        }
         let expected = known.sorted { $0.key < $1.key }.map { (name: $0.key, line: "\($0.value)  \($0.key)") }
         if text.elementsEqual(expected.map { $0.line + "\n" }.joined().utf8) { return }
         let count = findings.count

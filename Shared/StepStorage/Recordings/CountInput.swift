@@ -10,6 +10,8 @@ package struct CountInput: Hashable {
     /// The stream, if a session names it.
     package var stream: StreamName?
     package let files: [String]
+    /// What people noted of it, as far as it holds.
+    package var annotations: [CountedAnnotation] = []
     /// What is missing, for a person.
     package var losses: [String] = []
 
@@ -43,7 +45,9 @@ package struct CountInput: Hashable {
     /// The recordings of a session's streams of these names.
     /// - Throws: `notFound` if there is no session, or none of these streams in it.
     package static func recordings(inSession path: FilePath, streams: [String]) throws(RecordingError) -> [CountInput] {
-        let record = try SessionDirectory(at: path).record()
+        let session = try SessionDirectory(at: path)
+        let record = try session.record()
+        let annotations = Annotation.valid(in: try session.annotations(of: record))
         let logs = record.logs.filter { streams.contains($0.stream) }
         guard !logs.isEmpty else {
             let names = record.logs.map { "\($0.device)/\($0.stream)" }.joined(separator: ", ")
@@ -58,6 +62,9 @@ package struct CountInput: Hashable {
                 files: (log.files.map(\.name) + (log.file.map { [$0] } ?? [])).compactMap { name in
                     Directory(path).contains(name) ? path.appending(name).string : nil
                 })
+            let name = StreamName(device: log.device, stream: log.stream)
+            input.annotations = annotations.filter { $0.stream ?? name == name }
+                .map { CountedAnnotation($0, since: record.startDate) }
             for file in log.files where !Directory(path).contains(file.name) {
                 input.losses.append("\(file.name) is missing: its \(file.samples) samples are not counted")
             }

@@ -20,6 +20,8 @@ package struct CountedRecording: Encodable {
     let gaps: Int
     let bouts: [StepCount.Bout]
     let steps: [Step]
+    /// Of a session's recording; absent if nobody noted anything.
+    let annotations: [CountedAnnotation]?
 
     package init(_ input: CountInput, _ count: StepCount) {
         recording = input.name
@@ -33,6 +35,8 @@ package struct CountedRecording: Encodable {
         gaps = count.gaps
         bouts = count.bouts
         steps = count.steps
+        let times = count.steps.map(\.time)
+        annotations = input.annotations.isEmpty ? nil : input.annotations.map { $0.counting(times) }
     }
 
     private var names: [String] { [recording, stream?.description ?? ""] }
@@ -54,10 +58,10 @@ package struct CountedRecording: Encodable {
 
     /// What the rows of a table are.
     package enum Rows: String, CaseIterable {
-        case recordings, bouts, steps
+        case recordings, bouts, steps, annotations
     }
 
-    /// All figures, with a row for each recording, bout or step.
+    /// All figures, with a row for each recording, bout, step or annotation.
     package static func table(of recordings: [CountedRecording], _ rows: Rows) -> ReportTable {
         switch rows {
         case .recordings:
@@ -86,6 +90,17 @@ package struct CountedRecording: Encodable {
                 rows: recordings.flatMap { recording in
                     recording.steps.map { recording.names + ["\($0.time)", "\($0.creditedAt)", "\($0.cadence)"] }
                 }, textColumns: [0, 1])
+        case .annotations:
+            ReportTable(
+                columns: ["recording", "stream", "label", "from", "to", "steps", "note"],
+                rows: recordings.flatMap { recording in
+                    (recording.annotations ?? []).map { note in
+                        recording.names + [
+                            note.label, "\(note.from)", number(note.to), note.steps.map { "\($0)" } ?? "",
+                            note.note ?? "",
+                        ]
+                    }
+                }, textColumns: [0, 1, 2, 6])
         }
     }
 }

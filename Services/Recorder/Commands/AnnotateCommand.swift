@@ -1,0 +1,67 @@
+import ArgumentParser
+import Files
+import Messages
+import Recording
+import ServiceKit
+
+/// The `annotate` subcommand: labels a moment or a span of a session, by the running recorder.
+struct AnnotateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "annotate", abstract: "Label a moment or a span of a session, also of a finished one.",
+        discussion: """
+            recorder annotate walk-1 sit --from 12.5s --to 15s --note "on the bench"
+
+            Annotations are only added. --corrects NUMBER puts one in the place of another; the label "" withdraws it. \
+            recorder info lists them.
+            """)
+
+    private static let timeout = TimeSpan.seconds(10)
+
+    @OptionGroup var options: ServiceOptions
+
+    @Argument(help: ArgumentHelp("The session's name.", valueName: "session"))
+    var session: String
+
+    @Argument(help: ArgumentHelp("What happened, in a word.", valueName: "label"))
+    var label: String
+
+    @Option(
+        help: ArgumentHelp("When it began, since the session's start (default: now).", valueName: "time"))
+    var from: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp("When it ended, since the session's start (default: it is a moment).", valueName: "time"))
+    var to: TimeSpan?
+
+    @Option(help: ArgumentHelp("The stream that it is about, DEVICE/STREAM (default: all).", valueName: "stream"))
+    var stream: String?
+
+    @Option(help: "More words.")
+    var note: String?
+
+    @Option(help: ArgumentHelp("The annotation in whose place it stands.", valueName: "number"))
+    var corrects: Int?
+
+    func validate() throws {
+        if let stream, StreamName(stream) == nil {
+            throw ValidationError("'\(stream)' names no stream: write DEVICE/STREAM")
+        }
+    }
+
+    func run() async throws {
+        try await RunningProgram.report(of: .recorder, options: options) { program in
+            let state = try await program.ask(RecordingStatus(session: session), timeout: Self.timeout)
+            guard let start = state.startDate else {
+                throw MessageError(.malformed, "the recorder does not say when session \(session) began: update it")
+            }
+            func date(_ time: TimeSpan) -> WallTime {
+                WallTime(nanosecondsSince1970: start.nanosecondsSince1970.addingClamped(time.nanoseconds))
+            }
+            let request = RecordingAnnotate(
+                session: session, label: label, from: from.map(date), to: to.map(date),
+                stream: stream.flatMap { StreamName($0) }, note: note, corrects: corrects)
+            let reply = try await program.ask(request, timeout: Self.timeout)
+            return reply.annotation.sentence(since: start) + "\n"
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Glibc
+import Messages
+import ServiceKit
+import SystemPackage
+import ZeroMQ
+
+/// Keys on standard input: on a terminal as they are pressed, elsewhere as they arrive.
+actor KeyInput {
+    /// The most keys that wait while a recorder is away; more are not taken.
+    private static let maximumWaiting = 1_000
+
+    /// A key that has a label, and when it was pressed.
+    struct Press: Sendable {
+        let label: String
+        let date: WallTime
+    }
+
+    private let labels: [String]
+    /// What the keys are for.
+    nonisolated let legend: String
+    nonisolated let presses: AsyncStream<Press>
+    private let continuation: AsyncStream<Press>.Continuation
+    private let thread: SocketThread
+    private let input: FileDescriptor
+    /// How the terminal was; nil if it is none.
+    private let terminal: termios?
+
+    /// - Parameter labels: of the keys 1 to 9.
+    init(_ labels: [String], thread: SocketThread, input: FileDescriptor = .standardInput) {
+        self.labels = labels
+        legend = labels.enumerated().map { "\($0 + 1) \($1)" }.joined(separator: "  ")
+        self.thread = thread
+        self.input = input
+        (presses, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
+        var mode = termios()
+        guard tcgetattr(input.rawValue, &mode) == 0 else {
+            terminal = nil
+            return
+        }
+        terminal = mode
+        mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
+        tcsetattr(input.rawValue, TCSANOW, &mode)
+    }
+
+    deinit { restore() }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// Makes the terminal what it was.
+    nonisolated func restore() {
+        guard var mode = terminal else { return }
+        tcsetattr(input.rawValue, TCSANOW, &mode)
+    }
+
+    /// Takes keys until the input's end.
+    func read() async throws {
+        defer { continuation.finish() }
+        var chunk = [UInt8](repeating: 0, count: 64)
+        while true {
+            _ = try await thread.readable(descriptor: input.rawValue)
+            do {
+                // It is readable, so this does not wait.
+                let count = try chunk.withUnsafeMutableBytes { try input.read(into: $0) }
+                if count == 0 { return }
+                let date = WallTime.now
+                for label in chunk[..<count].compactMap({ Self.label(of: $0, among: labels) }) {
+                    continuation.yield(Press(label: label, date: date))
+                }
+            } catch let error as Errno where error == .resourceTemporarilyUnavailable || error == .interrupted {
+                continue
+            }
+        }
+    }
+
+    /// The label of a key; nil if it has none.
+    static func label(of key: UInt8, among labels: [String]) -> String? {
+        let index = Int(key) - Int(UInt8(ascii: "1"))
+        return labels.indices.contains(index) ? labels[index] : nil
+    }
+}

@@ -1,0 +1,53 @@
+import Messages
+import RecorderCore
+import Recording
+import Runtime
+
+/// What people note in sessions, also in those that are over.
+extension RecordingEngine {
+    /// Keeps an annotation. When this returns, it would survive a power cut.
+    func annotate(_ request: RecordingAnnotate) async throws -> RecordingAnnotate.Reply {
+        let identifier = try SessionIdentifier(request.session)
+        guard core.sessions[identifier] == nil else {
+            guard core.sessions[identifier].map({ $0.status <= .running }) ?? true else {
+                throw RequestError(.busy, "session \(identifier) is ending: ask again", retryAfter: 1)
+            }
+            var result: (annotation: Annotation, isNew: Bool)?
+            _ = try await change(request.session) { session in
+                let noted = try session.annotate(request, at: now.date)
+                result = noted
+                return noted.isNew
+                    ? { [core] now in
+                        core.publish(
+                            .annotation, of: session, at: now, stream: noted.annotation.stream,
+                            annotation: noted.annotation)
+                    } : nil
+            }
+            guard let result else { throw RequestError(.inputOutput, "the annotation was not kept") }
+            return RecordingAnnotate.Reply(session: request.session, annotation: result.annotation)
+        }
+        let date = now.date
+        let (record, annotation, isNew) = try await disk.run { [data, shard = settings.shard] in
+            let directory = try SessionDirectory.open(identifier, in: data)
+            let record = try directory.record()
+            // Another recorder may write to it at the same time.
+            guard record.shard == shard else {
+                throw RequestError(
+                    .unknownSession,
+                    "session \(identifier) is of the recorder \(Self.shardText(record)): ask that one")
+            }
+            guard record.status.isOver else {
+                throw RequestError(.busy, "session \(identifier) is \(record.status): ask again", retryAfter: 5)
+            }
+            let known = try directory.annotations(of: record)
+            let (annotation, isNew) = try record.annotation(request, known: known, at: date)
+            if isNew { try directory.add(annotation) }
+            return (record, annotation, isNew)
+        }
+        if isNew {
+            core.publish(annotation, of: record)
+            perform()
+        }
+        return RecordingAnnotate.Reply(session: request.session, annotation: annotation)
+    }
+}

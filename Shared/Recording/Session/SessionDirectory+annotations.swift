@@ -1,0 +1,38 @@
+package import Files
+import Hashing
+package import Messages
+import SystemPackage
+
+/// Annotations that are added to a session that is over: lines of a file beside `session.json`, which has the others.
+extension SessionDirectory {
+    package static let annotationsName = "annotations.ndjson"
+
+    private var annotationsFile: LineFile { LineFile(Self.annotationsName, in: directory) }
+
+    /// All annotations of a session, in the order in which they arrived. Lines that can't be read are left out.
+    /// - Parameter record: what `session.json` says.
+    package func annotations(of record: SessionRecord) throws(RecordingError) -> [Annotation] {
+        (record.annotations ?? [])
+            + (try annotationsFile.lines().compactMap { try? WireCoding.decode(Annotation.self, from: $0) })
+    }
+
+    /// Adds an annotation to a session that is over. When this returns, it would survive a power cut. One writer at a time.
+    package func add(_ annotation: Annotation, calls: FileCalls = .system) throws(RecordingError) {
+        try annotationsFile.append([StoredJSON.line(annotation)], calls: calls)
+        guard var sums = try checksums() else { return }
+        sums[Self.annotationsName] = try FinishedFile.measure(directory.path.appending(Self.annotationsName)).sha256
+        try write(checksums: sums, calls: calls)
+    }
+
+    /// Whether the file begins with whole lines that have a hash: so it is if a kill came between a line and its hash.
+    func annotationsContinue(_ sha256: String?) -> Bool {
+        guard let sha256 else { return true }
+        guard let bytes = try? directory.read(Self.annotationsName) else { return false }
+        var hash = SHA256()
+        for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
+            (line + [UInt8(ascii: "\n")]).withUnsafeBytes { hash.update(bufferPointer: $0) }
+            if hash.finalize().hexDigits == sha256 { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,31 @@
+package import Messages
+
+/// What somebody noted of a recording, with the steps in it. Times are seconds on the recording's clock.
+package struct CountedAnnotation: Codable, Hashable, Sendable {
+    let label: String
+    let from: Double
+    /// Absent for a moment.
+    let to: Double?
+    let note: String?
+    /// Absent for a moment, and before they are counted.
+    var steps: Int?
+
+    /// - Parameter start: when the recording's time began.
+    package init(_ annotation: Annotation, since start: WallTime) {
+        func seconds(_ date: WallTime) -> Double {
+            Double(date.nanosecondsSince1970 - start.nanosecondsSince1970) / 1e9
+        }
+        label = annotation.label
+        from = seconds(annotation.from)
+        to = annotation.to.map(seconds)
+        note = annotation.note
+    }
+
+    /// With the number of these steps, in order, that lie in it.
+    func counting(_ times: [Double]) -> CountedAnnotation {
+        guard let to else { return self }
+        var counted = self
+        counted.steps = times.count { $0 >= from && $0 < to }
+        return counted
+    }
+}
