@@ -16,7 +16,9 @@ package struct PublisherEpoch {
     /// Whether its machine slept, so that `origin(at:)` depends on the uptime.
     private(set) var hasSlept = false
     /// When something of it arrived last, on the monotonic clock.
-    package var heardAt: Int64
+    package private(set) var heardAt: Int64
+    /// When its publisher sent that, by its own clock; nil if that is not known.
+    private var publishedAt: WallTime?
     /// Whether it may have published samples after the last that was received, before it ended.
     var isUnseen: Bool {
         get { record.isUnseen == true }
@@ -49,6 +51,22 @@ package struct PublisherEpoch {
 
     package var name: String { record.epoch }
 
+    /// Notes that something of it arrived.
+    /// - Parameter published: when its publisher sent that, by its own clock.
+    mutating func hear(_ published: WallTime?, at now: Int64) {
+        heardAt = now
+        if let published { publishedAt = published }
+        if isUnseen { isUnseen = false }
+    }
+
+    /// Nanoseconds from what was sent last, as far as it arrived, until what comes first of the next run. What arrives may
+    /// have waited for a recorder that slept or hung, so the publisher's clock counts, too.
+    func silence(until published: WallTime, at now: Int64) -> Int64 {
+        let (byPublisher, overflow) = published.nanosecondsSince1970.subtractingReportingOverflow(
+            (publishedAt ?? published).nanosecondsSince1970)
+        return max(now - heardAt, overflow ? 0 : byPublisher)
+    }
+
     /// Takes what a publisher's clock says, for the first time if that was not known.
     package mutating func take(_ clock: ClockReading, startDate: WallTime) throws(MessageError) {
         guard isGuessed else { return }
@@ -61,8 +79,7 @@ package struct PublisherEpoch {
     package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         record.replay = description.replay
         record.heard = now.date
-        heardAt = now.monotonic
-        isUnseen = false
+        hear(description.clock.date, at: now.monotonic)
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false
         self.hasSlept = self.hasSlept || hasSlept

@@ -28,13 +28,13 @@ extension Recordings {
 
     /// Takes a batch of samples.
     package func take(_ batch: ReceivedBatch, _ route: Route, published: WallTime?, at now: Moment) {
-        let published = published?.nanosecondsSince1970 ?? 0
-        newest = max(newest, published)
+        let sent = published?.nanosecondsSince1970 ?? 0
+        newest = max(newest, sent)
         for (session, stream) in route.recordings where session.isRecording {
             do {
-                let outcome = try stream.take(batch, at: now)
+                let outcome = try stream.take(batch, published: published, at: now)
                 switch outcome {
-                case .written: if published > 0 { session.published.append(published) }
+                case .written: if sent > 0 { session.published.append(sent) }
                 case .recover: recover(stream, of: session, at: now)
                 case .nothing: break
                 }

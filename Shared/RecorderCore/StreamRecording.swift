@@ -184,11 +184,12 @@ package final class StreamRecording {
 
     // MARK: Samples
 
-    package func take(_ batch: ReceivedBatch, at now: Moment) throws -> Outcome {
+    /// Takes a batch as it arrives.
+    /// - Parameter published: when its publisher sent it, by its own clock.
+    package func take(_ batch: ReceivedBatch, published: WallTime? = nil, at now: Moment) throws -> Outcome {
         let epoch = try epoch(of: batch, at: now)
         let body = batch.body
-        log.epochs[epoch].heardAt = now.monotonic
-        if log.epochs[epoch].isUnseen { log.epochs[epoch].isUnseen = false }
+        log.epochs[epoch].hear(published, at: now.monotonic)
         let admission = intake.admit(epoch: log.epochs[epoch].name, sequence: body.sequence, count: body.count)
         switch admission {
         case .take(let rows):
@@ -311,7 +312,7 @@ package final class StreamRecording {
         let new = try PublisherEpoch(epoch, token: token, startDate: log.startDate, at: now)
         if let last = log.epochs.lastIndex(where: { $0.record.replay == epoch.replay }),
             log.epochs[last].record.end == nil,
-            now - log.epochs[last].heardAt > Self.longestUnheard.nanoseconds
+            log.epochs[last].silence(until: epoch.clock.date, at: now) > Self.longestUnheard.nanoseconds
         {
             log.epochs[last].isUnseen = true
         }

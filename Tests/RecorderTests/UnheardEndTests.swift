@@ -25,7 +25,8 @@ struct UnheardEndTests {
     }
 
     private static func take(
-        _ epoch: String, from first: Int, count: Int = 10, by stream: StreamRecording, at seconds: Double
+        _ epoch: String, from first: Int, count: Int = 10, by stream: StreamRecording, at seconds: Double,
+        received: Double? = nil
     ) throws {
         let encoder = SampleBatchEncoder(
             source: "sensor-publisher", device: name.device, stream: name.stream, epoch: epoch,
@@ -40,7 +41,8 @@ struct UnheardEndTests {
         }
         try buffer.withUnsafeBytes { bytes in
             let outcome = try stream.take(
-                ReceivedBatch(SampleBody(bytes), bytes, packed: nil), at: moment(seconds))
+                ReceivedBatch(SampleBody(bytes), bytes, packed: nil), published: moment(seconds).date,
+                at: moment(received ?? seconds))
             #expect(outcome == .written)
         }
     }
@@ -84,6 +86,23 @@ struct UnheardEndTests {
             #expect(stream.record.epochs[0].isUnseen == nil)
             try stream.meet(Self.description("E2", next: 10, at: 7), from: nil, at: Self.moment(7))
             #expect(stream.gaps.count == 1)
+        }
+    }
+
+    /// What arrives may have waited for a recorder that hung, or whose machine slept: publishers may come and go meanwhile.
+    @Test func aPublisherThatSaysItSentNothingForLongMayHavePublishedMore() throws {
+        try withStream { stream in
+            try stream.meet(Self.description("E1", next: 20, at: 4), from: nil, at: Self.moment(9))
+            try stream.meet(Self.description("E2", next: 0, at: 9), from: nil, at: Self.moment(9.1))
+            #expect(stream.gaps.map(\.from) == [20] && stream.gaps.map(\.count) == [0])
+        }
+    }
+
+    @Test func samplesThatWaitedForTheRecorderEndNoSilence() throws {
+        try withStream { stream in
+            try Self.take("E1", from: 20, by: stream, at: 4, received: 9)
+            try stream.meet(Self.description("E2", next: 0, at: 9), from: nil, at: Self.moment(9.1))
+            #expect(stream.gaps.map(\.from) == [30] && stream.gaps.map(\.count) == [0])
         }
     }
 

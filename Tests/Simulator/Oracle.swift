@@ -74,11 +74,13 @@ struct Oracle {
     /// own number.
     private(set) var epochs: [StreamName: [Epoch]] = [:]
 
-    /// Where streams stand that were just described.
+    /// Where streams stood when they were described.
     func places(of descriptions: [StreamDescription]) -> [StreamName: Place] {
         var places: [StreamName: Place] = [:]
         for description in descriptions {
-            places[description.name] = ((epochs[description.name]?.count ?? 1) - 1, description.nextSequence)
+            // It may have been started again since.
+            let epoch = epochs[description.name]?.lastIndex { $0.name == description.epoch } ?? 0
+            places[description.name] = (epoch, description.nextSequence)
         }
         return places
     }

@@ -16,7 +16,8 @@ struct SimulatorCommand: ParsableCommand {
     @Option(help: "Run this seed, and no other.")
     var seed: UInt64?
 
-    @Option(help: ArgumentHelp("Run the seeds in this file first, one a line.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Run the seeds in this file first, one a line, each with its options.", valueName: "file"))
     var seeds: String?
 
     @Option(help: "Run fresh seeds for this many seconds.")
@@ -36,6 +37,11 @@ struct SimulatorCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("Leave out these faults of --seed, separated by commas.", valueName: "numbers"))
     var skip: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write all that was done to the programs into this file, for each seed that fails.", valueName: "file"))
+    var trace: String?
 
     @Flag(help: "Have calls of the disk fail, too, as on a full or broken one.")
     var failingCalls = false
@@ -61,11 +67,11 @@ struct SimulatorCommand: ParsableCommand {
         var total = Simulation.Counts()
         var runs = 0
         var failed: [UInt64] = []
-        func take(_ seed: UInt64) throws {
+        func take(_ seed: UInt64, as command: SimulatorCommand) throws {
             if showSeeds { FileHandle.standardError.write(Data("seed \(seed)\n".utf8)) }
-            let simulation = try simulate(seed)
+            let simulation = try command.simulate(seed)
             if self.seed != nil || runs.isMultiple(of: Self.repetition) {
-                let again = try simulate(seed)
+                let again = try command.simulate(seed)
                 if again.course != simulation.course || again.counts != simulation.counts {
                     simulation.violate("the same seed brings something else the second time")
                 }
@@ -77,18 +83,18 @@ struct SimulatorCommand: ParsableCommand {
             print("seed \(seed):")
             for violation in simulation.violations.prefix(10) { print("  \(violation)") }
             if stopAtFirst { return }
-            let (least, skipped) = try minimised(simulation, seed)
+            let (least, skipped) = try command.minimised(simulation, seed)
             print("  with the fewest faults that bring a violation:")
-            for line in (least.violations + least.course).prefix(60) { print("    \(line)") }
-            let skipping =
-                skipped.isEmpty ? "" : " SIMULATE='--skip \(skipped.map(String.init).joined(separator: ","))'"
-            print("Run it again with: make simulate SEED=\(seed)\(skipping)")
+            let lines = least.violations + least.course
+            for line in lines.prefix(60) { print("    \(line)") }
+            if let trace { try appendTrace(of: seed, lines, to: trace) }
+            print("Run it again with: make simulate SEED=\(seed)\(command.again(skipping: skipped))")
         }
-        for seed in try knownSeeds() { try take(seed) }
+        for command in try knownSeeds() { if let seed = command.seed { try take(seed, as: command) } }
         var next = UInt64.random(in: 0..<1_000_000_000)
         let allowed = stopAtFirst ? 1 : Self.maximumFailures
         while seed == nil, failed.count < allowed, Date.now.timeIntervalSince(began) < limit {
-            try take(next)
+            try take(next, as: self)
             next += 1
         }
         // Of others that run at the same time, nothing is to be seen.
@@ -124,14 +130,30 @@ struct SimulatorCommand: ParsableCommand {
         if !failed.isEmpty { throw ExitCode(1) }
     }
 
-    private func knownSeeds() throws -> [UInt64] {
-        if let seed { return [seed] }
+    /// The options that bring a run again.
+    private func again(skipping skipped: [Int]) -> String {
+        var options: [String] = []
+        if failingCalls { options.append("--failing-calls") }
+        if clockJumps { options.append("--clock-jumps") }
+        if outages { options.append("--outages") }
+        if !skipped.isEmpty { options.append("--skip \(skipped.map(String.init).joined(separator: ","))") }
+        return options.isEmpty ? "" : " SIMULATE='\(options.joined(separator: " "))'"
+    }
+
+    private func appendTrace(of seed: UInt64, _ lines: [String], to path: String) throws {
+        let file = try FileDescriptor.open(
+            FilePath(path), .writeOnly, options: [.append, .create], permissions: .ownerReadWrite)
+        _ = try file.closeAfter {
+            try file.writeAll(Data((["seed \(seed)"] + lines).joined(separator: "\n").utf8 + [10]))
+        }
+    }
+
+    /// The command for each seed that is known before.
+    private func knownSeeds() throws -> [SimulatorCommand] {
+        if seed != nil { return [self] }
         guard let seeds else { return [] }
-        return try String(contentsOfFile: seeds, encoding: .utf8).split(separator: "\n").map { line in
-            guard let seed = UInt64(line) else {
-                throw ValidationError("'\(line)' in \(seeds) is not a seed: write a number")
-            }
-            return seed
+        return try String(contentsOfFile: seeds, encoding: .utf8).split(separator: "\n").map {
+            try SimulatorCommand.parse(["--seed"] + $0.split(separator: " ").map(String.init))
         }
     }
 
