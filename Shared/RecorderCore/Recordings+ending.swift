@@ -26,7 +26,7 @@ extension Recordings {
         /// What was published before the stop is awaited, or what is missing of it.
         case settling(Settling)
         /// The publishers' clocks are compared for the last time.
-        case comparing
+        case comparing(Settling)
         /// Everything up to a block is to be in files.
         case closing(block: Int)
         /// Its files are written anew.
@@ -44,6 +44,8 @@ extension Recordings {
         var rest: ArraySlice<StreamRecording>
         /// Whether what is missing was asked for.
         var isAsked = false
+        /// Whether the publishers' clocks were compared for the last time.
+        var isCompared = false
         /// The samples that were dealt with when it was asked for last.
         var settled = -1
     }
@@ -140,7 +142,7 @@ extension Recordings {
             let streams = session.ordered
             let settled = streams.reduce(0) { $0.addingClamped($1.settled) }
             guard now.monotonic < settling.limit, settled > settling.settled, !streams.allSatisfy(\.intake.isComplete)
-            else { return compareLast(session, at: now) }
+            else { return compareLast(session, settling, at: now) }
             settling.settled = settled
             settling.isAsked = true
             settling.deadline = now.monotonic + settings.recoveryLimit
@@ -149,15 +151,22 @@ extension Recordings {
         }
     }
 
-    private func compareLast(_ session: Session, at now: Moment) {
-        guard shutdownDeadline == nil, session.status == .waitingToStop,
+    private func compareLast(_ session: Session, _ settling: Settling, at now: Moment) {
+        guard !settling.isCompared, shutdownDeadline == nil, session.status == .waitingToStop,
             session.ordered.contains(where: \.log.record.isEndKnown)
         else { return finishSettling(session, at: now) }
-        endings[session.identifier] = .comparing
+        endings[session.identifier] = .comparing(settling)
         emit(.compareClocks(session.identifier, at: session.publishers, isLast: true))
     }
 
-    func finishSettling(_ session: Session, at now: Moment) {
+    /// Ends a session once clocks are compared, unless what came meanwhile shows that samples are missing.
+    func endComparison(of session: Session, at now: Moment) {
+        guard case .comparing(var settling) = endings[session.identifier] else { return }
+        settling.isCompared = true
+        settle(session, settling, at: now)
+    }
+
+    private func finishSettling(_ session: Session, at now: Moment) {
         for pattern in session.record.streams where !session.hasMet(pattern) {
             session.note(failures: ["there was no stream '\(pattern)' while the session ran"])
         }

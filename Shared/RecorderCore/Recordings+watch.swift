@@ -87,7 +87,7 @@ extension Recordings {
             let isWrong = abs(comparison.offset) > Self.largestOffset + comparison.roundTrip
             wrongClocks[comparison.endpoint] = isWrong ? comparison.offset : nil
         }
-        if isLast, case .comparing = endings[identifier] { finishSettling(session, at: now) }
+        if isLast { endComparison(of: session, at: now) }
         advance(at: now)
     }
 

@@ -306,6 +306,33 @@ import Testing
         }
     }
 
+    /// A publisher that did not say where its streams are may be heard again when nothing seems to be missing any more.
+    @Test func aLossThatShowsWhileClocksAreComparedIsAskedFor() throws {
+        try withScript { script in
+            try script.sample(10)
+            _ = script.settle()
+            try script.sample(10, isLost: true)
+            var other = script.description
+            (other.stream, other.nextSequence) = ("accel", 0)
+            script.core.stop(script.session.identifier, at: script.now)
+            script.core.listed(script.session.identifier, [other], at: script.now)
+            script.wait(Self.second)
+            script.core.tick(at: script.now)
+            #expect(script.settle().contains("compareClocks"))
+            try script.sample(10)
+            script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
+            #expect(script.settle().contains("recover"))
+            let missing = script.core.missing(Self.stream, in: script.session.identifier, at: script.now)
+            #expect(missing?.request.from == 10 && missing?.request.count == 10)
+            #expect(!script.core.isIdle)
+            // Nobody answers.
+            script.wait(11 * Self.second)
+            script.core.tick(at: script.now)
+            #expect(!script.settle().contains("compareClocks"))
+            #expect(script.core.isIdle)
+        }
+    }
+
     @Test func aProgramThatEndsWaitsThreeSeconds() throws {
         try withScript { script in
             try script.sample(10)

@@ -13,10 +13,12 @@ final class SimulatedRecorder: WakingProgram {
     private enum Constants {
         static let holdLimit = 1 << 20
         static let interval: Int64 = 100_000_000
-        static let recoveryLimit: Int64 = 10_000_000_000
         /// What a power cut may cost.
         static let allowedLoss: Int64 = 200_000_000
     }
+
+    /// Nanoseconds for which missing samples are asked for in vain.
+    static let recoveryLimit: Int64 = 10_000_000_000
 
     let simulation: Simulation
     private let data: FilePath
@@ -49,7 +51,7 @@ final class SimulatedRecorder: WakingProgram {
     private static func core(log: String, position: Int, of simulation: Simulation) -> Recordings {
         Recordings(
             Recordings.Settings(
-                syncInterval: Constants.interval, recoveryLimit: Constants.recoveryLimit,
+                syncInterval: Constants.interval, recoveryLimit: Self.recoveryLimit,
                 holdLimit: Constants.holdLimit, minimumFree: 0, shard: nil),
             log: log, position: position, segmentLength: simulation.segmentLength,
             checkpointScale: simulation.checkpointScale)
@@ -105,7 +107,7 @@ final class SimulatedRecorder: WakingProgram {
             later: { [unowned self] delay, body in later(delay, body) }, afterEach: { [unowned self] in perform() })
         (uncommittedSince, committingSince, wakeTime) = (nil, nil, .max)
         files = SessionFiles(in: data, calls: disk.calls)
-        replays = makeReplayClient(of: .recorder, limit: Constants.recoveryLimit)
+        replays = makeReplayClient(of: .recorder, limit: Self.recoveryLimit)
         for directory in directories {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
             let recovered = try outcome.get()

@@ -126,10 +126,10 @@ extension Simulation {
             } mayLose: { epoch, sequence in
                 // Its publisher was killed before it could be replayed, or forgot it.
                 guard let batch = epoch.batch(of: sequence) else { return false }
-                let end = min(epoch.end ?? .max, batch.time + plan.retention, batch.forgotten)
-                if !couldHave(.recorder, index, from: batch.time, to: end) { return true }
-                // A session that ends soon after its publisher is heard again, or before, does not wait for it.
-                return session.stopped.map { isHeardBriefly(.recorder, index, at: $0) } ?? false
+                // A session that is stopped waits so long for what does not come.
+                let wait = session.stopped.map { $0 + SimulatedRecorder.recoveryLimit }
+                let end = min(epoch.end ?? .max, batch.time + plan.retention, batch.forgotten, wait ?? .max)
+                return !couldHave(.recorder, index, from: batch.time, to: end)
             }
             for epoch in log.epochs {
                 guard let durable = recorder?.durable[identifier]?[name], durable.epoch == epoch.epoch else { continue }

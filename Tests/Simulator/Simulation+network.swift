@@ -160,14 +160,6 @@ extension Simulation {
         }
     }
 
-    /// Whether a listener had heard a publisher for less than its patience at an instant, or did not hear it.
-    func isHeardBriefly(_ listener: Listener, _ index: Int, at instant: Int64) -> Bool {
-        let range = hearing[listener]?[index].first {
-            $0.lowerBound <= instant && instant - Self.listening <= $0.upperBound
-        }
-        return range.map { instant - $0.lowerBound < Self.patience } ?? true
-    }
-
     /// Whether a listener had the time to get a sample that its publisher had for a while.
     func couldHave(_ listener: Listener, _ index: Int, from time: Int64, to end: Int64) -> Bool {
         hearing[listener]?[index].contains { min($0.upperBound, end) - max($0.lowerBound, time) >= Self.patience }
