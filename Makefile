@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run keys test test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs clean setup openssl receivers readers network promtool curl
+.PHONY: run exports keys test test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs clean setup openssl receivers readers network promtool curl
 .PHONY: up down logs compose-test
 
 SWIFT = swift
@@ -16,6 +16,10 @@ PROGRAMS = $(RELEASE) --target Programs
 run: setup
 	$(PROGRAMS)
 	@Scripts/run "$$($(SWIFT) build -c release --show-bin-path)"
+
+# Exports what make run recorded, in every format, with the programs that it built.
+exports:
+	@Scripts/export "$$($(SWIFT) build -c release --show-bin-path)"
 
 # Makes the missing keys that protect connections, in KEYS=./keys: see docs/security.md.
 KEYS = ./keys
