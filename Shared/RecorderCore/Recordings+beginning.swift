@@ -15,14 +15,17 @@ extension Recordings {
         return session
     }
 
-    /// Opens the logs of streams that exist when a session begins, each at its next sample.
+    /// Opens the logs of streams that exist when a session begins, each at its next sample; or, if the session begins in the past,
+    /// at the first that was sampled after its start.
     package func open(_ streams: some Sequence<StreamDescription>, of session: Session, at now: Moment) {
         let wanted = streams.filter { description in
             session.wants(description.name)
                 && (try? StreamRecording.check(description, startDate: session.record.startDate)) != nil
         }
         for description in wanted.sorted(by: { $0.topic < $1.topic }) where session.status == .starting {
-            _ = stream(for: description, from: description.nextSequence, in: session, at: now)
+            let first = session.record.limits.before == nil ? description.nextSequence : nil
+            let stream = stream(for: description, from: first, in: session, at: now)
+            if first == nil, let stream, stream.expectPast(description) { recover(stream, of: session, at: now) }
         }
         advance(at: now)
     }

@@ -77,6 +77,7 @@ extension Recordings {
         let (name, place) = (description.name, description.replay)
         if described.count >= Self.maximumNames || described[name]?.count ?? 0 >= Self.maximumPlaces { described = [:] }
         described[name, default: [:]][place] = now.monotonic
+        note(description, at: now.date)
         for session in sessions.values where session.status == .running && session.wants(description.name) {
             if session.streams[description.name] == nil, !isConfigured(description.name, at: now) {
                 if waiting.count < Self.maximumNames { waiting[description.name] = (description, now.monotonic) }
@@ -89,6 +90,20 @@ extension Recordings {
                 recover(stream, of: session, at: now)
             }
         }
+    }
+
+    private func note(_ description: StreamDescription, at date: WallTime) {
+        if runs.count >= Self.maximumNames { runs = [:] }
+        let old = runs[description.name]
+        let former = old.flatMap { $0.last.description.epoch == description.epoch ? $0.former : $0.last }
+        runs[description.name] = (FormerRun(description: description, heard: date), former)
+    }
+
+    /// The run of a publisher before one that is described, if it was heard of after a session's start, which lies in the past.
+    private func former(of description: StreamDescription, in session: Session) -> FormerRun? {
+        guard session.record.limits.before != nil, let known = runs[description.name] else { return nil }
+        let former = known.last.description.epoch == description.epoch ? known.former : known.last
+        return former.flatMap { $0.heard > session.record.startDate ? $0 : nil }
     }
 
     /// The recording of a stream that a publisher describes; nil if it can't be opened.
@@ -110,7 +125,9 @@ extension Recordings {
             if session.status > .starting {
                 try StreamRecording.check(description, startDate: session.record.startDate)
             }
-            let stream = try session.open(description, from: first, at: now) { configurations[$0] }
+            let stream = try session.open(
+                description, from: first, after: former(of: description, in: session), at: now
+            ) { configurations[$0] }
             routes = TopicTable()
             return stream
         } catch let error as MessageError {

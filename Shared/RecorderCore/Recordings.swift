@@ -115,6 +115,9 @@ package final class Recordings: ProgramCore {
     // Streams
     /// When each stream was described last, on the monotonic clock, by where its publisher replays.
     package internal(set) var described: [StreamName: [String: Int64]] = [:]
+    /// What was said last of each stream, and of the run of its publisher before that: a session that begins in the past may need
+    /// to know that there was one.
+    var runs: [StreamName: (last: FormerRun, former: FormerRun?)] = [:]
     package internal(set) var configurations = LogConfigurations()
     /// Logs that log-manager is to be asked for.
     var unasked: Set<LogName> = []

@@ -84,7 +84,9 @@ package final class Session {
         number = appender.number(record.session)
         timeline = SessionTimeline(record)
         notedAnnotations = record.annotations?.count ?? 0
-        let age = recovered == nil ? 0 : now.date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970
+        let before = Int64((record.limits.before ?? 0) * 1e9)
+        let age =
+            recovered == nil ? 0 : now.date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970 - before
         deadline = record.limits.duration.map { now.monotonic + Int64($0 * 1e9) - age }
         logNames = Set(record.logs.map(\.name.folded))
         guard let recovered else { return }
@@ -130,14 +132,15 @@ package final class Session {
     /// Opens the log of a stream and marks in it what happened since the session's start.
     /// - Parameters:
     ///   - first: the first sample that belongs to the session; nil for a stream that is met during it.
+    ///   - former: the run of its publisher before the one that is described, if samples of it may belong to the session.
     ///   - configuration: what log-manager says of a log.
     package func open(
-        _ description: StreamDescription, from first: Int?, at now: Moment,
+        _ description: StreamDescription, from first: Int?, after former: FormerRun? = nil, at now: Moment,
         configuration: (LogName) -> LogConfiguration?
     ) throws -> StreamRecording {
         let name = LogName(device: description.device, stream: description.stream, avoiding: logNames)
         let stream = try StreamRecording(
-            description, from: first, log: name, configuration: configuration(name), of: self, at: now)
+            description, from: first, after: former, log: name, configuration: configuration(name), of: self, at: now)
         logNames.insert(name.folded)
         add(stream)
         for change in history { stream.log.mark(change.event, at: change.date, stepPath: change.stepPath) }

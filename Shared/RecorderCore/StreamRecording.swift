@@ -43,6 +43,11 @@ package final class StreamRecording {
         didSet { log.record.earliestUptime = earliest.map { Double($0) / 1e9 } }
     }
 
+    /// Whether the session began before it was asked for.
+    private let isFromPast: Bool
+    /// Of such a session, the first sample that was asked for of the first epoch.
+    private var pastStart = 0
+
     /// Refuses what can't be a stream.
     package static func check(_ description: StreamDescription, startDate: WallTime) throws(MessageError) {
         // A name with another slash in it would not be read back as the same name.
@@ -58,8 +63,10 @@ package final class StreamRecording {
     /// Opens the log, with the epoch that the publisher is in. The description must have passed `check`.
     /// - Parameter first: the first sample of that epoch that belongs to the session; nil for a stream that is met during
     ///   the session: what was sampled before the session's start is left out then.
+    /// - Parameter former: the run of the publisher before that, if samples of it may belong to the session.
     package convenience init(
-        _ description: StreamDescription, from first: Int?, log name: LogName, configuration: LogConfiguration?,
+        _ description: StreamDescription, from first: Int?, after former: FormerRun? = nil, log name: LogName,
+        configuration: LogConfiguration?,
         of session: Session, at now: Moment
     ) throws {
         var record = SessionRecord.Log(
@@ -67,8 +74,19 @@ package final class StreamRecording {
             types: description.types, unit: description.unit, rate: description.rate)
         record.configure(by: configuration, in: session.record)
         self.init(record, [], current: 0, next: first ?? 0, ReorderBuffer(), of: session, at: now)
-        if first == nil { earliest = uptimeAtStart(by: description, at: now.date) }
-        try meet(description, from: first, at: now)
+        if let former {
+            // Nobody has what its publisher sampled then. The next description has that noted as a gap.
+            try meet(former.description, from: firstLost(of: former), at: now)
+            try meet(description, from: 0, at: now)
+            log.epochs[0].isUnseen = true
+            noteChange()
+        } else {
+            if first == nil {
+                earliest = uptimeAtStart(by: description, at: now.date)
+                pastStart = pastStart(of: description, at: now.date)
+            }
+            try meet(description, from: first ?? (isFromPast ? pastStart : nil), at: now)
+        }
         log.open()
     }
 
@@ -119,6 +137,7 @@ package final class StreamRecording {
         name = StreamName(device: record.device, stream: record.stream)
         self.intake = intake
         held = session.held
+        isFromPast = session.record.limits.before != nil
         log = StreamLog(
             record, epochs, epoch: current, next: next, of: session.record, timeline: session.timeline,
             in: session.directory.directory, appender: session.appender, at: now)
@@ -180,6 +199,48 @@ package final class StreamRecording {
             return nil
         }
         return start.addingClamped(-max(0, behind))
+    }
+
+    // MARK: The past
+
+    /// The first sample to ask for of a session that begins in the past: twice as far back as the stream's rate says, so that
+    /// not everything is sent that a publisher keeps.
+    private func pastStart(of description: StreamDescription, at date: WallTime) -> Int {
+        guard isFromPast, let rate = description.rate, rate > 0 else { return 0 }
+        let seconds = Double(date.nanosecondsSince1970 - log.startDate.nanosecondsSince1970) / 1e9
+        return max(0, description.nextSequence - Int(min(2 * seconds * rate, 1e15)) - 1_000)
+    }
+
+    /// Notes that samples from before now are wanted.
+    /// - Returns: whether they are to be asked for.
+    func expectPast(_ description: StreamDescription) -> Bool {
+        intake.expect(epoch: description.epoch, upTo: description.nextSequence)
+    }
+
+    /// The first sample of an earlier run that belongs to the session, as the stream's rate says.
+    private func firstLost(of former: FormerRun) -> Int {
+        let next = former.description.nextSequence
+        guard let rate = former.description.rate, rate > 0 else { return next }
+        let seconds = Double(former.heard.nanosecondsSince1970 - log.startDate.nanosecondsSince1970) / 1e9
+        return max(0, next - Int(min(seconds * rate, 1e15)))
+    }
+
+    /// What of a gap belongs to a session that began in the past, of which nothing is written yet: its beginning lies before the
+    /// session. As many samples as the rate says; all if that is unknown.
+    /// - Parameter uptime: of the first sample behind the gap, in nanoseconds; nil if that is unknown.
+    private func ofSession(_ gap: Gap?, before uptime: Int64?, at now: Moment) -> Gap? {
+        guard isFromPast, var gap, let earliest, let rate = log.record.rate, rate > 0, gap.epoch == log.epochs[0].name
+        else { return gap }
+        let span =
+            uptime.map { $0.addingClamped(-earliest) }
+            ?? now.date.nanosecondsSince1970 - log.startDate.nanosecondsSince1970
+        let count = min(gap.count, max(0, Int(min(Double(span) / 1e9 * rate, 1e15))))
+        // The beginning of what was lost is the session's; gaps may have been noted before.
+        guard count < gap.count, log.record.gaps.isEmpty else { return gap }
+        begin(0, at: gap.from + gap.count - count)
+        gap.from += gap.count - count
+        gap.count = count
+        return count > 0 ? gap : nil
     }
 
     // MARK: Samples
@@ -254,9 +315,13 @@ package final class StreamRecording {
         }
         if let reason {
             // What is still kept may reach back to before the session; then what is not kept is not the session's.
-            let isOutside = try reason == .notRetained && isBeforeSession(batch)
+            let isOutside = try reason == .notRetained && epoch == 0 && isBeforeSession(batch)
             let lost = intake.giveUp(before: body.sequence, reason: reason)
-            if isOutside { begin(epoch, at: body.sequence) } else { note(lost, at: now.date) }
+            if isOutside {
+                begin(epoch, at: body.sequence)
+            } else {
+                note(ofSession(lost, before: try batch.uptimes.first, at: now), at: now.date)
+            }
         }
         let name = log.epochs[epoch].name
         guard let rows = intake.admitRecovered(epoch: name, sequence: body.sequence, count: body.count) else { return }
@@ -274,7 +339,7 @@ package final class StreamRecording {
     }
 
     package func giveUp(_ reason: Gap.Reason, at now: Moment) throws {
-        note(intake.giveUp(reason: reason), at: now.date)
+        note(ofSession(intake.giveUp(reason: reason), before: nil, at: now), at: now.date)
         try resume(at: now)
     }
 
@@ -362,11 +427,19 @@ package final class StreamRecording {
         guard !log.isClosed else { return note(gap(.notWritten), at: now.date) }
         do {
             try turn(to: batch, epoch: epoch, next: batch.body.sequence + rows.lowerBound, at: now)
-            if let earliest {
+            if let earliest, epoch == 0 {
                 let skipped = try batch.uptimes.dropFirst(rows.lowerBound).prefix { $0 < earliest }.count
                 rows = min(rows.lowerBound + skipped, end)..<end
-                begin(epoch, at: batch.body.sequence + rows.lowerBound)
+                if skipped > 0 { begin(epoch, at: batch.body.sequence + rows.lowerBound) }
                 if !rows.isEmpty { self.earliest = nil }
+                let first = batch.body.sequence + rows.lowerBound
+                if isFromPast, skipped == 0, pastStart > 0, first == pastStart {
+                    // The stream was faster than its rate says: samples before may belong to the session.
+                    note(Gap(epoch: log.epochs[0].name, from: first, count: 0, reason: .notRetained), at: now.date)
+                }
+            } else {
+                // Of another run of the publisher all samples belong to the session.
+                earliest = nil
             }
             try log.append(rows, of: batch, epoch: epoch, isRecovered: isRecovered, at: now)
         } catch let error as MessageError {

@@ -267,6 +267,9 @@ struct GoldenTests {
             RecordingEvent(
                 source: "recorder", sequence: 5, session: "s1", date: Self.date, change: .annotation,
                 status: "running", step: "Walk/return", stream: Self.wrist, annotation: annotation))
+        try expectGolden(
+            "recording.start-before",
+            RequestEnvelope(id: .integer(1), params: RecordingStart(streams: ["*"], duration: 60, before: 30)))
         try expectGolden(RecordingDiscard(session: "s1", force: true))
         try expectGolden(
             reply: RecordingDiscard.self,

@@ -14,6 +14,7 @@ final class FakePublisher: Sendable {
         var epochNumber = 0
         var next = 0
         var fields: [String]
+        var rate: Double?
         /// Uptimes of the epoch's samples that are still kept; the first is that of `firstKept`.
         var uptimes: [Double] = []
         var firstKept = 0
@@ -182,10 +183,10 @@ final class FakePublisher: Sendable {
     }
 
     var description: StreamDescription {
-        let (next, fields) = state.withLock { ($0.next, $0.fields) }
+        let (next, fields, rate) = state.withLock { ($0.next, $0.fields, $0.rate) }
         return StreamDescription(
             source: "fake", sequence: 0, device: name.device, stream: name.stream, epoch: epoch, state: .running,
-            fields: fields, packed: isPacked, nextSequence: next, replay: replyEndpoint, clock: .now)
+            fields: fields, rate: rate, packed: isPacked, nextSequence: next, replay: replyEndpoint, clock: .now)
     }
 
     /// The frames of samples that are kept; rows in the shape of `fields`, zeros after `y`.

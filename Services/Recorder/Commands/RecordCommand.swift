@@ -52,6 +52,9 @@ struct RecordCommand: AsyncParsableCommand {
             valueName: "label"))
     var label: [String] = []
 
+    @Option(help: "Begin this long ago, with what publishers still have of that time.")
+    var before: TimeSpan?
+
     @Option(help: "Stop after this long (default: at Ctrl-C).")
     var duration: TimeSpan?
 
@@ -84,7 +87,8 @@ struct RecordCommand: AsyncParsableCommand {
             let request = RecordingStart(
                 session: session, task: task, step: step, streams: streams, format: format, root: root,
                 maximumFileSize: maximumFileSize?.bytes,
-                maximumFileAge: maximumFileAge.map(seconds), duration: duration.map(seconds))
+                maximumFileAge: maximumFileAge.map(seconds), duration: duration.map(seconds),
+                before: before.map(seconds))
             result = try await client.record(request, inSeries: series, steps: moveTo, labels: label)
         } catch {
             StandardStream.error.print("recorder: \(error)\n")

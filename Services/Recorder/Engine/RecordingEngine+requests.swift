@@ -39,7 +39,8 @@ extension RecordingEngine {
             try await subscribe(to: patterns)
             try await waitForDescriptions(of: patterns)
             await configure(streamsOf: patterns)
-            let startDate = now.date
+            let before = Int64((request.before ?? 0) * 1e9)
+            let startDate = WallTime(nanosecondsSince1970: now.date.nanosecondsSince1970 - before)
             streams = await publishers.streams(
                 request.streams, at: core.sources(of: patterns, at: now), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
@@ -50,7 +51,8 @@ extension RecordingEngine {
                 format: format, root: root, status: .starting, startDate: startDate,
                 limits: SessionRecord.Limits(
                     maximumFileSize: request.maximumFileSize, maximumFileAge: request.maximumFileAge,
-                    duration: request.duration, resultsWithin: request.resultsWithin), shard: settings.shard)
+                    duration: request.duration, resultsWithin: request.resultsWithin,
+                    before: request.before), shard: settings.shard)
             record.keys = request.keys
             if request.format == nil, request.root == nil { record.isFormatDefault = true }
             record.logPosition = core.logPosition
@@ -175,6 +177,8 @@ extension RecordingEngine {
         let (duration, size, age) = (request.duration ?? 1, request.maximumFileSize ?? 1, request.maximumFileAge ?? 1)
         let within = request.resultsWithin ?? 0
         try require(within >= 0 && within <= 86_400, "resultsWithin is \(within): write seconds, up to 86400")
+        let before = request.before ?? 1
+        try require(before > 0 && before <= 86_400, "before is \(before): write seconds greater than 0, up to 86400")
         if let keys = request.keys {
             guard case .object = keys else {
                 throw RequestError(.invalidParameter, "keys is no object: write {\"schedule\": \"…\"}, say")

@@ -30,6 +30,9 @@ public struct RecordingStart: Request, Hashable {
     /// What else belongs to the session, such as `schedule`: an object that is kept as it is, and stands in its status, its
     /// archive's manifest and `taskResult.json`.
     public var keys: JSONValue?
+    /// The session begins so many seconds ago, with what publishers still have of that time; 0 by default. What they do not have
+    /// any more is a gap.
+    public var before: Double?
 
     /// What is recorded from now on.
     public struct Reply: Codable, Hashable, Sendable {
@@ -52,8 +55,9 @@ public struct RecordingStart: Request, Hashable {
     public init(
         session: String? = nil, task: String? = nil, step: String? = nil, streams: [String], format: String? = nil,
         root: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil,
-        resultsWithin: Double? = nil, keys: JSONValue? = nil
+        resultsWithin: Double? = nil, keys: JSONValue? = nil, before: Double? = nil
     ) {
+        self.before = before
         self.resultsWithin = resultsWithin
         self.keys = keys
         self.session = session
@@ -144,12 +148,15 @@ public struct RecordingState: Codable, Hashable, Sendable {
         public var duration: Double?
         /// The part of the devices that its recorder takes, as `2/3`.
         public var shard: String?
+        /// Seconds for which it began before it was asked for.
+        public var before: Double?
 
         /// A configuration.
         public init(
             streams: [String], format: String, root: String? = nil, maximumFileSize: Int? = nil,
-            maximumFileAge: Double? = nil, duration: Double? = nil, shard: String? = nil
+            maximumFileAge: Double? = nil, duration: Double? = nil, shard: String? = nil, before: Double? = nil
         ) {
+            self.before = before
             self.streams = streams
             self.format = format
             self.root = root

@@ -13,6 +13,6 @@ extension RecordingState {
             streams: record.streams, format: record.format.rawValue,
             root: record.format == .json ? record.root.rawValue : nil, maximumFileSize: record.limits.maximumFileSize,
             maximumFileAge: record.limits.maximumFileAge, duration: record.limits.duration,
-            shard: record.shard.map { "\($0)" })
+            shard: record.shard.map { "\($0)" }, before: record.limits.before)
     }
 }

@@ -222,11 +222,14 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var duration: Double?
         /// Seconds for which it waits for results then.
         package var resultsWithin: Double?
+        /// Seconds from its start to when it was asked for.
+        package var before: Double?
 
         package init(
             maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil,
-            resultsWithin: Double? = nil
+            resultsWithin: Double? = nil, before: Double? = nil
         ) {
+            self.before = before
             self.resultsWithin = resultsWithin
             self.maximumFileSize = maximumFileSize
             self.maximumFileAge = maximumFileAge
