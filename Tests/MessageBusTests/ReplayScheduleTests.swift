@@ -153,6 +153,19 @@ final class ReplayScheduleTests {
                 == nil)
     }
 
+    /// What it asked for before may be wanted no more, such as samples behind a session's end.
+    @Test func aStreamThatAsksForOtherSamplesBeginsToWait() throws {
+        ask(1)
+        #expect(next() != nil)
+        guard case .wait(let silent?) = step(0) else { throw Unexpected("nothing ends the wait") }
+        #expect(step(silent) == .reconnect([1]))
+        ask(1, from: 50, now: Self.limit)
+        let reason = schedule.ask(
+            1, for: Self.request(1, from: 50), at: Self.publisher, isHeard: true, limit: Self.limit,
+            now: 2 * Self.limit)
+        #expect(reason == .publisherUnreachable)
+    }
+
     @Test func oneThatIsNotHeardOfMayBeCutOff() throws {
         ask(1)
         #expect(next() != nil)

@@ -235,10 +235,7 @@ package struct ReplaySchedule: Sendable {
         var stream =
             streams[number]
             ?? Stream(publisher: publisher, request: request, limit: limit, patientSince: now, waitingSince: now)
-        if !stream.request.isContinued(by: request) {
-            stream.refusals = ReplayRefusals()
-            stream.unreadableAnswers = 0
-        }
+        if !stream.request.isContinued(by: request) { stream = settled(stream, at: now) }
         stream.request = request
         stream.limit = limit
         if !isHeard { stream.patientSince = now }
