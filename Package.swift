@@ -36,6 +36,7 @@ let package = Package(
         .executable(name: "log-manager", targets: ["LogManager"]),
         .executable(name: "step-counter", targets: ["StepCounter"]),
         .executable(name: "archiver", targets: ["Archiver"]),
+        .executable(name: "console", targets: ["Console"]),
         .executable(name: "holdfast-keys", targets: ["Keys"]),
         .executable(name: "crash-lab", targets: ["CrashLab"]),
         .executable(name: "step-accuracy", targets: ["StepAccuracy"]),
@@ -65,6 +66,7 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", path: "Shared/CMicroHTTPD"),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL"),
         .target(name: "CTCPInfo", path: "Shared/CTCPInfo", publicHeadersPath: "include"),
+        .systemLibrary(name: "CWebServer", path: "Shared/CWebServer"),
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
         .target(
@@ -92,6 +94,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "Metrics", dependencies: ["CMicroHTTPD", "ZeroMQ", system], path: "Shared/Metrics",
+            swiftSettings: strict),
+        .target(
+            name: "WebServer", dependencies: ["CWebServer", "ZeroMQ", system], path: "Shared/WebServer",
             swiftSettings: strict),
         .target(
             name: "ServiceKit",
@@ -208,6 +213,12 @@ let package = Package(
             name: "Programs",
             dependencies: ["SensorPublisher", "Recorder", "LogManager", "StepCounter", "Archiver", "Keys"],
             path: "Services/Programs", swiftSettings: strict),
+        .executableTarget(
+            name: "Console",
+            dependencies: [
+                "Files", "MessageBus", "Messages", "ServiceKit", "WebServer", "ZeroMQ", argumentParser, system,
+            ],
+            path: "Services/Console", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
         // The same for tests, into programs whose date is to be wrong.
@@ -230,6 +241,8 @@ let package = Package(
         .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: strict),
         .testTarget(
             name: "MetricsTests", dependencies: ["Metrics", "TestSupport", "ZeroMQ", system], swiftSettings: strict),
+        .testTarget(
+            name: "ConsoleTests", dependencies: ["TestSupport", "WebServer"], swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(name: "PeerLimitsTests", dependencies: ["PeerLimits", "ZeroMQ"], swiftSettings: strict),
         .testTarget(
