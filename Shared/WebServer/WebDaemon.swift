@@ -117,6 +117,11 @@ final class WebDaemon {
         for name in WebServer.headers {
             request.headers[name] = holdfast_web_header(connection, name).map { String(cString: $0) }
         }
+        if let length = holdfast_web_header(connection, "content-length").map({ String(cString: $0) }),
+            Int(length).map({ $0 > WebServer.maximumBody }) ?? true
+        {
+            return queue(.refusal(413, "tooLarge", "a body has at most \(WebServer.maximumBody) bytes"), on: connection)
+        }
         request.token = holdfast_web_argument(connection, "token").map { String(cString: $0) }
         if let answer = admission(request) { return queue(answer, on: connection) }
         exchanges[connection]?.request = request

@@ -7,7 +7,7 @@ package actor WebServer {
     package static let maximumConnections: UInt32 = 64
     /// Bytes for a connection's request line and headers; longer ones are refused (414, 431).
     package static let connectionMemory = 16 << 10
-    /// Bytes of a request's body; the connection of a longer one ends.
+    /// Bytes of a request's body; a longer one is refused (413), or its connection ends where it did not say its length.
     package static let maximumBody = 1 << 20
     /// The headers that a request keeps.
     static let headers = ["host", "origin", "cookie", "x-holdfast"]

@@ -21,9 +21,9 @@ struct WebServerTests {
         }
     }
 
-    private static func post(_ size: Int, port: UInt16) -> String {
+    private static func post(_ size: Int, sent: Int? = nil, port: UInt16) -> String {
         "POST /a HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nX-Holdfast: 1\r\nContent-Length: \(size)\r\n\r\n"
-            + String(repeating: "x", count: size)
+            + String(repeating: "x", count: sent ?? size)
     }
 
     @Test func requestsAreAnsweredWithTheirBodies() async throws {
@@ -43,6 +43,14 @@ struct WebServerTests {
             let answer = try await WebClient.answer(
                 "GET / HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nX: \(long)\r\n\r\n", port: port)
             #expect(answer?.hasPrefix("HTTP/1.1 431 ") == true)
+        }
+    }
+
+    @Test func aLongBodyIsRefusedBeforeItIsRead() async throws {
+        try await Self.serving { port in
+            let answer = try await WebClient.answer(
+                Self.post(WebServer.maximumBody + 1, sent: 60_000, port: port), port: port)
+            #expect(answer?.hasPrefix("HTTP/1.1 413 ") == true)
         }
     }
 
