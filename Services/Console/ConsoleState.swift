@@ -21,26 +21,12 @@ struct ConsoleState: Encodable {
         }
     }
 
-    /// A recording that runs, and when it started.
-    struct Recording: Encodable {
-        var startDate: WallTime
-        var state: RecordingState
-
-        private enum CodingKeys: CodingKey { case startDate }
-
-        func encode(to encoder: any Encoder) throws {
-            try state.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(startDate, forKey: .startDate)
-        }
-    }
-
     /// How long a program may take to say how it is: who is away must not keep the page from what is there.
     private static let limit = Duration.seconds(1)
 
     var programs: [ProgramState]
     var streams: [StreamDescription]
-    var recordings: [Recording]
+    var recordings: [RecordingState]
     /// Those that the page has.
     var roles: [Role]
     var version = Version.current
@@ -65,14 +51,16 @@ struct ConsoleState: Encodable {
             recordings: await recordings, roles: Role.allCases.filter { $0 <= role })
     }
 
-    private static func runningRecordings(at recorder: RequestClient) async -> [Recording] {
+    private static func runningRecordings(at recorder: RequestClient) async -> [RecordingState] {
         guard let list = try? await recorder.send(RecordingList(), timeout: limit) else { return [] }
-        var running: [Recording] = []
+        var running: [RecordingState] = []
         for entry in list.recordings where entry.endDate == nil {
-            guard let state = try? await recorder.send(RecordingStatus(session: entry.session), timeout: limit) else {
+            guard var state = try? await recorder.send(RecordingStatus(session: entry.session), timeout: limit) else {
                 continue
             }
-            running.append(Recording(startDate: entry.startDate, state: state))
+            // A recorder of before 0.7 does not say it here.
+            state.startDate = state.startDate ?? entry.startDate
+            running.append(state)
         }
         return running
     }
