@@ -15,7 +15,9 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
     }
 
     static let root = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
-    static let programs = ["sensor-publisher", "recorder", "step-counter", "log-manager", "archiver", "holdfast-keys"]
+    static let programs = [
+        "sensor-publisher", "recorder", "step-counter", "log-manager", "archiver", "console", "holdfast-keys",
+    ]
 
     let path: FilePath
     /// Its path from the project's directory.
