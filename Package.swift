@@ -66,7 +66,6 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", path: "Shared/CMicroHTTPD"),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL"),
         .target(name: "CTCPInfo", path: "Shared/CTCPInfo", publicHeadersPath: "include"),
-        .systemLibrary(name: "CWebServer", path: "Shared/CWebServer"),
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
         .target(
@@ -96,7 +95,7 @@ let package = Package(
             name: "Metrics", dependencies: ["CMicroHTTPD", "ZeroMQ", system], path: "Shared/Metrics",
             swiftSettings: strict),
         .target(
-            name: "WebServer", dependencies: ["CWebServer", "ZeroMQ", system], path: "Shared/WebServer",
+            name: "WebServer", dependencies: ["CMicroHTTPD", "ZeroMQ", system], path: "Shared/WebServer",
             swiftSettings: strict),
         .target(
             name: "ServiceKit",

@@ -37,11 +37,11 @@ final class HTTPDaemon {
         handlers.initialize(
             to: holdfast_http_handlers(
                 context: Unmanaged.passUnretained(self).toOpaque(),
-                answer: { context, connection, path, method, seen in
+                request: { context, connection, path, method, stage, _, _ in
                     guard let context, let connection, let path, let method else { return 0 }
                     let daemon = Unmanaged<HTTPDaemon>.fromOpaque(context).takeUnretainedValue()
                     return daemon.answer(
-                        connection, path: String(cString: path), method: String(cString: method), seen: seen != 0)
+                        connection, path: String(cString: path), method: String(cString: method), seen: stage != 0)
                         ? 1 : 0
                 },
                 note: { context, connection, isOpen in

@@ -1,4 +1,4 @@
-import CWebServer
+import CMicroHTTPD
 import Glibc
 import SystemPackage
 import ZeroMQ
@@ -20,7 +20,7 @@ final class WebDaemon {
 
     private let connectionLife: Int64
     private var daemon: OpaquePointer?
-    private let handlers = UnsafeMutablePointer<holdfast_web_handlers>.allocate(capacity: 1)
+    private let handlers = UnsafeMutablePointer<holdfast_http_handlers>.allocate(capacity: 1)
     private var exchanges: [OpaquePointer: Exchange] = [:]
     /// Asked for each request's header: what is answered before its body is read.
     var admission: (WebRequest) -> WebResponse? = { _ in nil }
@@ -31,7 +31,7 @@ final class WebDaemon {
     init(port: UInt16, connectionLife: Int64) throws(Errno) {
         self.connectionLife = connectionLife
         handlers.initialize(
-            to: holdfast_web_handlers(
+            to: holdfast_http_handlers(
                 context: Unmanaged.passUnretained(self).toOpaque(),
                 request: { context, connection, path, method, stage, bytes, length in
                     guard let context, let connection, let path, let method else { return 0 }
@@ -49,7 +49,8 @@ final class WebDaemon {
                     let daemon = Unmanaged<WebDaemon>.fromOpaque(context).takeUnretainedValue()
                     daemon.note(connection, isOpen: isOpen != 0)
                 }))
-        daemon = holdfast_web_start(port, WebServer.maximumConnections, WebServer.connectionMemory, handlers)
+        daemon = holdfast_http_start_on_loopback(
+            port, WebServer.maximumConnections, WebServer.connectionMemory, handlers)
         if daemon == nil { throw Errno(rawValue: errno) }
     }
 
@@ -60,16 +61,16 @@ final class WebDaemon {
     }
 
     /// Where it listens.
-    var port: UInt16 { daemon.map(holdfast_web_port) ?? 0 }
+    var port: UInt16 { daemon.map(holdfast_http_port) ?? 0 }
 
     /// Can be read when there is something to do.
-    var descriptor: Int32 { daemon.map(holdfast_web_descriptor) ?? -1 }
+    var descriptor: Int32 { daemon.map(holdfast_http_descriptor) ?? -1 }
 
     /// When there is something to do at the latest, on `MonotonicClock`; nil if no client is connected.
     func deadline(at now: Int64) -> Int64? {
         let own = exchanges.values.lazy.filter { !$0.isWaiting }.map(\.end).min()
         guard let daemon else { return own }
-        let timeout = holdfast_web_timeout(daemon)
+        let timeout = holdfast_http_timeout(daemon)
         return timeout < 0 ? own : min(own ?? .max, now + timeout * 1_000_000)
     }
 
@@ -77,7 +78,7 @@ final class WebDaemon {
     func turn(at now: Int64) {
         for (connection, exchange) in exchanges where exchange.end <= now && !exchange.isWaiting {
             // The library ends it when it finds that there is nothing more to read and nowhere to write.
-            shutdown(holdfast_web_socket(connection), Int32(SHUT_RDWR))
+            shutdown(holdfast_http_socket(connection), Int32(SHUT_RDWR))
             exchanges[connection]?.end = .max
         }
         run()
@@ -104,7 +105,7 @@ final class WebDaemon {
         var count: Int
         repeat {
             count = exchanges.count
-            holdfast_web_run(daemon)
+            holdfast_http_run(daemon)
         } while exchanges.count < count
     }
 
@@ -115,14 +116,14 @@ final class WebDaemon {
     private func begin(_ connection: OpaquePointer, _ path: String, _ method: String) -> Bool {
         var request = WebRequest(method: method, path: path)
         for name in WebServer.headers {
-            request.headers[name] = holdfast_web_header(connection, name).map { String(cString: $0) }
+            request.headers[name] = holdfast_http_header(connection, name).map { String(cString: $0) }
         }
-        if let length = holdfast_web_header(connection, "content-length").map({ String(cString: $0) }),
+        if let length = holdfast_http_header(connection, "content-length").map({ String(cString: $0) }),
             Int(length).map({ $0 > WebServer.maximumBody }) ?? true
         {
             return queue(.refusal(413, "tooLarge", "a body has at most \(WebServer.maximumBody) bytes"), on: connection)
         }
-        request.token = holdfast_web_argument(connection, "token").map { String(cString: $0) }
+        request.token = holdfast_http_argument(connection, "token").map { String(cString: $0) }
         if let answer = admission(request) { return queue(answer, on: connection) }
         exchanges[connection]?.request = request
         return true
@@ -146,7 +147,7 @@ final class WebDaemon {
     }
 
     private func queue(_ answer: WebResponse, on connection: OpaquePointer) -> Bool {
-        guard let response = answer.body.withUnsafeBytes({ holdfast_web_response($0.baseAddress, $0.count) }) else {
+        guard let response = answer.body.withUnsafeBytes({ holdfast_http_response($0.baseAddress, $0.count) }) else {
             return false
         }
         defer { MHD_destroy_response(response) }
@@ -155,7 +156,7 @@ final class WebDaemon {
             ("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'"),
             ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
         ]
-        for (name, value) in common + answer.headers { holdfast_web_add_header(response, name, value) }
-        return holdfast_web_queue(connection, answer.status, response) != 0
+        for (name, value) in common + answer.headers { holdfast_http_add_header(response, name, value) }
+        return holdfast_http_queue(connection, answer.status, response) != 0
     }
 }
