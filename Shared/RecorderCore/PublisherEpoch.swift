@@ -59,8 +59,8 @@ package struct PublisherEpoch {
         if isUnseen { isUnseen = false }
     }
 
-    /// Nanoseconds from what was sent last, as far as it arrived, until what comes first of the next run. What arrives may
-    /// have waited for a recorder that slept or hung, so the publisher's clock counts, too.
+    /// Nanoseconds of silence before the publisher's next run, by the recorder's clock or by the publisher's, whichever is longer: the
+    /// last message may have waited for a recorder that slept or hung.
     func silence(until published: WallTime, at now: Int64) -> Int64 {
         let (byPublisher, overflow) = published.nanosecondsSince1970.subtractingReportingOverflow(
             (publishedAt ?? published).nanosecondsSince1970)

@@ -75,7 +75,7 @@ package final class StreamRecording {
         record.configure(by: configuration, in: session.record)
         self.init(record, [], current: 0, next: first ?? 0, ReorderBuffer(), of: session, at: now)
         if let former {
-            // Nobody has what its publisher sampled then. The next description has that noted as a gap.
+            // What its publisher sampled then can not be fetched any more: the next description makes it a gap.
             try meet(former.description, from: firstLost(of: former), at: now)
             try meet(description, from: 0, at: now)
             log.epochs[0].isUnseen = true
@@ -207,7 +207,7 @@ package final class StreamRecording {
     /// not everything is sent that a publisher keeps.
     private func pastStart(of description: StreamDescription, at date: WallTime) -> Int {
         guard isFromPast, let rate = description.rate, rate > 0 else { return 0 }
-        let seconds = Double(date.nanosecondsSince1970 - log.startDate.nanosecondsSince1970) / 1e9
+        let seconds = date.seconds(since: log.startDate)
         return max(0, description.nextSequence - Int(min(2 * seconds * rate, 1e15)) - 1_000)
     }
 
@@ -221,7 +221,7 @@ package final class StreamRecording {
     private func firstLost(of former: FormerRun) -> Int {
         let next = former.description.nextSequence
         guard let rate = former.description.rate, rate > 0 else { return next }
-        let seconds = Double(former.heard.nanosecondsSince1970 - log.startDate.nanosecondsSince1970) / 1e9
+        let seconds = former.heard.seconds(since: log.startDate)
         return max(0, next - Int(min(seconds * rate, 1e15)))
     }
 

@@ -76,7 +76,7 @@ package struct BIDSExport: ExportWriter {
         while let event = pending.first, event.time <= time {
             pending.removeFirst()
             appendEvent(
-                at: event.time, duration: event.duration, event.name, value: event.annotation?.label ?? event.step,
+                at: event.time, duration: event.duration, event.name, value: event.value,
                 count: nil)
         }
     }

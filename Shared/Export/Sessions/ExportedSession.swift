@@ -13,6 +13,9 @@ package struct ExportedSession: Sendable {
         /// What somebody noted; its `from` is `time`.
         package var annotation: Annotation?
 
+        /// What tables say of it: an annotation's label, or the step.
+        var value: String? { annotation?.label ?? step }
+
         /// Nanoseconds that it took; 0 for a moment.
         var duration: Int64 {
             annotation.flatMap { note in

@@ -74,7 +74,7 @@ package struct SessionExport {
             replaces: options.replaces, calls: calls)
         do throws(RecordingError) {
             let exported = ExportedSession(
-                record, annotations: Annotation.valid(in: try session.annotations(of: record)), clock: options.clock)
+                record, annotations: try session.validAnnotations(of: record), clock: options.clock)
             let version = self.version
             let work = try prepare()
             switch options.format {

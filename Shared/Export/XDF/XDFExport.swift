@@ -110,7 +110,7 @@ package struct XDFExport: ExportWriter {
     package mutating func finish() throws(RecordingError) {
         for event in session.events {
             mark(
-                [event.name, event.annotation?.label ?? event.step].compactMap { $0 }.joined(separator: " "),
+                [event.name, event.value].compactMap { $0 }.joined(separator: " "),
                 at: event.time)
         }
         writer.end(&markers, to: &file.buffer)

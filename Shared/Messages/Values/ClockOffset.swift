@@ -22,7 +22,7 @@ public struct ClockComparison: Codable, Hashable, Sendable {
 
     /// Seconds by which the publisher's wall clock is ahead of the recorder's.
     public var offset: Double {
-        Double(clock.date.nanosecondsSince1970 - date.nanosecondsSince1970) / 1e9
+        clock.date.seconds(since: date)
     }
 }
 

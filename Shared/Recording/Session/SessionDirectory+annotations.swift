@@ -16,6 +16,12 @@ extension SessionDirectory {
             + (try annotationsFile.lines().compactMap { try? WireCoding.decode(Annotation.self, from: $0) })
     }
 
+    /// The annotations of a session that hold, in the order of their time; see `Annotation.valid`.
+    /// - Parameter record: what `session.json` says.
+    package func validAnnotations(of record: SessionRecord) throws(RecordingError) -> [Annotation] {
+        Annotation.valid(in: try annotations(of: record))
+    }
+
     /// Adds an annotation to a session that is over. When this returns, it would survive a power cut. One writer at a time.
     package func add(_ annotation: Annotation, calls: FileCalls = .system) throws(RecordingError) {
         try annotationsFile.append([StoredJSON.line(annotation)], calls: calls)

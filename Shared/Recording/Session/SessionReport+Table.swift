@@ -53,8 +53,7 @@ extension Annotation {
     /// Seconds are since the session's start.
     package func sentence(since start: WallTime) -> String {
         func seconds(_ date: WallTime) -> String {
-            TextColumns.decimal(
-                Double(date.nanosecondsSince1970 - start.nanosecondsSince1970) / 1e9, places: 3)
+            TextColumns.decimal(date.seconds(since: start), places: 3)
         }
         let place = to.map { "from \(seconds(from)) s to \(seconds($0)) s" } ?? "at \(seconds(from)) s"
         let words = note.map { ": \($0)" } ?? ""

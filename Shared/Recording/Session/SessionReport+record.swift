@@ -49,7 +49,7 @@ extension ClockOffset {
         let groups = Dictionary(grouping: comparisons.enumerated(), by: \.element.endpoint)
         return groups.sorted { $0.value[0].offset < $1.value[0].offset }.map { endpoint, own in
             let (first, last) = (own[0].element, own[own.count - 1].element)
-            let seconds = Double(last.date.nanosecondsSince1970 - first.date.nanosecondsSince1970) / 1e9
+            let seconds = last.date.seconds(since: first.date)
             return ClockOffset(
                 endpoint: endpoint, first: first.offset, last: last.offset,
                 uncertainty: max(first.roundTrip, last.roundTrip) / 2,

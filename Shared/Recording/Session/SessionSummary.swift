@@ -18,7 +18,7 @@ package struct SessionSummary: Codable, Hashable, Sendable {
     package var restarts: [WallTime]
     package var failures: [String]
     package var streams: [Stream]
-    /// What people noted, as far as it holds; `nil` if they noted nothing.
+    /// The annotations that hold; `nil` if there are none.
     package var annotations: [Annotation]?
 
     package struct Stream: Codable, Hashable, Sendable {
@@ -91,11 +91,11 @@ extension SessionDirectory {
         let end = record.endDate ?? lastDate(of: record) ?? record.startDate
         let report = SessionReport(record)
         let removed = try removedFiles()
-        let annotations = Annotation.valid(in: try annotations(of: record))
+        let annotations = try validAnnotations(of: record)
         return SessionSummary(
             session: record.session.text, task: record.task.isEmpty ? nil : record.task, status: record.status,
             startDate: record.startDate, endDate: record.endDate,
-            duration: Double(end.nanosecondsSince1970 - record.startDate.nanosecondsSince1970) / 1e9,
+            duration: end.seconds(since: record.startDate),
             format: record.format, steps: record.steps, pauses: record.pauses, restarts: record.restarts,
             failures: record.failures,
             streams: zip(record.logs, report.streams).map { log, stream in

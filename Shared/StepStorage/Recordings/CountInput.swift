@@ -10,7 +10,7 @@ package struct CountInput: Hashable {
     /// The stream, if a session names it.
     package var stream: StreamName?
     package let files: [String]
-    /// What people noted of it, as far as it holds.
+    /// The annotations of it that hold.
     package var annotations: [CountedAnnotation] = []
     /// What is missing, for a person.
     package var losses: [String] = []
@@ -47,7 +47,7 @@ package struct CountInput: Hashable {
     package static func recordings(inSession path: FilePath, streams: [String]) throws(RecordingError) -> [CountInput] {
         let session = try SessionDirectory(at: path)
         let record = try session.record()
-        let annotations = Annotation.valid(in: try session.annotations(of: record))
+        let annotations = try session.validAnnotations(of: record)
         let logs = record.logs.filter { streams.contains($0.stream) }
         guard !logs.isEmpty else {
             let names = record.logs.map { "\($0.device)/\($0.stream)" }.joined(separator: ", ")

@@ -12,12 +12,9 @@ package struct CountedAnnotation: Codable, Hashable, Sendable {
 
     /// - Parameter start: when the recording's time began.
     package init(_ annotation: Annotation, since start: WallTime) {
-        func seconds(_ date: WallTime) -> Double {
-            Double(date.nanosecondsSince1970 - start.nanosecondsSince1970) / 1e9
-        }
         label = annotation.label
-        from = seconds(annotation.from)
-        to = annotation.to.map(seconds)
+        from = annotation.from.seconds(since: start)
+        to = annotation.to?.seconds(since: start)
         note = annotation.note
     }
 

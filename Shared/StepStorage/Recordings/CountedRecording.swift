@@ -20,7 +20,7 @@ package struct CountedRecording: Encodable {
     let gaps: Int
     let bouts: [StepCount.Bout]
     let steps: [Step]
-    /// Of a session's recording; absent if nobody noted anything.
+    /// Of a session's recording; absent if there are no annotations.
     let annotations: [CountedAnnotation]?
 
     package init(_ input: CountInput, _ count: StepCount) {
