@@ -193,7 +193,9 @@ struct Inventory: Sendable {
     mutating func glance(_ disk: CustodyView) {
         for session in Set(entries.map(\.file.session)).subtracting(disk.sessions).subtracting(goneSessions) {
             let isLeft = entries.contains { $0.file.session == session && disk.disk[$0.file.path] != nil }
-            if policy == nil || isLeft { violate(\.lost, "session \(session) is gone, and nobody asked for that") }
+            if policy == nil || isLeft {
+                violate(\.lost, "session \(session) is gone, and no request or policy removed it")
+            }
             // What is left of a session goes only if all that went before may go for the same reason.
             for place in entries.indices where entries[place].file.session == session && policy?.takesPending == false {
                 expect(place, "was not uploaded, and its session is gone") { !$0.exists && $0.receipt != nil }
@@ -202,7 +204,7 @@ struct Inventory: Sendable {
         }
         for entry in entries where disk.disk[entry.file.path] == nil {
             if entry.possible.allSatisfy(\.exists) {
-                violate(\.lost, "\(entry.file.path) is gone, and nobody asked for that")
+                violate(\.lost, "\(entry.file.path) is gone, and no request or policy removed it")
             }
             if !isGone(entry.file.session, disk), disk.removed[entry.file.path] == nil {
                 violate(\.unexplained, "\(entry.file.path) is gone, and its session does not say so")
@@ -215,7 +217,7 @@ struct Inventory: Sendable {
         findings.samples += entries.count
         for session in view.unfinished { violate(\.unexplained, "session \(session) was not removed to the end") }
         for session in Set(entries.map(\.file.session)).subtracting(view.sessions).subtracting(goneSessions) {
-            violate(\.lost, "session \(session) is gone, and nobody asked for that")
+            violate(\.lost, "session \(session) is gone, and no request or policy removed it")
         }
         let listed = Dictionary(view.listed.map { ($0.path, $0) }) { first, _ in first }
         let before = entries
@@ -278,7 +280,7 @@ struct Inventory: Sendable {
         _ file: CustodyFile, _ possible: Set<State>, _ state: inout State, _ view: CustodyView
     ) {
         let possible = possible.filter { !$0.exists }
-        if possible.isEmpty { violate(\.lost, "\(file.path) is gone, and nobody asked for that") }
+        if possible.isEmpty { violate(\.lost, "\(file.path) is gone, and no request or policy removed it") }
         if isGone(file.session, view) {
             // Nothing is left that says whether it was marked.
             state.receipt = possible.first?.receipt

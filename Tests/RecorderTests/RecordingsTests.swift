@@ -295,7 +295,7 @@ import Testing
             let missing = script.core.missing(Self.stream, in: script.session.identifier, at: script.now)
             #expect(missing?.request.from == 10)
             #expect(missing?.request.count == 10)
-            // Nobody answers.
+            // There is no answer.
             script.wait(11 * Self.second)
             script.core.tick(at: script.now)
             #expect(script.settle().contains("compareClocks"))
@@ -325,7 +325,7 @@ import Testing
             let missing = script.core.missing(Self.stream, in: script.session.identifier, at: script.now)
             #expect(missing?.request.from == 10 && missing?.request.count == 10)
             #expect(!script.core.isIdle)
-            // Nobody answers.
+            // There is no answer.
             script.wait(11 * Self.second)
             script.core.tick(at: script.now)
             #expect(!script.settle().contains("compareClocks"))
