@@ -30,7 +30,12 @@ class Client:
     def reply(self, program, method, timeout=30, **params):
         """What a program says to a request; nothing where it says nothing in time."""
         with self.connect(zmq.REQ, program) as socket:
-            socket.send_json({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+            # A connection that was refused is gone, and with it where a request could wait.
+            socket.sndtimeo = int(timeout * 1000)
+            try:
+                socket.send_json({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+            except zmq.Again:
+                return None
             return socket.recv_json() if socket.poll(timeout * 1000) else None
 
     def ask(self, program, method, **params):

@@ -6,6 +6,7 @@
 
 Ports are the engine's choice and the project's name is this run's, so that nothing else is disturbed.
 """
+import json
 import os
 import re
 import sys
@@ -16,6 +17,7 @@ import zipfile
 import zmq
 
 from client import PORTS, Client, ends
+from machine import Machine
 from stack import Stack, eventually, run
 
 PROGRAMS = list(PORTS)
@@ -36,7 +38,7 @@ def saw(what):
 
 
 def every_variable_is_explained():
-    files = "".join(open(f"compose/{name}").read() for name in ["compose.yaml", "scale.yaml"])
+    files = "".join(open(f"compose/{name}").read() for name in ["compose.yaml", "scale.yaml", "watching.yaml"])
     variables = set(re.findall(r"\$\{(\w+)", files))
     with_default = set(re.findall(r"\$\{(\w+):?-", files))
     explained = set(re.findall(r"`(HOLDFAST_\w+)`", open("compose/README.md").read()))
@@ -99,7 +101,8 @@ def the_host_listens_and_records_with_a_key():
     updates = alice.ask("step-counter", "steps.startUpdates", device=device, updateOn=2)
     session = alice.ask("recorder", "recording.start", session="host", task="Host", step="one", streams=[f"{device}/"])
     assert session["status"] == "running", session
-    steps = bob.listen("step-counter", updates["topic"], 2)
+    # Bouts that begin and end are told among the updates.
+    steps = [one for one in bob.listen("step-counter", updates["topic"], 5) if "numberOfSteps" in one]
     alice.ask("recorder", "recording.moveTo", session="host", step="two")
     result = alice.ask("recorder", "recording.stop", session="host")
     assert result["report"]["isWhole"] and result["logs"][0]["samples"] > 100, result
@@ -259,6 +262,89 @@ def two_recorders_divide_the_devices():
     saw(f"compose/scale.yaml: of three devices one recorder took {devices[0]}, the other {devices[1]}; all archived")
 
 
+def prometheus_asks_every_program():
+    nothing_is_left()
+    stack.project += "-watching"
+    stack.files = ["compose/compose.yaml", "compose/watching.yaml"]
+    stack.variables["PROMETHEUS_PORT"] = ""
+    # Grafana's image is not built here, and may not be had.
+    stack.compose("up", "--detach", "--build", "prometheus", *PROGRAMS, timeout=600)
+    images.append(stack.container("prometheus")["Config"]["Image"])
+    stack.healthy("prometheus")
+
+    def ask(expression):
+        answer = stack.execute("prometheus", "curl", "-fsS", "--get", "--data-urlencode", f"query={expression}",
+                               "http://127.0.0.1:9090/api/v1/query")
+        return [float(element["value"][1]) for element in json.loads(answer)["data"]["result"]]
+
+    eventually("Prometheus reaches all five", lambda: ask('sum(up{job="holdfast"})') == [5], 90, lambda: ask("up"))
+    alerts = json.loads(stack.execute("prometheus", "curl", "-fsS", "http://127.0.0.1:9090/api/v1/rules"))
+    names = [rule["name"] for group in alerts["data"]["groups"] for rule in group["rules"]]
+    assert len(names) == 14 and set(names) <= set(re.findall(r"`(Holdfast\w+)`", open("docs/watching.md").read())), names
+    saw(f"compose/watching.yaml: Prometheus reaches all five programs, with {len(names)} alerts")
+
+
+def the_package_works_on_a_bare_debian():
+    # What it says while it is installed, used, removed and purged is in the build's output, which is seen where it fails.
+    run("docker", "build", "--quiet", "--file", "compose/Dockerfile", "--target", "package-test", ".", timeout=1800)
+    saw("the Debian package is installed on a bare Debian 12, shows a walk, and is removed and purged")
+
+
+def the_package_records_over_an_upgrade_and_a_reboot():
+    image = run("docker", "build", "--quiet", "--file", "compose/Dockerfile", "--target", "package-machine", ".",
+                timeout=1800)
+    images.append(image)
+    with Machine(image) as machine:
+        # The package of the version before: the same programs, since none was published yet.
+        machine.sh("dpkg-deb --raw-extract /packages/holdfast_*.deb /tmp/before && "
+                   "sed -i 's/^Version: .*/Version: 0.5.9/' /tmp/before/DEBIAN/control && "
+                   "dpkg-deb -Znone --build /tmp/before /tmp/before.deb && dpkg --install /tmp/before.deb")
+        machine.sh("echo HOLDFAST_SIGNAL=walk >>/etc/holdfast/sensor-publisher.env && "
+                   "systemctl enable --now holdfast.target")
+
+        def status(session):
+            return machine.sh(f"recorder info /var/lib/holdfast/recordings/{session} 2>&1", check=False)
+
+        def runs(session):
+            found = re.search(r"/accelerometer +([0-9]+)", status(session))
+            return found and int(found[1]) >= 100
+
+        def ended(session):
+            eventually(f"{session} has ended",
+                       lambda: "SHA256SUMS" in machine.sh(f"ls /var/lib/holdfast/recordings/{session}"), 90,
+                       lambda: status(session) + machine.sh("journalctl --no-pager --boot --unit 'holdfast@*'"))
+
+        eventually("all programs run", lambda: machine.sh("systemctl is-active 'holdfast@*'", check=False).split()
+                   == ["active"] * 6)
+        machine.begin("recorder record --session upgrade --streams '*' --duration 25s >/root/record.txt 2>&1")
+        eventually("a session runs", lambda: runs("upgrade"), explain=lambda: status("upgrade"))
+        publisher = machine.sh("systemctl show --value --property MainPID holdfast@sensor-publisher")
+        recorder = machine.sh("systemctl show --value --property MainPID holdfast@recorder")
+        print(machine.sh("dpkg --install /packages/holdfast_*.deb"))
+        assert machine.sh("systemctl show --value --property MainPID holdfast@sensor-publisher") == publisher
+        assert machine.sh("systemctl show --value --property MainPID holdfast@recorder") != recorder
+        ended("upgrade")
+        said = machine.sh("recorder verify /var/lib/holdfast/recordings/upgrade")
+        assert "whole" in said, said
+        saw(f"an upgrade of the package while a session runs costs no sample: {said.splitlines()[-1]}")
+
+        machine.begin("recorder record --session reboot --streams '*' --duration 20s >/root/record.txt 2>&1")
+        eventually("a session runs", lambda: runs("reboot"), explain=lambda: status("reboot"))
+        machine.reboot()
+        ended("reboot")
+        path = "/var/lib/holdfast/recordings/reboot"
+        said = machine.sh(f"recorder verify {path}", check=False)
+        # What the sensors sense while the machine is down belongs to nobody: each publisher's own samples are all there.
+        assert "lost" not in said and "whole" in said, said
+
+        machine.sh("dpkg --remove holdfast && test -d /var/lib/holdfast/recordings/upgrade")
+        left = machine.sh("systemctl list-units --no-legend --state active,activating 'holdfast*'")
+        assert left == "", left
+        said = machine.sh("dpkg --purge holdfast")
+        assert "recordings are left" in said, said
+        saw("a session goes on over a reboot; the package is removed and purged, and the recordings stay")
+
+
 def nothing_is_left():
     stack.compose("down", "--volumes", "--remove-orphans")
     assert stack.leftovers() == [], stack.leftovers()
@@ -274,7 +360,9 @@ def main():
         for step in [every_variable_is_explained, a_first_up_records_a_walk, the_host_listens_and_records_with_a_key,
                      others_get_nothing, the_session_is_whole_and_archived, each_program_may_be_killed,
                      three_publishers_are_recorded, everything_stops_in_good_order, a_second_up_goes_on_after_a_kill,
-                     two_recorders_divide_the_devices, nothing_is_left]:
+                     two_recorders_divide_the_devices, prometheus_asks_every_program, nothing_is_left,
+                     the_package_works_on_a_bare_debian,
+                     the_package_records_over_an_upgrade_and_a_reboot]:
             if len(sys.argv) == 1 or step.__name__ in sys.argv:
                 step()
     except BaseException:

@@ -6,6 +6,12 @@ struct AccuracyTable {
         let isFalseSteps: Bool
     }
 
+    /// Steps a minute.
+    static let bands: [(name: String, range: Range<Double>)] = [
+        ("below 80 steps/min", 0..<80), ("80 to 100", 80..<100), ("100 to 120", 100..<120),
+        ("120 and more", 120..<1000),
+    ]
+
     let rows: [Row]
 
     init(_ recordings: [LabelledRecording]) {
@@ -18,7 +24,12 @@ struct AccuracyTable {
                     ($0.kind == .walk || $0.kind == .mixed) && $0.steps > 0 && $0.placementClass == place
                 }, isFalseSteps: false)
         }
+        let walked = recordings.compactMap { recording in recording.cadence.map { (recording, $0) } }
+        rows += Self.bands.map { band in
+            Row(name: band.name, recordings: walked.filter { band.range.contains($0.1) }.map(\.0), isFalseSteps: false)
+        }
         rows += [
+            Row(name: "false/h all", recordings: still, isFalseSteps: true),
             Row(name: "false/h but clapping, teeth", recordings: plain, isFalseSteps: true),
             Row(name: "false/h phone", recordings: still.filter { $0.placement != "wrist" }, isFalseSteps: true),
             Row(
@@ -43,6 +54,43 @@ struct AccuracyTable {
                 let padding = String(repeating: " ", count: widths[index] - cell.count)
                 return index == 0 ? cell + padding : padding + cell
             }.joined(separator: "  ")
+        }.joined(separator: "\n")
+    }
+
+    /// Where 95 % of the row's figures are if other people of the same kind were counted: people are drawn again and again
+    /// from those of the row, with all of their recordings (Efron and Tibshirani, "An introduction to the bootstrap", 1993).
+    ///
+    /// - Returns: nil for fewer than three people, of whom nothing can be said.
+    static func interval(_ row: Row, _ counts: [String: Double]) -> ClosedRange<Double>? {
+        let people = Dictionary(grouping: row.recordings, by: \.subject).sorted { $0.key < $1.key }.map(\.value)
+        guard people.count >= 3 else { return nil }
+        // A fixed sequence: the table is the same each time (Marsaglia, "Xorshift RNGs", 2003).
+        var seed: UInt64 = 88_172_645_463_325_252
+        var figures: [Double] = []
+        for _ in 0..<1000 {
+            var drawn: [LabelledRecording] = []
+            for _ in people {
+                seed ^= seed << 13
+                seed ^= seed >> 7
+                seed ^= seed << 17
+                drawn += people[Int(seed >> 33) % people.count]
+            }
+            let again = Row(name: row.name, recordings: drawn, isFalseSteps: row.isFalseSteps)
+            guard let figure = figure(again, counts) else { return nil }
+            figures.append(figure.size)
+        }
+        figures.sort()
+        return figures[25]...figures[974]
+    }
+
+    /// The rows with their intervals, as text.
+    func intervals(_ counts: [String: Double]) -> String {
+        rows.map { row in
+            let people = Set(row.recordings.map(\.subject)).count
+            let range = Self.interval(row, counts).map {
+                "\(Self.tenths($0.lowerBound)) to \(Self.tenths($0.upperBound))"
+            }
+            return "\(row.name): \(Self.cell(row, counts)) (95 %: \(range ?? "–"); \(people) people)"
         }.joined(separator: "\n")
     }
 

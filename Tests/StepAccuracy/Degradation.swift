@@ -9,6 +9,8 @@ struct Degradation: Sendable {
     var jitter = 0.0
     /// The share of the samples that is missing.
     var missing = 0.0
+    /// What a sensor makes of 1 g.
+    var gain = 1.0
     /// Added to each axis, in g.
     var bias = SIMD3<Double>()
     /// Axis, and angle in radians, by which the device is turned.
@@ -17,15 +19,19 @@ struct Degradation: Sendable {
     var isSwapped = false
 
     static let all: [Self] = {
-        let rates = [200.0, 100, 50, 30, 25, 15]
+        let rates = [200.0, 100, 50, 30, 25, 15, 12.5]
         var all = [Self(name: "as it is")]
-        all += rates.map { Self(name: "\(Int($0)) Hz", rate: $0) }
+        all += rates.map { Self(name: "\($0) Hz", rate: $0) }
         all += [100.0, 50, 25, 15].map {
             Self(name: "\(Int($0)) Hz, jitter 30 %, 2 % missing", rate: $0, jitter: 0.3, missing: 0.02)
         }
         all += [SIMD3(0.1, 0, 0), SIMD3(0, -0.1, 0), SIMD3(0.06, 0.06, -0.05)].map {
             Self(name: "bias \($0.x), \($0.y), \($0.z) g", bias: $0)
         }
+        all += [
+            Self(name: "jitter 30 %, 20 % missing", jitter: 0.3, missing: 0.2), Self(name: "gain 0.9", gain: 0.9),
+            Self(name: "gain 1.1", gain: 1.1),
+        ]
         let third = 1 / 3.0.squareRoot()
         all += [
             Self(name: "axes swapped", isSwapped: true),
@@ -34,6 +40,14 @@ struct Degradation: Sendable {
         ]
         return all
     }()
+
+    /// What `WalkingLikelihood` is learned from.
+    static let training = [
+        Self(name: "as it is"), Self(name: "12.5 Hz", rate: 12.5),
+        Self(name: "15 Hz, jitter 30 %, 2 % missing", rate: 15, jitter: 0.3, missing: 0.02),
+        Self(name: "jitter 30 %, 20 % missing", jitter: 0.3, missing: 0.2),
+        Self(name: "gain 0.9, bias 0.1 g", gain: 0.9, bias: SIMD3(0.1, 0, 0)),
+    ]
 
     /// How often each recording is counted: where estimates fall in it, and which samples are missing, is chance, and one
     /// draw of 20 wrists tells little.
@@ -60,7 +74,7 @@ struct Degradation: Sendable {
             var axes = SIMD3(result[place].y, result[place].z, result[place].w)
             if let turn { axes = Self.turned(axes, turn.axis, turn.angle) }
             if isSwapped { axes = SIMD3(axes.z, axes.x, axes.y) }
-            axes += bias * perG
+            axes = axes * gain + bias * perG
             result[place] = SIMD4(result[place].x, axes.x, axes.y, axes.z)
         }
         return result

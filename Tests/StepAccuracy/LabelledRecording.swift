@@ -30,6 +30,8 @@ struct LabelledRecording: Sendable {
     let placement: String
     let subject: String
     let seconds: Double
+    /// When walking began and ended, in samples of 10 ms, where the table says it and no step has a time.
+    let walk: ClosedRange<Double>?
 
     /// Seconds at which the true steps were made, from `steps/<name>.csv`; empty if nobody knows.
     var stepTimes: [Double] {
@@ -39,6 +41,18 @@ struct LabelledRecording: Sendable {
             Double($0.prefix { $0 != "," })
         }
     }
+
+    /// Steps a minute while walking: the median time between two steps, or all steps in the time of the walk.
+    var cadence: Double? {
+        let times = stepTimes
+        let intervals = zip(times.dropFirst(), times).map { $0 - $1 }.filter { $0 > 0 && $0 < 2.5 }.sorted()
+        if intervals.count > 4 { return 60 / intervals[intervals.count / 2] }
+        guard kind == .walk, steps > 0 else { return nil }
+        return 60 * Double(steps) / (walk.map { ($0.upperBound - $0.lowerBound) / 100 } ?? seconds)
+    }
+
+    /// The part, of eight, whose people `train.py` leaves out together: the CRC-32 of the person's name, modulo 8.
+    var leftOutPart: Int { Int(Self.checksum(subject) % 8) }
 
     /// The true bouts of at least 10 steps, with no pause of 2.5 s: when they begin and end.
     var bouts: [ClosedRange<Double>] {
@@ -65,12 +79,16 @@ struct LabelledRecording: Sendable {
 
     /// By the person's name alone: bit 4 of its CRC-32. The same person is never in both.
     var part: Part {
+        Self.checksum(subject) >> 4 & 1 == 0 ? .tuned : .checked
+    }
+
+    private static func checksum(_ text: String) -> UInt32 {
         var crc = UInt32.max
-        for byte in subject.utf8 {
+        for byte in text.utf8 {
             crc ^= UInt32(byte)
             for _ in 0..<8 { crc = crc >> 1 ^ (crc & 1 == 1 ? 0xEDB8_8320 : 0) }
         }
-        return ~crc >> 4 & 1 == 0 ? .tuned : .checked
+        return ~crc
     }
 
     var isClappingOrBrushing: Bool { activity == "clapping" || activity == "brushing teeth" }
@@ -95,10 +113,17 @@ struct LabelledRecording: Sendable {
                     Self(
                         name: name, path: "\(directory)/\(dataset)/\(name).csv.gz", steps: Int(steps), kind: kind,
                         activity: cell("activity"), placement: cell("placement"), subject: cell("subject"),
-                        seconds: seconds))
+                        seconds: seconds, walk: walk(in: cell("notes"))))
             }
         }
         return all
+    }
+
+    /// From "walk between samples (1607, 5393)".
+    private static func walk(in notes: String) -> ClosedRange<Double>? {
+        guard let start = notes.firstRange(of: "walk between samples (") else { return nil }
+        let samples = notes[start.upperBound...].prefix { $0 != ")" }.split(separator: ", ").compactMap { Double($0) }
+        return samples.count == 2 && samples[0] < samples[1] ? samples[0]...samples[1] : nil
     }
 
     private static func cells(_ line: Substring) -> [String] {

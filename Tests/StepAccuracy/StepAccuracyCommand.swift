@@ -22,6 +22,15 @@ struct StepAccuracyCommand: ParsableCommand {
     @Option(help: "lenient, normal or strict.")
     var strictness: StepStrictness = .normal
 
+    @Option(help: "Tables of train.py: each person is also counted by one that was learned from others.")
+    var leftOut: String?
+
+    @Option(help: "Where a plot of error against cadence is written, as SVG.")
+    var plot: String?
+
+    @Option(help: "Where what train.py learns from is written, instead of anything else.")
+    var features: String?
+
     @Flag(help: "Also what resampling, jitter, missing samples, bias and turning change.")
     var robustness = false
 
@@ -36,6 +45,7 @@ struct StepAccuracyCommand: ParsableCommand {
         guard !recordings.isEmpty else {
             throw ValidationError("no truth.csv tables in \(directory)/open")
         }
+        if let features { return try writeFeatures(of: recordings, to: features) }
         var counts: [String: Double] = [:]
         var first: [Double] = []
         var later: [Double] = []
@@ -61,6 +71,10 @@ struct StepAccuracyCommand: ParsableCommand {
         }
         print("\nall, MAPE % / bias %")
         print(AccuracyTable(recordings).text([own] + (try peers())))
+        print("\nall, with the range for other people")
+        print(AccuracyTable(recordings).intervals(counts))
+        if let leftOut { try printLeftOut(recordings, tables: leftOut) }
+        if let plot { try ErrorPlot(recordings, counts).svg.write(toFile: plot, atomically: true, encoding: .utf8) }
         if delays {
             print("\ndelay of credit in seconds: median, 95 %, most")
             let all = [
@@ -99,6 +113,47 @@ struct StepAccuracyCommand: ParsableCommand {
             let data = try Data(contentsOf: URL(filePath: "\(directory)/\(file)"))
             return (String(file.dropLast(5)), try JSONDecoder().decode([String: Double].self, from: data))
         }
+    }
+
+    /// What each person's recordings give with a likelihood that was learned from others.
+    private func printLeftOut(_ recordings: [LabelledRecording], tables path: String) throws {
+        let tables = try JSONDecoder().decode([LearnedTable].self, from: Data(contentsOf: URL(filePath: path)))
+        guard tables.count == 8 else {
+            throw ValidationError("\(path): has \(tables.count) tables, not 8: run train.py")
+        }
+        var thresholds = WalkingThresholds(placement: placement, strictness: strictness)
+        var counts: [String: Double] = [:]
+        for recording in recordings {
+            thresholds.likelihood = tables[recording.leftOutPart].likelihood
+            var detector = StepDetector(
+                StepDetectorSettings(placement: placement, strictness: strictness), thresholds)
+            var count = StepCount()
+            _ = try AccelerationFile.read(recording.path) { count.add($0, to: &detector) }
+            counts[recording.name] = Double(count.steps.count)
+        }
+        print("\nall, each person counted by what was learned from others")
+        print(AccuracyTable(recordings).intervals(counts))
+    }
+
+    /// A row for every third estimate: recording, time, features.
+    private func writeFeatures(of recordings: [LabelledRecording], to path: String) throws {
+        var text = ""
+        for degradation in Degradation.training {
+            for recording in recordings {
+                var samples: [SIMD4<Double>] = []
+                _ = try AccelerationFile.read(recording.path) { samples.append($0) }
+                var detector = StepDetector()
+                var last = -Double.infinity
+                for sample in degradation(samples, perG: StepDetectorSettings.standardGravity) {
+                    detector.add(time: sample.x, x: sample.y, y: sample.z, z: sample.w) { _ in }
+                    guard let features = detector.features, sample.x - last > 0.7 else { continue }
+                    last = sample.x
+                    let numbers = (0..<WalkingLikelihood.featureCount).map { "\(features[$0])" }
+                    text += "\(recording.name),\(sample.x),\(numbers.joined(separator: ","))\n"
+                }
+            }
+        }
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
     }
 
     private func printRobustness(_ recordings: [LabelledRecording]) throws {
@@ -171,6 +226,17 @@ struct StepAccuracyCommand: ParsableCommand {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + 1e-9 * Double(time.tv_nsec)
+    }
+}
+
+/// A table that `train.py` wrote.
+private struct LearnedTable: Decodable {
+    let weights: [Float]
+    let squares: [Float]
+    let constant: Float
+
+    var likelihood: WalkingLikelihood {
+        WalkingLikelihood(zip(weights, squares).map { (weight: $0, square: $1) }, constant: constant)
     }
 }
 

@@ -277,7 +277,7 @@ struct Bench {
         return (child, try client(of: "log-manager", at: ready.reply))
     }
 
-    private func sending(_ wire: Wire, _ samples: Int) -> [String] {
+    func sending(_ wire: Wire, _ samples: Int) -> [String] {
         ["send", "--wire", wire.kind.rawValue, "--batch", "\(wire.batch)", "--samples", "\(samples)"]
     }
 
@@ -317,7 +317,7 @@ struct Bench {
     }
 
     /// Starts a session and waits until its subscription has reached the publisher.
-    private func untilKnown(_ client: RequestClient, session: String, stream: String, format: String) async throws {
+    func untilKnown(_ client: RequestClient, session: String, stream: String, format: String) async throws {
         let started = try await client.send(
             RecordingStart(session: session, task: Wire.task, step: Wire.step, streams: [stream], format: format),
             timeout: .seconds(10))

@@ -103,9 +103,13 @@ final class Child {
 
     /// Waits until the process ends.
     /// - Returns: its exit status, or -1 if a signal ended it.
-    func status() -> Int32 {
-        let status = wait(signal: 0).status
-        return status & 0x7f == 0 ? status >> 8 & 0xff : -1
+    func status() -> Int32 { result().status }
+
+    /// Waits until the process ends.
+    /// - Returns: its exit status, or -1 if a signal ended it, and all that it used.
+    func result() -> (status: Int32, usage: Usage) {
+        let (status, usage) = wait(signal: 0)
+        return (status & 0x7f == 0 ? status >> 8 & 0xff : -1, usage)
     }
 
     private func wait(signal: Int32) -> (status: Int32, usage: Usage) {

@@ -34,7 +34,10 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .upToNextOption,
-        help: "Measure these alone: throughput, streams, publisher, latency, idle, recovery, memory, removal, steps.")
+        help: """
+            Measure these alone: throughput, streams, publisher, latency, idle, recovery, memory, removal, steps, archives,
+            exports.
+            """)
     var only: [String] = ["throughput", "latency", "idle", "recovery", "steps"]
 
     @Option(help: "How many files are removed.")
@@ -64,6 +67,8 @@ struct RunCommand: AsyncParsableCommand {
         if only.contains("recovery") { try await recovery(bench) }
         if only.contains("removal") { try await removal(bench) }
         if only.contains("steps") { try await steps(bench) }
+        if only.contains("archives") { try await archives(bench) }
+        if only.contains("exports") { try exports(bench) }
     }
 
     private func memory(_ bench: Bench) async throws {
@@ -120,6 +125,40 @@ struct RunCommand: AsyncParsableCommand {
                     "| \(method) | \(sorted.count) | \(milliseconds(0.5)) | \(milliseconds(0.99)) | \(milliseconds(1)) |"
                 )
             }
+        }
+    }
+
+    private func archives(_ bench: Bench) async throws {
+        Standard.print("| archiver | session MB | archive MB | s | MB/s | CPU s | peak MB |")
+        Standard.print("| --- | --- | --- | --- | --- | --- | --- |")
+        for count in [samples / 10, samples] {
+            let archiving = try await bench.archives(samples: count, rounds: rounds)
+            let megabytes = Double(archiving.sessionBytes) / 1e6
+            for kind in Bench.ArchiveKind.allCases {
+                guard let runs = archiving.runs[kind] else { continue }
+                let median = Measurement.median(of: runs)
+                Standard.print(
+                    "| \(kind) | \(Text.decimal(megabytes, places: 0)) "
+                        + "| \(Text.decimal(Double(archiving.archiveBytes) / 1e6, places: 0)) "
+                        + "| \(Text.decimal(median.seconds)) | \(Text.decimal(megabytes / median.seconds, places: 0)) "
+                        + "| \(Text.decimal(median.usage.cpuSeconds)) | \(median.memory) |")
+            }
+        }
+    }
+
+    private func exports(_ bench: Bench) throws {
+        let exports = try bench.exports(samples: samples, rounds: rounds)
+        let megabytes = Double(exports.sessionBytes) / 1e6
+        Standard.print("a session of \(samples) samples, \(Text.decimal(megabytes, places: 0)) MB")
+        Standard.print("| | M samples/s | MB/s read | MB/s written | CPU s per M | peak MB |")
+        Standard.print("| --- | --- | --- | --- | --- | --- |")
+        for row in exports.rows {
+            let median = Measurement.median(of: row.runs)
+            let reads = row.name == "cp" || row.name.hasPrefix("export ")
+            let read = reads ? Text.decimal(megabytes / median.seconds, places: 0) : ""
+            let written = Text.decimal(Double(row.bytes) / 1e6 / median.seconds, places: 0)
+            Standard.print(
+                "| \(row.name) | \(median.rate) | \(read) | \(written) | \(median.cost) | \(median.memory) |")
         }
     }
 

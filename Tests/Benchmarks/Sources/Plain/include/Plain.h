@@ -87,6 +87,9 @@ int plain_send(
 // messages received so far.
 int plain_reader(const char *endpoint);
 
+// Writes a table with the header time,x,y,z and so many samples at 100 Hz, of values between -1 and 1 with all their digits.
+int plain_table(const char *file, int64_t samples);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,265 @@
+"""The page for phones, with virtual sensors, the real programs, TLS, and a network that is cut."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import unittest
+
+from programs import ANY, PROGRAMS, Cut, Programs
+from rig import PageTest, axe, browser
+
+# Notes each event that the page listens to, over reloads too.
+WATCH = """
+    const seen = JSON.parse(sessionStorage.getItem("seen") ?? "[]");
+    const { addEventListener: add, removeEventListener: remove } = window;
+    const wrappers = new Map();
+    window.addEventListener = (kind, listener, ...rest) => {
+        if (kind === "devicemotion") {
+            wrappers.set(listener, (event) => {
+                const { x, y, z } = event.accelerationIncludingGravity ?? {};
+                if (typeof x === "number" && typeof y === "number" && typeof z === "number") seen.push([x, y, z]);
+                listener(event);
+            });
+        }
+        add.call(window, kind, wrappers.get(listener) ?? listener, ...rest);
+    };
+    window.removeEventListener = (kind, listener, ...rest) => remove.call(window, kind, wrappers.get(listener) ?? listener, ...rest);
+    add.call(window, "pagehide", () => sessionStorage.setItem("seen", JSON.stringify(seen)));
+    globalThis.seen = seen;
+"""
+
+
+# Debian has it where only administrators look.
+NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+# As docs/phones.md has it.
+PROXY = """
+daemon off; pid nginx.pid; error_log nginx.log; events {}
+http {
+  access_log off;
+  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
+  server {
+    listen 127.0.0.1:%(port)d ssl;
+    ssl_certificate identity/certificate.pem;
+    ssl_certificate_key identity/private-key.pem;
+    location / {
+      proxy_pass https://127.0.0.1:%(target)d;
+      proxy_set_header Host $http_host;
+    }
+  }
+}
+"""
+
+
+class PhonePrograms(Programs):
+    """A publisher that phones push to, behind a connection that can be cut, and a recorder."""
+
+    def __init__(self):
+        self.directory = tempfile.TemporaryDirectory(prefix="holdfast-phone-", ignore_cleanup_errors=True)
+        self.running = {}
+        self.cut = None
+        try:
+            data = ["--data", os.path.join(self.directory.name, "data")]
+            # Each has to know where the other is before it starts.
+            sockets = f"ipc://{self.directory.name}"
+            recorder = [f"{sockets}/r-events", f"{sockets}/r"]
+            self.publisher = self.start(
+                "sensor-publisher", *ANY, "--listen-http", "127.0.0.1:0", "--http-identity", "identity",
+                "--recorder-events", recorder[0], "--recorder", recorder[1])
+            self.recorder = self.start(
+                "recorder", *data, "--subscribe", self.publisher["publish"], "--publish", recorder[0], "--reply", recorder[1])
+            self.link = re.search(r"while it shows (\S+)", self.publisher["said"]).group(1)
+            self.cut = Cut(f"tcp://{self.link.split('//')[1].split('/')[0]}")
+            self.link = self.link.replace(f":{self.cut.target[1]}/", f":{self.cut.endpoint.rsplit(':', 1)[1]}/")
+        except BaseException:
+            self.close()
+            raise
+
+    def start_proxy(self):
+        """Puts a web server between the phone and the publisher."""
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        folder = self.directory.name
+        with open(os.path.join(folder, "nginx.conf"), "w", encoding="utf-8") as file:
+            file.write(PROXY.replace("identity/", f"{folder}/identity/") % {"port": port, "target": self.cut.target[1]})
+        self.running["nginx"] = subprocess.Popen(
+            [NGINX, "-p", folder, "-c", os.path.join(folder, "nginx.conf")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(500):
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                threading.Event().wait(0.1)
+        self.link = re.sub(r"//[^/]+/", f"//127.0.0.1:{port}/", self.link)
+
+    def record(self, session, *options):
+        """Starts a session; `end` stops it."""
+        return subprocess.Popen(
+            [os.path.join(PROGRAMS, "recorder"), "record", "--reply", self.recorder["reply"], "--session", session, *options],
+            cwd=self.directory.name, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    @staticmethod
+    def end(command):
+        command.send_signal(signal.SIGINT)
+        return command.communicate(timeout=60)[0].decode(), command.returncode
+
+
+@unittest.skipUnless(PROGRAMS, "the programs are not built: make browser builds them")
+class PhoneTests(PageTest):
+    # A network that is cut.
+    expected = ("ERR_", "Failed to load resource")
+
+    def setUp(self):
+        self.programs = PhonePrograms()
+        self.addCleanup(self.programs.close)
+
+    def open_phone(self, sensors=True, script="", **options):
+        self.base = self.programs.link.split("/phone")[0]
+        self.page = browser().page(width=390, height=844, scale=2, touch=True, **options)
+        self.addCleanup(self.page.close)
+        self.addCleanup(self._judge, self.page)
+        self.page.ask("Security.setIgnoreCertificateErrors", ignore=True)
+        self.page.ask("Page.addScriptToEvaluateOnNewDocument", source=f'if (location.protocol === "https:") {{ {WATCH} {script} }}')
+        if sensors:
+            for kind in ("accelerometer", "linear-acceleration", "gyroscope"):
+                self.page.ask("Emulation.setSensorOverrideEnabled", enabled=True, type=kind)
+                self.set(kind, 0, 0, 0)
+        self.page.open(self.programs.link)
+        self.page.until("!document.getElementById('toggle').disabled", "button that can be pressed")
+
+    def set(self, kind, x, y, z):
+        self.page.ask("Emulation.setSensorOverrideReadings", type=kind, reading={"xyz": {"x": x, "y": y, "z": z}})
+
+    def start(self, device):
+        self.page.js(f"document.getElementById('device').value = {json.dumps(device)}")
+        self.page.click("Start")
+        self.page.until("document.getElementById('toggle').innerText === 'Stop'")
+
+    def move(self, seconds, clock, done):
+        """Moves the phone, differently each time, until a time or an event."""
+        while not done.wait(0.04) and next(clock) < seconds * 25:
+            number = self.moves = self.moves + 1
+            self.set("accelerometer", number % 100 / 10, number // 100 / 10, 9.8)
+
+    def samples(self, session, stream):
+        report = json.loads(self.programs.file("recordings", session, "report.json"))
+        entry = next(entry for entry in report["streams"] if entry["stream"] == stream)
+        self.assertEqual(entry["gaps"], [])
+        self.assertEqual(len(entry["epochs"]), 1, "numbers continue over a reload")
+        files = glob.glob(os.path.join(self.programs.directory.name, "data", "recordings", session, f"*{stream.replace('/', '_')}*"))
+        rows = []
+        for file in sorted(files):
+            with open(file, encoding="utf-8") as text:
+                rows += [row for row in json.load(text) if "x" in row]
+        return rows
+
+    def test_every_event_is_recorded_once_though_the_network_is_cut_and_the_page_reloaded(self):
+        self.moves = 0
+        never = threading.Event()
+        self.open_phone()
+        self.start("left-hand")
+        self.page.until("/^[1-9]/.test(document.getElementById('safe').innerText)", "sample at the computer")
+        session = self.programs.record("phone-1", "--streams", "left-hand/", "--before", "50s")
+        self.addCleanup(session.kill)
+        self.page.until("document.getElementById('recording').innerText === 'Recording in session phone-1'")
+        self.move(15, iter(range(10**6)), never)
+        self.programs.cut.cut()
+        self.move(20, iter(range(10**6)), never)
+        self.page.until("Number(document.getElementById('backlog').innerText) > 100", "backlog")
+        self.page.until("document.getElementById('problem').innerText.startsWith('Nothing can be sent')")
+        self.programs.cut.is_open = True
+        self.page.reload()
+        # It continues by itself.
+        self.page.until("document.getElementById('toggle').innerText === 'Stop'")
+        self.move(20, iter(range(10**6)), never)
+        self.page.click("Stop")
+        self.page.until("document.getElementById('toggle').innerText === 'Start'")
+        seen = self.page.js("seen")
+        self.assertGreater(len(seen), 1000)
+        self.page.until(f"Number(document.getElementById('recorded').innerText) >= 3 * {len(seen)}", "sample in the session")
+        said, status = self.programs.end(session)
+        # Nothing is missing, and it is told that the phone was not heard while the network was cut.
+        self.assertEqual(status, 3, said)
+        self.assertEqual(said.count("failure:"), said.count("fell silent at"))
+        rows = self.samples("phone-1", "left-hand/accelerometer")
+        recorded = [[row["x"], row["y"], row["z"]] for row in rows]
+        self.assertEqual(len(recorded), len(seen))
+        self.assertEqual(recorded, seen)
+        times = [row["uptime"] for row in rows]
+        self.assertTrue(all(time < later for time, later in zip(times, times[1:])), "times rise")
+
+    @unittest.skipUnless(NGINX, "there is no nginx")
+    def test_a_web_server_may_be_in_between(self):
+        self.programs.start_proxy()
+        self.open_phone()
+        self.start("left-hand")
+        self.page.until("Number(document.getElementById('safe').innerText) > 100", "samples at the computer")
+        self.assertEqual(self.text("#problem"), "")
+
+    def test_motion_is_asked_for_with_a_tap(self):
+        self.open_phone(script="""
+            globalThis.asked = [];
+            for (const kind of [DeviceMotionEvent, DeviceOrientationEvent]) {
+                kind.requestPermission = async () => {
+                    asked.push(navigator.userActivation.isActive);
+                    return globalThis.refuses ? "denied" : "granted";
+                };
+            }""")
+        self.page.js("globalThis.refuses = true")
+        self.page.click("Start")
+        self.page.until("document.getElementById('problem').innerText.includes('was not allowed to read motion')")
+        self.assertEqual(self.page.js("asked"), [True, True])
+        self.page.js("globalThis.refuses = false")
+        self.page.click("Start")
+        self.page.until("document.getElementById('status').innerText === 'Sampling' && Number(document.getElementById('rate').innerText) > 0")
+
+    def test_a_device_without_sensors_is_told_so(self):
+        self.open_phone(sensors=False)
+        self.page.click("Start")
+        self.page.until("document.getElementById('status').innerText.startsWith('No motion comes')")
+
+    def test_a_link_without_the_token_gets_the_page_and_nothing_else(self):
+        self.programs.link = self.programs.link.split("#")[0]
+        self.open_phone()
+        self.start("left-hand")
+        self.page.until("document.getElementById('problem').innerText.includes('add ?token=TOKEN')")
+        self.page.until("document.getElementById('recording').innerText === 'The computer does not answer'")
+
+    def test_a_second_tab_is_refused(self):
+        self.open_phone()
+        second = browser().ask("Target.createTarget", url="about:blank", browserContextId=self.page.context)["targetId"]
+        self.addCleanup(browser().ask, "Target.closeTarget", targetId=second)
+        session = browser().ask("Target.attachToTarget", targetId=second, flatten=True)["sessionId"]
+        browser().ask("Security.setIgnoreCertificateErrors", session, ignore=True)
+        browser().ask("Page.navigate", session, url=self.programs.link)
+        found = browser().ask(
+            "Runtime.evaluate", session, awaitPromise=True, returnByValue=True, expression="""new Promise((resolve) => {
+                const look = () => {
+                    const text = document.getElementById('problem')?.innerText ?? '';
+                    if (text) { clearInterval(timer); resolve(text); }
+                };
+                const timer = setInterval(look, 100);
+            })""")
+        self.assertIn("open in another tab", found["result"]["value"])
+
+    def test_it_fits_a_phone_and_people_who_can_not_see_can_use_it(self):
+        for dark in (False, True):
+            self.open_phone(dark=dark)
+            self.assertLessEqual(self.page.js("document.documentElement.scrollWidth"), 390)
+            source = axe()
+            if source is None:
+                self.skipTest("axe-core could not be had")
+            self.page.js(source + "; 1")
+            broken = self.page.js("axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))")
+            self.assertEqual(broken, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
