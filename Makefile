@@ -1,21 +1,31 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run exports keys test test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs clean setup openssl receivers readers network promtool curl
-.PHONY: up down logs compose-test
+.PHONY: run deb exports keys test test-release test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs sbom clean setup openssl receivers readers network prometheus curl
+.PHONY: up down logs compose-test browser browser-setup pictures
 
 SWIFT = swift
 SOURCES = Package.swift Services Shared Tests
 CHECKS = --explicit-target-dependency-import-check error
+# The commit that --version names, if this is a repository.
+COMMIT = $$(git describe --always --dirty 2>/dev/null)
 # The Swift library is linked in: less memory, a faster start, and programs that run where no Swift is installed.
-RELEASE = $(SWIFT) build -c release --static-swift-stdlib $(CHECKS)
+RELEASE = HOLDFAST_COMMIT="$(COMMIT)" $(SWIFT) build -c release --static-swift-stdlib $(CHECKS)
 
 # All programs in one build: with --product given several times, only the last one is built.
 PROGRAMS = $(RELEASE) --target Programs
+# The same with the console, which the programs do not wait for.
+ALL_PROGRAMS = $(PROGRAMS) && $(RELEASE) --product console
 
-# All five programs: records a walk from end to end, counts its steps, archives it. REPLAY=file.csv replays one of yours; DURATION=20s; DATA=./data.
+# All five programs and the console: records a walk from end to end, counts its steps, archives it. REPLAY=file.csv replays one of yours; DURATION=20s; DATA=./data.
 run: setup
-	$(PROGRAMS)
+	$(ALL_PROGRAMS)
 	@Scripts/run "$$($(SWIFT) build -c release --show-bin-path)"
+
+# A Debian package and a .tar.gz in ./packages, of what make run runs: see docs/install.md.
+deb: setup
+	@Scripts/install dpkg-shlibdeps
+	$(ALL_PROGRAMS)
+	packaging/build "$$($(SWIFT) build -c release --show-bin-path)" packages
 
 # Exports what make run recorded, in every format, with the programs that it built.
 exports:
@@ -28,7 +38,7 @@ keys: setup
 	@"$$($(SWIFT) build -c release --show-bin-path)/holdfast-keys" make '$(KEYS)'
 
 # What computes comes first and the real programs last: each would keep the others from their processor.
-COMPUTING = ArchiverCoreTests|CrashLabTests|ExportTests|HashingTests|MessagesTests|RecordingTests|StepCounterCoreTests|StepDetectionTests|TextInputTests
+COMPUTING = ArchiverCoreTests|CrashLabTests|ExportTests|HashingTests|ImportTests|MessagesTests|RecordingTests|StepCounterCoreTests|StepDetectionTests|TextInputTests
 # These take the processors for themselves: hundreds of devices, archives, thousands of files, full disks, floods of samples.
 CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|SeveralArchiversTests|ManyFilesTests|AcceptanceTests|GapTests)
 # Attacks.
@@ -38,7 +48,7 @@ FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 TEST = $(FEW) $(SWIFT) test --skip-build
 # Each attack wants a processor, and its victim another.
 FEWER = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
-test: setup receivers readers network promtool curl
+test: setup receivers readers network prometheus curl
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(TEST) --filter '^($(COMPUTING))\.'
 	$(TEST) --filter '^LogManagerTests\.'
@@ -48,6 +58,13 @@ test: setup receivers readers network promtool curl
 	$(TEST) --filter '^SystemTests\.' --skip '$(CROWDED)|$(HOSTILE)'
 	$(TEST) --filter '$(CROWDED)'
 	$(FEWER) $(SWIFT) test --skip-build --filter '$(HOSTILE)'
+
+# What people run: the system's tests on the programs of a release build, such as HOLDFAST_PROGRAMS=/usr/bin of a package.
+test-release: setup receivers readers network prometheus curl
+	$(SWIFT) build --build-tests $(CHECKS)
+	[ -n "$$HOLDFAST_PROGRAMS" ] || $(PROGRAMS)
+	export HOLDFAST_PROGRAMS="$${HOLDFAST_PROGRAMS:-$$($(SWIFT) build -c release --show-bin-path)}"; \
+	    $(TEST) --filter '^SystemTests\.' --skip '$(HOSTILE)' && $(FEWER) $(SWIFT) test --skip-build --filter '$(HOSTILE)'
 
 # The whole system in containers: see compose/README.md.
 up:
@@ -62,6 +79,17 @@ logs:
 # Uses the containers as people do, kills included. Needs a Docker engine, or makes one where ../shared/docker-engine is.
 compose-test:
 	@Tests/ComposeTests/run
+
+# The console's page in Chromium: see Tests/BrowserTests/README.md. Skipped, with a message, if there is no Chromium.
+browser: setup browser-setup
+	$(SWIFT) build --target Programs $(CHECKS)
+	$(SWIFT) build --product console $(CHECKS)
+	@Tests/BrowserTests/run "$$($(SWIFT) build --show-bin-path)"
+
+# docs/console.png and docs/report.png: the console's live page of a real run and the report of its session, as README shows them.
+pictures: setup browser-setup
+	$(ALL_PROGRAMS)
+	@HOLDFAST_PROGRAMS="$$($(SWIFT) build -c release --show-bin-path)" python3 -B Tests/BrowserTests/pictures.py
 
 # Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.
 test-sanitized: setup
@@ -117,17 +145,26 @@ soak: setup openssl
 STEPS = ../shared/steps
 step-accuracy: setup
 	$(RELEASE) --product step-accuracy
-	"$$($(SWIFT) build -c release --show-bin-path)/step-accuracy" $(STEPS)
+	"$$($(SWIFT) build -c release --show-bin-path)/step-accuracy" $(STEPS) --left-out Tests/StepAccuracy/left-out.json
 
-# The reference of the libraries, as static pages in ./.build-reference.
+# A static site of all guides, with a search, and the reference of the libraries: in ./.build-site.
 docs: setup
-	HOLDFAST_DOCS=1 $(SWIFT) package --allow-writing-to-directory .build-reference generate-documentation \
+	@Scripts/install mkdocs
+	Scripts/site .build-site
+	HOLDFAST_DOCS=1 $(SWIFT) package --allow-writing-to-directory .build-site/reference generate-documentation \
 	    --target ZeroMQ --target Messages --target MessageBus --enable-experimental-combined-documentation \
-	    --output-path .build-reference
+	    --hosting-base-path reference --output-path .build-site/reference
+	@echo "python3 -m http.server --directory .build-site shows it at http://127.0.0.1:8000"
+
+# What is in the programs, as CycloneDX: Swift packages that are built in, Debian libraries that are loaded.
+sbom: setup
+	$(ALL_PROGRAMS)
+	mkdir -p packages
+	Scripts/sbom "$$($(SWIFT) build -c release --show-bin-path)" > packages/holdfast.cdx.json
 
 clean:
 	$(SWIFT) package clean
-	rm -rf .build-tsan .build-reference Tests/Benchmarks/.build
+	rm -rf .build-tsan .build-site Tests/Benchmarks/.build
 
 setup:
 	@Scripts/setup
@@ -153,5 +190,9 @@ curl:
 	@Scripts/install curl
 
 # What tests have metrics judged by.
-promtool:
-	@Scripts/setup-promtool
+prometheus:
+	@Scripts/setup-prometheus
+
+# What the console's page is tested with.
+browser-setup:
+	@Tests/BrowserTests/setup

@@ -65,6 +65,12 @@ let package = Package(
         .systemLibrary(name: "CISAL", path: "Shared/CISAL"),
         .systemLibrary(name: "CMicroHTTPD", path: "Shared/CMicroHTTPD"),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL"),
+        .systemLibrary(name: "CQREncode", path: "Shared/CQREncode"),
+        .target(
+            name: "CCommit", path: "Shared/CCommit", publicHeadersPath: "include",
+            // `--version` names it: make sets this to what is checked out.
+            cSettings: (Context.environment["HOLDFAST_COMMIT"] ?? "").isEmpty
+                ? [] : [.define("HOLDFAST_COMMIT", to: "\"\(Context.environment["HOLDFAST_COMMIT"] ?? "")\"")]),
         .target(name: "CTCPInfo", path: "Shared/CTCPInfo", publicHeadersPath: "include"),
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
@@ -92,16 +98,19 @@ let package = Package(
             name: "Storage", dependencies: ["Files", "Recording", database, system], path: "Shared/Storage",
             swiftSettings: strict),
         .target(
-            name: "Metrics", dependencies: ["CMicroHTTPD", "ZeroMQ", system], path: "Shared/Metrics",
+            name: "Metrics", dependencies: ["WebServer", "ZeroMQ", system], path: "Shared/Metrics",
             swiftSettings: strict),
         .target(
             name: "WebServer", dependencies: ["CMicroHTTPD", "ZeroMQ", system], path: "Shared/WebServer",
             swiftSettings: strict),
         .target(
+            name: "WebIdentity", dependencies: ["COpenSSL", "Files", "Messages", "ServiceKit", "WebServer", system],
+            path: "Shared/WebIdentity", swiftSettings: strict),
+        .target(
             name: "ServiceKit",
             dependencies: [
-                "Messages", "MessageBus", "Metrics", "PeerLimits", "ZeroMQ", argumentParser, configuration, histogram,
-                lifecycle, logging, signals, system,
+                "CCommit", "Messages", "MessageBus", "Metrics", "PeerLimits", "ZeroMQ", argumentParser, configuration,
+                histogram, lifecycle, logging, signals, system,
             ],
             path: "Shared/ServiceKit", swiftSettings: strict),
         .target(
@@ -134,9 +143,13 @@ let package = Package(
             name: "Archives",
             dependencies: [
                 "CArchive", "Compression", "Encryption", "Files", "Hashing", "Messages", "Recording", "ServiceKit",
-                system,
+                "StepDetection", "StepRecordings", "TextInput", system,
             ],
             path: "Shared/Archives", swiftSettings: strict),
+        .target(
+            name: "Import",
+            dependencies: ["Archives", "Encryption", "Files", "Messages", "Recording", "TextInput", system],
+            path: "Shared/Import", swiftSettings: strict),
         .target(
             name: "Upload",
             dependencies: [
@@ -157,6 +170,9 @@ let package = Package(
             name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",
             swiftSettings: strict),
         .target(
+            name: "StepRecordings", dependencies: ["Files", "Messages", "Recording", "StepDetection", system],
+            path: "Shared/StepRecordings", swiftSettings: strict),
+        .target(
             name: "StepCounterCore",
             dependencies: ["MessageBus", "Messages", "ServiceKit", "StepDetection", deque, logging],
             path: "Shared/StepCounterCore", swiftSettings: strict),
@@ -167,21 +183,27 @@ let package = Package(
             ],
             path: "Shared/StepStorage", swiftSettings: strict),
         .target(
-            name: "TestSupport", dependencies: ["Messages", "MessageBus", "ZeroMQ", subprocess, system],
+            name: "Triggers", dependencies: ["MessageBus", "Messages", "Recording", "ServiceKit", deque, logging],
+            path: "Shared/Triggers", swiftSettings: strict),
+        .target(
+            name: "TestSupport",
+            dependencies: ["Messages", "MessageBus", "Recording", "ZeroMQ", subprocess, system],
             path: "Shared/TestSupport", swiftSettings: strict),
+        // The files of the page for phones, in the program.
+        .target(name: "CPhonePages", path: "Shared/CPhonePages"),
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [
-                "Messages", "MessageBus", "Metrics", "PublisherCore", "Runtime", "SampleSources", "ServiceKit",
-                "ZeroMQ",
-                argumentParser, logging, system,
+                "CPhonePages", "CQREncode", "Messages", "MessageBus", "Metrics", "PublisherCore", "Runtime",
+                "SampleSources", "ServiceKit", "WebIdentity", "WebServer", "ZeroMQ", argumentParser, logging, system,
             ],
-            path: "Services/SensorPublisher", swiftSettings: strict),
+            path: "Services/SensorPublisher", exclude: ["Pages"], swiftSettings: strict),
         .executableTarget(
             name: "Recorder",
             dependencies: [
-                "Export", "Files", "Messages", "MessageBus", "Metrics", "RecorderCore", "Recording", "Runtime",
-                "ServiceKit", "ZeroMQ", argumentParser, logging, signals, system,
+                "Export", "Files", "Import", "Messages", "MessageBus", "Metrics", "RecorderCore", "Recording",
+                "Runtime", "ServiceKit", "SessionOverview", "Triggers", "ZeroMQ", argumentParser, logging, signals,
+                system,
             ],
             path: "Services/Recorder", swiftSettings: strict),
         .executableTarget(
@@ -195,7 +217,7 @@ let package = Package(
             name: "StepCounter",
             dependencies: [
                 "Files", "Messages", "MessageBus", "Metrics", "Recording", "Runtime", "ServiceKit", "StepCounterCore",
-                "StepDetection", "StepStorage", "ZeroMQ", argumentParser, logging, system,
+                "StepDetection", "StepRecordings", "StepStorage", "ZeroMQ", argumentParser, logging, system,
             ],
             path: "Services/StepCounter", swiftSettings: strict),
         .executableTarget(
@@ -212,12 +234,27 @@ let package = Package(
             name: "Programs",
             dependencies: ["SensorPublisher", "Recorder", "LogManager", "StepCounter", "Archiver", "Keys"],
             path: "Services/Programs", swiftSettings: strict),
+        .target(
+            name: "ConsoleCore",
+            dependencies: [
+                "Export", "MessageBus", "Messages", "Recording", "ServiceKit", "SessionOverview", "WebServer", deque,
+                logging,
+            ],
+            path: "Shared/ConsoleCore", swiftSettings: strict),
+        .target(
+            name: "SessionOverview", dependencies: ["Files", "Messages", "Recording", system],
+            path: "Shared/SessionOverview", swiftSettings: strict),
+        // The page's files, in the program.
+        .target(name: "CConsolePages", path: "Shared/CConsolePages"),
         .executableTarget(
             name: "Console",
             dependencies: [
-                "Files", "MessageBus", "Messages", "ServiceKit", "WebServer", "ZeroMQ", argumentParser, system,
+                "CConsolePages", "ConsoleCore", "Export", "Files", "Hashing", "MessageBus", "Messages", "Metrics",
+                "Recording",
+                "Runtime",
+                "ServiceKit", "SessionOverview", "WebIdentity", "WebServer", "ZeroMQ", argumentParser, logging, system,
             ],
-            path: "Services/Console", swiftSettings: strict),
+            path: "Services/Console", exclude: ["Pages"], swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
         // The same for tests, into programs whose date is to be wrong.
@@ -241,8 +278,24 @@ let package = Package(
         .testTarget(
             name: "MetricsTests", dependencies: ["Metrics", "TestSupport", "ZeroMQ", system], swiftSettings: strict),
         .testTarget(
-            name: "ConsoleTests", dependencies: ["TestSupport", "WebServer"], swiftSettings: strict),
+            name: "SessionOverviewTests",
+            dependencies: ["Files", "Messages", "Recording", "SessionOverview", "TestSupport", system],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ConsoleTests",
+            dependencies: [
+                "Console", "ConsoleCore", "Files", "MessageBus", "Messages", "ServiceKit", "TestSupport", "WebIdentity",
+                "WebServer", "ZeroMQ", system,
+            ],
+            swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
+        .testTarget(
+            name: "TriggersTests",
+            dependencies: [
+                "Files", "MessageBus", "Messages", "RecorderCore", "Recording", "ServiceKit", "TestSupport", "Triggers",
+                system,
+            ],
+            swiftSettings: strict),
         .testTarget(name: "PeerLimitsTests", dependencies: ["PeerLimits", "ZeroMQ"], swiftSettings: strict),
         .testTarget(
             name: "MessagesTests", dependencies: ["Messages", "TestSupport"], exclude: ["Golden"],
@@ -256,6 +309,12 @@ let package = Package(
             name: "ExportTests",
             dependencies: ["Compression", "Export", "Files", "Messages", "Recording", "TestSupport", system],
             exclude: ["Golden", "Readers"], swiftSettings: strict),
+        .testTarget(
+            name: "ImportTests",
+            dependencies: [
+                "Archives", "Compression", "Files", "Import", "Messages", "Recording", "TestSupport", system,
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "ServiceKitTests",
             dependencies: [
@@ -272,8 +331,8 @@ let package = Package(
         .testTarget(
             name: "OptionTests",
             dependencies: [
-                "Archiver", "LogManager", "Recorder", "SensorPublisher", "ServiceKit", "StepCounter", "TestSupport",
-                argumentParser,
+                "Archiver", "Console", "LogManager", "Recorder", "SensorPublisher", "ServiceKit", "StepCounter",
+                "TestSupport", argumentParser,
             ], swiftSettings: strict),
         .testTarget(
             name: "SensorPublisherTests",
@@ -297,7 +356,8 @@ let package = Package(
             name: "StepCounterTests",
             dependencies: [
                 "Files", "MessageBus", "Messages", "Recording", "SampleSources", "ServiceKit", "StepCounter",
-                "StepCounterCore", "StepDetection", "StepStorage", "Storage", "TestSupport", "ZeroMQ", database,
+                "StepCounterCore", "StepDetection", "StepRecordings", "StepStorage", "Storage", "TestSupport", "ZeroMQ",
+                database,
                 lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
@@ -330,7 +390,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "StepAccuracy", dependencies: ["StepDetection", "TextInput", argumentParser],
-            path: "Tests/StepAccuracy", exclude: ["README.md"], swiftSettings: strict),
+            path: "Tests/StepAccuracy", exclude: ["README.md", "left-out.json", "train.py"], swiftSettings: strict),
         .testTarget(
             name: "SystemTests",
             dependencies: [

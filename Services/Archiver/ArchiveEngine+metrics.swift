@@ -10,7 +10,7 @@ import SystemPackage
 extension Metric {
     fileprivate static let queued = Metric(
         .gauge, "holdfast_archiver_queued_sessions", "Sessions with work left, by the next step.",
-        labels: ["lane"])
+        labels: ["lane"], health: "queuedSessions")
     fileprivate static let working = Metric(
         .gauge, "holdfast_archiver_working_sessions", "Of those, the sessions being worked on.", labels: ["lane"])
     fileprivate static let failed = Metric(

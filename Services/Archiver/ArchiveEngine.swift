@@ -1,7 +1,9 @@
 import ArchiveStorage
 import ArchiverCore
 import Archives
+import Encryption
 import Files
+import Logging
 import MessageBus
 import Messages
 import Recording
@@ -43,6 +45,9 @@ actor ArchiveEngine: Engine {
         logManager = try LogManagerClient(on: host, endpoint: settings.logManager)
         runtime = Runtime(host)
         thread = try SocketThread(name: "archives")
+        for notice in settings.recipients.compactMap(\.notice) {
+            host.logger.notice("certificate of an authority", metadata: ["notice": "\(notice)"])
+        }
     }
 
     /// Begins to look for sessions.

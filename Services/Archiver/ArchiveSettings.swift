@@ -24,10 +24,14 @@ struct ArchiveSettings: SettingGroup {
     @Setting("Add info.json and answers_schema.json, as Bridge expects them.")
     private var bridgeInfo = false
 
+    @Setting(
+        "Count steps in streams of this name, for taskResult.json; may be repeated: accelerometer.", valueName: "name")
+    private var countSteps: [String] = []
+
     var choices: ArchiveChoices {
         ArchiveChoices(
             leavingOut: leaveOut, separateSections: separateSection, continuesOnFailure: continueOnFailure,
-            hasBridgeInfo: bridgeInfo)
+            hasBridgeInfo: bridgeInfo, countingStepsIn: countSteps)
     }
 
     /// Reads the certificates.

@@ -39,7 +39,11 @@ struct CreateCommand: ParsableCommand {
             }
             let path = to.map { FilePath($0) } ?? FilePath(directory).appending("../../archives").lexicallyNormalized()
             let date = ArchiveEngine.clock().date
-            let archiver = SessionArchiver(choices: settings.choices, recipients: try settings.recipients(at: date))
+            let recipients = try settings.recipients(at: date)
+            for notice in recipients.compactMap(\.notice) {
+                StandardStream.error.print("\(Program.archiver): \(notice)\n")
+            }
+            let archiver = SessionArchiver(choices: settings.choices, recipients: recipients)
             let claim = try self.claim(session.session, in: Directory(path))
             let made = try archiver.archive(session, to: Directory(path), at: date)
             withExtendedLifetime(claim) {}

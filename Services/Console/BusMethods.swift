@@ -10,8 +10,10 @@ struct BusMethods: Sendable {
     private static let limit = Duration.seconds(15)
 
     private var router = RequestRouter()
+    private let programs: ConsolePrograms
 
     init(_ programs: ConsolePrograms) {
+        self.programs = programs
         let publisher = programs.publisher
         pass(StreamsList.self, to: publisher)
         pass(StreamsStart.self, to: publisher)
@@ -59,6 +61,9 @@ struct BusMethods: Sendable {
             }
         }
     }
+
+    /// The sessions that run, as the recorder lists them; none if it does not answer.
+    func runningSessions() async -> [String] { await programs.runningSessions(within: Self.limit) ?? [] }
 
     /// Asks.
     /// - Parameters:

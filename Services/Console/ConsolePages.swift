@@ -12,18 +12,24 @@ struct ConsolePages: Sendable {
 
     private var responses: [String: WebResponse] = [:]
 
-    /// Reads the files of a folder.
+    /// Reads the files of a directory.
+    /// - Parameter folder: nil for those in the program.
     /// - Throws: `RecordingError` if they can't be read, `ServiceError` (bad configuration) if there is no `index.html`.
-    init(in folder: FilePath) throws {
-        let directory = Directory(folder)
-        for name in try directory.names() {
-            guard let type = Self.types[FilePath(name).extension ?? ""] else { continue }
-            let response = WebResponse(type: type, body: try directory.read(name))
-            responses[name == "index.html" ? "/" : "/assets/\(name)"] = response
+    init(in folder: FilePath?) throws {
+        if let folder {
+            let directory = Directory(folder)
+            for name in try directory.names() { add(name, try directory.read(name)) }
+        } else {
+            for (name, body) in EmbeddedPages.files { add(name, body) }
         }
         guard responses["/"] != nil else {
-            throw ServiceError(.badConfiguration, "there is no index.html in \(folder)")
+            throw ServiceError(.badConfiguration, "there is no index.html in \(folder?.string ?? "the program")")
         }
+    }
+
+    private mutating func add(_ name: String, _ body: [UInt8]) {
+        guard let type = Self.types[FilePath(name).extension ?? ""] else { return }
+        responses[name == "index.html" ? "/" : "/assets/\(name)"] = WebResponse(type: type, body: body)
     }
 
     /// What a path answers; nil for nothing.

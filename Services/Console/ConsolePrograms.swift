@@ -21,24 +21,21 @@ struct ConsolePrograms: Sendable {
     }
 
     /// Connects.
-    /// - Parameter endpoint: where each is asked; there is no way yet to show a key, so each is on this machine.
-    /// - Throws: `ServiceError` (bad configuration) for another machine, `ZeroMQError`.
-    init(_ endpoint: (Program) -> Endpoint) throws {
-        let context = try Context()
-        let thread = try SocketThread(name: "bus")
+    /// - Throws: `ServiceError` (bad configuration) without a key for one of them, `ZeroMQError`.
+    init(_ settings: ConsoleSettings, peers: Peers) throws {
         var options = SocketOptions()
         // Nothing is owed to a program that did not answer.
         options.linger = .zero
-        func client(_ program: Program) throws -> RequestClient {
-            let endpoint = endpoint(program)
-            try endpoint.requireLocal(connectingTo: program)
-            return try RequestClient(
-                context: context, thread: thread, endpoint: endpoint.description, options: options)
-        }
-        publisher = try client(.sensorPublisher)
-        recorder = try client(.recorder)
-        stepCounter = try client(.stepCounter)
-        logManager = try client(.logManager)
-        archiver = try client(.archiver)
+        publisher = try peers.client(of: .sensorPublisher, at: settings.sensorPublisher, options: options)
+        recorder = try peers.client(of: .recorder, at: settings.recorder, options: options)
+        stepCounter = try peers.client(of: .stepCounter, at: settings.stepCounter, options: options)
+        logManager = try peers.client(of: .logManager, at: settings.logManager, options: options)
+        archiver = try peers.client(of: .archiver, at: settings.archiver, options: options)
+    }
+
+    /// The sessions that run, as the recorder lists them; nil if it does not answer within a time.
+    func runningSessions(within limit: Duration) async -> [String]? {
+        guard let list = try? await recorder.send(RecordingList(), timeout: limit) else { return nil }
+        return list.recordings.filter { $0.endDate == nil }.map(\.session)
     }
 }

@@ -1,17 +1,27 @@
+import ConsoleCore
+import FoundationEssentials
+import Hashing
 import Messages
 import WebServer
 
 /// What each path answers.
 struct ConsoleRoutes: Sendable {
+    private let engine: ConsoleEngine
     private let pages: ConsolePages
-    private let programs: ConsolePrograms
+    private let sessions: SessionRoutes
+    private let history: ConsoleHistory
     private let methods: BusMethods
-    private let role: Role
+    private let access: ConsoleAccess
 
-    init(pages: ConsolePages, programs: ConsolePrograms, role: Role) {
+    init(
+        engine: ConsoleEngine, pages: ConsolePages, programs: ConsolePrograms, sessions: SessionRoutes,
+        history: ConsoleHistory, access: ConsoleAccess
+    ) {
+        self.engine = engine
         self.pages = pages
-        self.programs = programs
-        self.role = role
+        self.sessions = sessions
+        self.history = history
+        self.access = access
         methods = BusMethods(programs)
     }
 
@@ -19,33 +29,76 @@ struct ConsoleRoutes: Sendable {
     func answer(_ request: WebRequest) async -> WebResponse {
         let call = "/api/call/"
         if request.path.hasPrefix(call) {
-            guard request.method == "POST" else { return Self.wrongMethod }
-            return await answer(call: String(request.path.dropFirst(call.count)), request.body)
+            guard request.method == "POST" else { return .wrongMethod }
+            return await answer(
+                call: String(request.path.dropFirst(call.count)), request.body, as: access.role(of: request))
         }
-        guard request.method != "POST" else { return Self.wrongMethod }
-        if request.path == "/api/state" { return Self.json(await ConsoleState.now(of: programs, role: role)) }
-        return pages[request.path] ?? .refusal(404, "notFound", "there is nothing at this address")
+        let isOfSessions = request.path == SessionRoutes.path || request.path.hasPrefix("\(SessionRoutes.path)/")
+        if isOfSessions, let answer = await sessions.answer(request) { return answer }
+        guard request.method != "POST" else { return .wrongMethod }
+        switch request.path {
+        case "/api/state":
+            guard let state = try? await engine.state(for: access.role(of: request)) else { return .unwritable }
+            return WebResponse(body: state)
+        case "/api/system":
+            guard let system = try? await engine.system() else { return .unwritable }
+            return WebResponse(body: system)
+        case "/api/events": return await events(request)
+        case "/foxglove": return await foxglove(request)
+        case "/api/history": return await history.answer(request)
+        default: return pages[request.path] ?? .refusal(404, "notFound", "there is nothing at this address")
+        }
     }
 
-    private func answer(call method: String, _ params: [UInt8]) async -> WebResponse {
+    private func events(_ request: WebRequest) async -> WebResponse {
+        // Whoever asks for headers alone is not sent events.
+        guard request.method == "GET" else { return .wrongMethod }
+        var wanted: Set<StreamName>?
+        if let text = request.arguments["streams"] {
+            let texts = text.split(separator: ",")
+            let names = texts.compactMap { StreamName(String($0)) }
+            guard names.count == texts.count, names.count <= LiveView.maximumNames else {
+                return .refusal(400, "invalidParams", "streams is a list of DEVICE/STREAM with commas between them")
+            }
+            wanted = Set(names)
+        }
+        guard let feed = await engine.join(wanted, as: access.role(of: request), at: request.peer) else {
+            return .refusal(503, "tooMany", "\(LiveView.maximumViewers) pages see the events already: close some")
+        }
+        return WebResponse(type: "text/event-stream", body: .feed(feed))
+    }
+
+    private func foxglove(_ request: WebRequest) async -> WebResponse {
+        guard let upgrade = WebSocketUpgrade(request) else {
+            return .refusal(400, "notWebSocket", "this is where viewers connect that speak Foxglove's protocol")
+        }
+        guard !access.isSecure else {
+            return .refusal(
+                501, "notOverTLS", "WebSockets are served on loopback without TLS: reach one through ssh -L")
+        }
+        guard let subprotocol = upgrade.protocols.first(where: FoxgloveText.protocols.contains) else {
+            return .refusal(400, "unknownProtocol", "speak \(FoxgloveText.protocols.joined(separator: " or "))")
+        }
+        guard let session = await engine.joinFoxglove(as: access.role(of: request), at: request.peer, asking: methods)
+        else {
+            return .refusal(503, "tooMany", "\(LiveView.maximumClients) viewers are connected already: close some")
+        }
+        var response = WebResponse(status: 101, type: "", body: [])
+        response.body = .socket(session)
+        response.headers = [
+            ("Upgrade", "websocket"), ("Sec-WebSocket-Protocol", subprotocol),
+            ("Sec-WebSocket-Accept", Data(SHA1.hash(data: upgrade.keyText.utf8)).base64EncodedString()),
+        ]
+        return response
+    }
+
+    private func answer(call method: String, _ params: [UInt8], as role: Role) async -> WebResponse {
         do {
-            return Self.json(try await methods.ask(method, params, as: role))
+            return .json(try await methods.ask(method, params, as: role))
         } catch {
             let error = error as? RequestError ?? .internalError("\(error)")
-            var response = Self.json(["error": error])
-            response.status = Self.status(of: error)
-            return response
+            return .json(["error": error], status: Self.status(of: error))
         }
-    }
-
-    private static let wrongMethod = WebResponse.refusal(
-        405, "notAllowed", "what changes something is asked with POST, all else with GET")
-
-    private static func json(_ value: some Encodable) -> WebResponse {
-        guard let body = try? WireCoding.encode(value) else {
-            return .refusal(500, "internalError", "the answer can't be written as JSON")
-        }
-        return WebResponse(body: body)
     }
 
     /// The HTTP status that says the most like it.

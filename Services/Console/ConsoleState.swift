@@ -1,7 +1,6 @@
 import MessageBus
 import Messages
 import ServiceKit
-import ZeroMQ
 
 /// What `/api/state` answers: the programs, the streams, and the recordings that run, at this moment.
 struct ConsoleState: Encodable {
@@ -27,15 +26,24 @@ struct ConsoleState: Encodable {
     var programs: [ProgramState]
     var streams: [StreamDescription]
     var recordings: [RecordingState]
-    /// Those that the page has.
-    var roles: [Role]
+    /// Those that the page has; nil if it knows.
+    var roles: [Role]?
     var version = Version.current
 
     /// Asks all programs at the same time.
-    static func now(of programs: ConsolePrograms, role: Role) async -> ConsoleState {
+    /// - Parameter sessions: those that run; nil if the recorder is to be asked for them.
+    static func now(of programs: ConsolePrograms, sessions: [String]?, role: Role?) async -> ConsoleState {
         async let streams = try? programs.publisher.send(StreamsList(), timeout: limit).streams
-        async let recordings = runningRecordings(at: programs.recorder)
-        let states = await withTaskGroup(of: (Int, ProgramState).self) { group in
+        async let recordings = runningRecordings(sessions, of: programs)
+        let states = await states(of: programs)
+        return ConsoleState(
+            programs: states, streams: await streams ?? [],
+            recordings: await recordings, roles: role.map { role in Role.allCases.filter { $0 <= role } })
+    }
+
+    /// How each program says that it is.
+    static func states(of programs: ConsolePrograms) async -> [ProgramState] {
+        await withTaskGroup(of: (Int, ProgramState).self) { group in
             for (index, program) in programs.all.enumerated() {
                 group.addTask {
                     let health = try? await program.client.send(ServiceHealth(), timeout: limit)
@@ -44,22 +52,19 @@ struct ConsoleState: Encodable {
                     )
                 }
             }
-            return await group.reduce(into: []) { $0.append($1) }
+            return await group.reduce(into: [(Int, ProgramState)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
         }
-        return ConsoleState(
-            programs: states.sorted { $0.0 < $1.0 }.map(\.1), streams: await streams ?? [],
-            recordings: await recordings, roles: Role.allCases.filter { $0 <= role })
     }
 
-    private static func runningRecordings(at recorder: RequestClient) async -> [RecordingState] {
-        guard let list = try? await recorder.send(RecordingList(), timeout: limit) else { return [] }
+    private static func runningRecordings(
+        _ sessions: [String]?, of programs: ConsolePrograms
+    ) async -> [RecordingState] {
+        var names = sessions
+        if names == nil { names = await programs.runningSessions(within: limit) }
         var running: [RecordingState] = []
-        for entry in list.recordings where entry.endDate == nil {
-            guard var state = try? await recorder.send(RecordingStatus(session: entry.session), timeout: limit) else {
-                continue
-            }
-            // A recorder of before 0.7 does not say it here.
-            state.startDate = state.startDate ?? entry.startDate
+        for name in names ?? [] {
+            let status = RecordingStatus(session: name)
+            guard let state = try? await programs.recorder.send(status, timeout: limit) else { continue }
             running.append(state)
         }
         return running

@@ -12,7 +12,7 @@ struct KeysCommand: ParsableCommand {
             with the role in that file. Keep NAME.key_secret secret. To revoke a key, remove its NAME.key. See \
             docs/security.md.
             """,
-        version: Version.current, subcommands: [MakeCommand.self, AddCommand.self, ListCommand.self])
+        version: Version.described, subcommands: [MakeCommand.self, AddCommand.self, ListCommand.self])
 
     /// Runs a subcommand's work; an error is shown, and ends it with the exit code that it stands for.
     static func report(_ body: () throws -> Void) throws {

@@ -2,7 +2,7 @@ import ArgumentParser
 import ServiceKit
 import SystemPackage
 
-/// The `make` subcommand: makes the keys of the five programs, as far as they are missing.
+/// The `make` subcommand: makes a key for each program that has none.
 struct MakeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "make", abstract: "Make the missing keys of Holdfast's programs.",

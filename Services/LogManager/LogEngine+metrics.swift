@@ -28,7 +28,8 @@ extension Metric {
     fileprivate static let marked = Metric(
         .counter, "holdfast_log_manager_marked_files_total", "Files marked as uploaded.")
     fileprivate static let waiting = Metric(
-        .gauge, "holdfast_log_manager_waiting_removals", "Removals waiting for the running one.")
+        .gauge, "holdfast_log_manager_waiting_removals", "Removals waiting for the running one.",
+        health: "waitingRemovals")
 }
 
 /// What it counts, for those who watch it.

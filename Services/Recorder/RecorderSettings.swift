@@ -1,3 +1,4 @@
+import ArgumentParser
 import RecorderCore
 package import Recording
 package import ServiceKit
@@ -28,6 +29,10 @@ package struct RecorderSettings: SettingGroup {
         default: "never")
     package var keepSessions: TimeSpan?
 
+    @Setting(
+        "When told to stop, finish all sessions, or leave them to be continued at the next start: finish, continue.")
+    package var onStop = StopAction.finish
+
     @Setting("Record only this part of the devices: 2/3 is the second of three.", valueName: "k/n")
     package var shard: Shard?
 
@@ -44,6 +49,16 @@ package struct RecorderSettings: SettingGroup {
 
     package init() {}
 }
+
+/// What happens to the sessions of a recorder that is told to stop.
+package enum StopAction: String, CaseIterable, Sendable {
+    /// Each ends, with its report.
+    case finish
+    /// Each stays open, and the recorder that starts next continues it, as after a kill.
+    case `continue`
+}
+
+extension StopAction: ConfigurationValue, ExpressibleByArgument {}
 
 extension Recordings.Settings {
     init(_ settings: RecorderSettings) {

@@ -1,6 +1,8 @@
 import Messages
+package import PublisherCore
 package import SampleSources
 package import ServiceKit
+package import SystemPackage
 
 /// What a sensor publisher reads besides `ServiceSettings`: options, and "streams" in the configuration file.
 package struct PublisherSettings: SettingGroup {
@@ -15,7 +17,7 @@ package struct PublisherSettings: SettingGroup {
 
     @Setting(
         "Queue at most this many messages for each subscriber.", name: "high-water-mark", valueName: "count",
-        default: "1000, or 10 per stream", accepting: { $0 > 0 }, otherwise: "1 or more")
+        default: "1000, or 10 per stream; 10000 with listen-http", accepting: { $0 > 0 }, otherwise: "1 or more")
     private var givenHighWaterMark: Int?
 
     @Setting(
@@ -26,28 +28,83 @@ package struct PublisherSettings: SettingGroup {
     @Setting("Do not start streams until a request starts them.", name: "start-stopped")
     package var startsStopped = false
 
-    /// The streams, sorted by name: at least one.
+    @Setting(
+        "Take samples that phones and other devices push over HTTP at this address; a bare port number binds to the loopback "
+            + "interface.",
+        name: "listen-http", valueName: "[host:]port", default: "nowhere")
+    package var listenHTTP: HTTPAddress?
+
+    @Setting(
+        "Speak TLS, and ask devices for a token, with the certificate and token in this directory; they are made if they are missing.",
+        name: "http-identity", valueName: "dir")
+    package var httpIdentity: FilePath?
+
+    @Setting(
+        "Ask this recorder which sessions run, for devices that push.", valueName: "endpoint",
+        default: "this machine's")
+    package var recorder: Endpoint?
+
+    @Setting(
+        "Subscribe to this recorder, for devices that push.", valueName: "endpoint", default: "this machine's")
+    package var recorderEvents: Endpoint?
+
+    @Setting(
+        "State what phones with Sensor Logger are: ios, android, or standardised by the app.", valueName: "platform",
+        default: "unknown")
+    package var phonePlatform: PhonePlatform?
+
+    /// What the configuration file says of phones, by what they call themselves.
+    package private(set) var phones: [String: Publication.Phone] = [:]
+
+    /// The streams, sorted by name: at least one, unless devices push theirs.
     package private(set) var streams: [StreamConfiguration] = []
 
     package init() {}
 
     /// Messages that wait per subscriber before further ones are dropped: streams that start together publish together.
-    package var highWaterMark: Int { givenHighWaterMark ?? max(1_000, 10 * streams.count) }
+    package var highWaterMark: Int {
+        givenHighWaterMark ?? max(listenHTTP == nil ? 1_000 : 10_000, 10 * streams.count)
+    }
 
     /// No source's file is opened.
     /// - Throws: `ServiceError`: usage if no source is given at all, else bad configuration.
     package mutating func complete(reading reader: ConfigurationReader) throws(ServiceError) {
         streams = try streams(reading: reader).sorted { ($0.device, $0.stream) < ($1.device, $1.stream) }
+        for (index, section) in try reader.sections("phones").enumerated() {
+            let phone = try PhoneSettings(reading: section)
+            guard let device = phone.device, phones[device] == nil else {
+                throw ServiceError(
+                    .badConfiguration,
+                    "phones[\(index)]: device must be what the phone calls itself, and each phone be there once")
+            }
+            let name = phone.name ?? device
+            do {
+                try StreamConfiguration.validate(name: name, of: "phones[\(index)]: name")
+            } catch {
+                throw ServiceError(error)
+            }
+            phones[device] = Publication.Phone(name: name, platform: phone.platform ?? phonePlatform)
+        }
+        try checkListening()
+    }
+
+    private func checkListening() throws(ServiceError) {
+        guard let listenHTTP, !listenHTTP.isLocal, httpIdentity == nil else { return }
+        throw ServiceError(
+            .badConfiguration,
+            "listen-http \(listenHTTP) can be reached from other machines, over plain HTTP: give --http-identity a directory, in "
+                + "which a certificate and a token are made, or write \(listenHTTP.port) for this machine alone")
     }
 
     private func streams(reading reader: ConfigurationReader) throws(ServiceError) -> [StreamConfiguration] {
         let sections = try reader.sections("streams")
         if sections.isEmpty {
+            if stream.sources.isEmpty, listenHTTP != nil { return [] }
             guard !stream.sources.isEmpty else {
                 throw ServiceError(
                     .usage,
                     "no source of samples: give one of --signal SPEC, --points FILE, --replay FILE, --stdin csv|ndjson, "
-                        + "or \"streams\" in a configuration file (--config)")
+                        + "--serial PORT, --listen-http PORT, or \"streams\" in a configuration file (--config)")
             }
             do {
                 return [try StreamConfiguration(stream)]
@@ -78,7 +135,8 @@ package struct PublisherSettings: SettingGroup {
                 throw ServiceError(.badConfiguration, "\(place): there is a stream \(next.name) already")
             }
             if next.isLive, hasLive {
-                throw ServiceError(.badConfiguration, "\(place): only one stream can read standard input")
+                throw ServiceError(
+                    .badConfiguration, "\(place): only one stream can read standard input or a serial port")
             }
             hasLive = hasLive || next.isLive
             streams.append(next)
@@ -86,6 +144,20 @@ package struct PublisherSettings: SettingGroup {
         return streams
     }
 }
+
+/// What "phones" in the configuration file says of a phone.
+struct PhoneSettings: SettingGroup {
+    @Setting("What the phone calls itself: the deviceId of Sensor Logger.")
+    var device: String?
+
+    @Setting("The device's name of its streams.")
+    var name: String?
+
+    @Setting("What it is: ios, android, or standardised by the app.")
+    var platform: PhonePlatform?
+}
+
+extension PhonePlatform: ConfigurationValue {}
 
 extension ServiceError {
     /// A stream that can't be published as it was configured.

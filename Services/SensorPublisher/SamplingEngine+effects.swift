@@ -36,6 +36,7 @@ extension SamplingEngine {
                 runtime.logger.warning("description not published", metadata: [LogKey.error: "\(error)"])
             }
         case .answer(let request, let answer): questions[request]?.yield(answer)
+        case .acknowledge(let request, let answer): pushes.removeValue(forKey: request)?.yield(answer)
         case .notice(let notice): runtime.tell(notice)
         case .finished: endContinuation.finish()
         }
@@ -53,13 +54,13 @@ extension SamplingEngine {
             }
         }
         guard stream.isPacked else {
-            return try events.publish(topic: stream.topic, body: body, packed: nil, at: clock.date)
+            return try events.publish(topic: stream.topic, body: body, packed: nil, at: runtime.now.date)
         }
         if var packed = matrix.take() {
             packed.removeAll()
             batch.rows.withUnsafeBufferPointer { stream.encoder.encodePacked($0, into: &packed) }
             matrix = consume packed
         }
-        try events.publish(topic: stream.topic, body: body, packed: matrix, at: clock.date)
+        try events.publish(topic: stream.topic, body: body, packed: matrix, at: runtime.now.date)
     }
 }

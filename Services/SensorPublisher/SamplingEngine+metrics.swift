@@ -29,6 +29,9 @@ extension Metric {
         health: "retainedBytes")
     fileprivate static let replayed = Metric(
         .counter, "holdfast_publisher_replayed_samples_total", "Samples sent in replays.")
+    fileprivate static let pushed = Metric(
+        .counter, "holdfast_publisher_pushed_messages_total",
+        "Messages that clients pushed, by result: accepted, repeated or refused.", labels: ["result"])
     fileprivate static let malformed = Metric(
         .counter, "holdfast_publisher_malformed_lines_total",
         "Lines of standard input that could not be read and were left out.")
@@ -48,6 +51,10 @@ extension SamplingEngine {
         health.measure(.retained, core.retainedBytes)
         health.measure(.replayed, core.samplesReplayed)
         health.measure(.malformed, core.live?.input.malformedLines ?? 0)
+        let pushed = core.pushedMessages
+        health.measure(.pushed, pushed.accepted, "accepted")
+        health.measure(.pushed, pushed.repeated, "repeated")
+        health.measure(.pushed, pushed.refused, "refused")
         let connections = events.connectionEvents
         health.measure(.connectionsAccepted, Double(connections.accepted))
         health.measure(.connectionsEnded, Double(connections.disconnected))

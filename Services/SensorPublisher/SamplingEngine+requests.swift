@@ -40,6 +40,20 @@ extension SamplingEngine {
         throw CancellationError()
     }
 
+    /// Takes what a client pushed, and returns when it is published and kept, or refused.
+    func push(_ message: PushMessage) async -> PushAnswer {
+        begin()
+        questionsAsked += 1
+        let request = questionsAsked
+        let (answers, continuation) = AsyncStream.makeStream(of: PushAnswer.self)
+        pushes[request] = continuation
+        defer { pushes[request] = nil }
+        core.push(message, as: request, at: now)
+        perform()
+        for await answer in answers { return answer }
+        return .refused(PushRefusal(.stopping, "the program is stopping: send this again in a few seconds"))
+    }
+
     /// What is kept of the samples that are asked for. Call `endReplay` when the reply is made.
     func replay(_ request: SamplesReplay) async throws(RequestError) -> Publication.Replay {
         begin()

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Logging
 import MessageBus
 import Messages
 import PublisherCore
@@ -17,6 +18,8 @@ import ZeroMQ
 actor SamplingEngine: Engine {
     /// How many bytes are read from standard input in one turn.
     private static let chunkSize = 1 << 16
+    /// The pause before a serial port that is away is looked for again, in nanoseconds.
+    private static let reopening: Int64 = 500_000_000
 
     let thread: SocketThread
     let runtime: Runtime<Publication.Effect, NoQueue>
@@ -25,6 +28,8 @@ actor SamplingEngine: Engine {
     var sources: [(any SampleSource)?]
     let events: EventPublisher
     private let standardInput: FileDescriptor
+    /// Where the live stream is read instead.
+    private let serialPort: SerialPort?
     private let elapsedClock: @Sendable () -> Int64
     private let replay = Mutex("")
 
@@ -36,6 +41,15 @@ actor SamplingEngine: Engine {
     /// Requests that wait for an answer, by their numbers.
     var questions: [Int: AsyncStream<Result<Publication.Answer, RequestError>>.Continuation] = [:]
     var questionsAsked = 0
+    /// Clients that wait for an answer to what they pushed, by the numbers of their requests.
+    var pushes: [Int: AsyncStream<PushAnswer>.Continuation] = [:]
+    /// Takes what devices push; nil without `listen-http`.
+    nonisolated let server: PushServer?
+    /// The recorder, for devices that push.
+    nonisolated let recorder: RecorderLink?
+    /// What it said of the sessions that run, and when, on the monotonic clock.
+    var statuses: [RecordingState] = []
+    var statusesAt = Int64.min / 2
     private nonisolated let end: AsyncStream<Void>
     let endContinuation: AsyncStream<Void>.Continuation
 
@@ -49,12 +63,15 @@ actor SamplingEngine: Engine {
     init(
         settings: PublisherSettings, host: ServiceHost, standardInput: FileDescriptor = .standardInput,
         elapsedClock: @escaping @Sendable () -> Int64
-    ) throws {
+    ) async throws {
+        recorder = try await RecorderLink(settings, on: host)
         let epoch = UUID().uuidString
         var sources: [(any SampleSource)?] = []
         var streams: [PublishedStream] = []
+        var serialPort: SerialPort?
         do throws(PublisherError) {
             for configuration in settings.streams {
+                if case .serial(let serial) = configuration.source { serialPort = try SerialPort(serial) }
                 let source = try configuration.openSource()
                 streams.append(
                     try PublishedStream(configuration, source: source, at: streams.count, epoch: epoch))
@@ -64,14 +81,20 @@ actor SamplingEngine: Engine {
             throw ServiceError(error)
         }
         self.sources = sources
+        self.serialPort = serialPort
         runtime = Runtime(host)
         // Of three looks it is unlikely that each was held up.
         let elapsed = (0..<3).map { [runtime] _ in elapsedClock() - runtime.monotonic }.max() ?? 0
+        var publication = Publication.Settings(
+            retention: settings.retention.nanoseconds, retentionBytes: settings.retentionBytes.bytes,
+            startsStopped: settings.startsStopped)
+        publication.machine = ThisMachine.boot
+        publication.phones = settings.phones
+        publication.platform = settings.phonePlatform
         core = Publication(
-            Publication.Settings(
-                retention: settings.retention.nanoseconds, retentionBytes: settings.retentionBytes.bytes,
-                startsStopped: settings.startsStopped),
-            streams: streams, epoch: epoch, sleepWatch: SleepWatch(elapsed: elapsed, uptime: 0))
+            publication, streams: streams, epoch: epoch, sleepWatch: SleepWatch(elapsed: elapsed, uptime: 0))
+        server = try PushServer(settings, at: runtime.now.date)
+        if let notice = server?.notice { host.logger.warning("\(notice)") }
         self.standardInput = standardInput
         self.elapsedClock = elapsedClock
         events = host.publisher
@@ -94,7 +117,17 @@ actor SamplingEngine: Engine {
 
     func run() async throws {
         begin()
-        try await serve({ try await self.readInput() }, finish: { await self.finish() })
+        let (server, recorder) = (server, recorder)
+        try await serve(
+            { try await self.readInput() },
+            {
+                guard let server else { return try await self.waitForEnd() }
+                try await server.run(PushRoutes(engine: self, phoneLink: server.phoneLink))
+            },
+            {
+                guard let recorder else { return try await self.waitForEnd() }
+                try await recorder.listener.forEachBatch { await self.take($0) }
+            }, finish: { await self.finish() })
     }
 
     /// Publishes what is due and what waits, and stops all streams.
@@ -119,6 +152,7 @@ actor SamplingEngine: Engine {
     /// Takes what comes on standard input, until its end.
     private func readInput() async throws {
         guard core.live != nil else { return try await waitForEnd() }
+        if let serialPort { return try await read(serialPort) }
         let descriptor = standardInput.rawValue
         var status = stat()
         let isPipe = fstat(descriptor, &status) == 0 && [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT)
@@ -144,6 +178,41 @@ actor SamplingEngine: Engine {
         if let end { core.endInput(end, at: now) }
         perform()
         try await waitForEnd()
+    }
+
+    /// Takes what comes from a serial port, and opens it again whenever it was away.
+    private func read(_ port: SerialPort) async throws {
+        while true {
+            do throws(PublisherError) {
+                let file = try port.open()
+                let failure = await takeAll(from: file, of: port)
+                try? file.close()
+                throw failure
+            } catch {
+                try Task.checkCancellation()
+                core.interruptInput(error, at: now)
+                perform()
+            }
+            try await wait(until: runtime.monotonic + Self.reopening) { false }
+        }
+    }
+
+    /// - Returns: why there is nothing more.
+    private func takeAll(from file: FileDescriptor, of port: SerialPort) async -> PublisherError {
+        var chunk = [UInt8](repeating: 0, count: Self.chunkSize)
+        while true {
+            do {
+                _ = try await thread.readable(descriptor: file.rawValue)
+                let count = try chunk.withUnsafeMutableBytes { try file.read(into: $0) }
+                guard count > 0 else { return port.problem("was closed", Errno.ioError) }
+                core.take(chunk.span.extracting(0..<count), at: now)
+                perform()
+            } catch let error as Errno where error == .resourceTemporarilyUnavailable || error == .interrupted {
+                continue
+            } catch {
+                return port.problem("can't be read", error)
+            }
+        }
     }
 
     /// Waits until the task is cancelled.

@@ -30,6 +30,7 @@ package struct SensorPublisherCommand: ServiceCommand {
         for stream in settings.streams {
             do {
                 try stream.checkSource()
+                if case .serial(let serial) = stream.source { _ = try SerialPort(serial) }
             } catch {
                 throw ServiceError(error)
             }
@@ -44,7 +45,8 @@ package struct SensorPublisherCommand: ServiceCommand {
     package static func start(
         _ settings: PublisherSettings, on host: ServiceHost, elapsedClock: @escaping @Sendable () -> Int64
     ) async throws -> RunningService {
-        let engine = try SamplingEngine(settings: settings, host: host, elapsedClock: elapsedClock)
+        let engine = try await SamplingEngine(settings: settings, host: host, elapsedClock: elapsedClock)
+        if let server = engine.server { StandardStream.output.print(server.greeting) }
         var running = await RunningService(engine, router: RequestRouter(engine))
         running.parts = { endpoints in
             engine.replayEndpoint = Endpoint.announced(endpoints.reply, as: settings.announcement)

@@ -1,10 +1,10 @@
-import Messages
+package import Messages
 import SampleSources
-import ServiceKit
+package import ServiceKit
 
 /// The settings of a stream: options for the only one, or an object in "streams" of the configuration file for each of several.
 ///
-/// Just one of `signal`, `points`, `replay` and `stdin` says the source. A stream named "deviceMotion" has the fields of
+/// Just one of `signal`, `points`, `replay`, `stdin` and `serial` says the source. A stream named "deviceMotion" has the fields of
 /// `DeviceMotion`, whatever its source.
 struct StreamSettings: SettingGroup {
     /// A `SignalSpecification`.
@@ -19,6 +19,15 @@ struct StreamSettings: SettingGroup {
 
     @Setting("Publish samples from standard input, in this format: csv or ndjson.", valueName: "format")
     var stdin: LineParser.Format?
+
+    @Setting("Read lines from this serial port, and open it again whenever it comes back.", valueName: "port")
+    var serial: String?
+
+    @Setting("How the device at the serial port writes its lines: csv or ndjson.", valueName: "format")
+    var format = LineParser.Format.csv
+
+    @Setting("Bits a second of the serial port.", valueName: "rate")
+    var baud = 115_200
 
     @Setting("The device's name; %h stands for this machine's name.")
     var device = "phone"
@@ -56,11 +65,17 @@ struct StreamSettings: SettingGroup {
         default: "those of the first line")
     var fields: String?
 
+    @Setting(
+        "State that the data are measured, replayed or simulated.", valueName: "kind",
+        default: "simulated for a signal, replayed for a file, measured for standard input and a serial port")
+    var origin: DataOrigin?
+
     /// Where samples come from, as often as it is said.
     var sources: [StreamConfiguration.Source] {
         [
             signal.map(StreamConfiguration.Source.signal), points.map(StreamConfiguration.Source.points),
             replay.map(StreamConfiguration.Source.replay), stdin.map(StreamConfiguration.Source.stdin),
+            serial.map { .serial(StreamConfiguration.Serial(path: $0, format: format, baud: baud)) },
         ].compactMap(\.self)
     }
 }
@@ -71,16 +86,28 @@ extension StreamConfiguration {
         let sources = settings.sources
         guard sources.count == 1, let source = sources.first else {
             throw PublisherError(
-                .invalidParameter, "give just one of signal, points, replay, stdin, not \(sources.count)")
+                .invalidParameter, "give just one of signal, points, replay, stdin, serial, not \(sources.count)")
         }
         try self.init(
             device: settings.device.replacing("%h", with: ThisMachine.name), stream: settings.stream, source: source,
             rate: settings.rate, batch: settings.batch, unit: settings.unit, isPacked: settings.packed,
             speed: settings.speed, isLooping: settings.loop, isRebased: settings.rebase,
             conversion: settings.convert,
-            fields: try settings.fields.map { (text) throws(PublisherError) in try FieldChoice.fields(text) })
+            fields: try settings.fields.map { (text) throws(PublisherError) in try FieldChoice.fields(text) },
+            origin: settings.origin)
     }
 }
 
 extension LineParser.Format: ConfigurationValue {}
 extension AccelerationUnit: ConfigurationValue {}
+
+extension DataOrigin: ConfigurationValue {
+    /// Reads one of the three words that a publisher may say of its data.
+    package init(typed text: String) throws(InvalidValue) {
+        let known = [DataOrigin.measured, .replayed, .simulated]
+        guard let origin = known.first(where: { $0.rawValue == text }) else {
+            throw InvalidValue("'\(text)' is not an origin: write measured, replayed or simulated")
+        }
+        self = origin
+    }
+}

@@ -11,6 +11,15 @@ enum ThisMachine {
         return String(text.prefix { $0 != "." })
     }
 
+    /// What differs each time the machine starts, and its clock of uptimes with it.
+    static var boot: String {
+        var text = [UInt8](repeating: 0, count: 8)
+        let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return name }
+        defer { close(file) }
+        return read(file, &text, text.count) == text.count ? String(decoding: text, as: UTF8.self) : name
+    }
+
     /// Its address on the network that leads elsewhere, or else on the first one that it is on.
     static var address: String {
         if let address = addressTowardsOthers { return address }

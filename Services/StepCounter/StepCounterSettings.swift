@@ -9,6 +9,10 @@ package struct StepCounterSettings: SettingGroup {
     @Setting(listeningTo: .sensorPublisher, "Subscribe to this publisher; may be repeated.")
     package var subscribe: [Endpoint]
 
+    /// Without it, that is noticed within a minute.
+    @Setting(listeningTo: .recorder, "Hear from this recorder which sessions are discarded; may be repeated.")
+    var recorder: [Endpoint]
+
     /// A device is counted in one of them.
     @Setting("Count steps in streams of this name; may be repeated.", name: "stream", valueName: "name")
     var streams = ["accelerometer"]

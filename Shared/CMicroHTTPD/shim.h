@@ -1,8 +1,13 @@
 #ifndef HOLDFAST_CMICROHTTPD_SHIM_H
 #define HOLDFAST_CMICROHTTPD_SHIM_H
 
+#include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 // What Swift can't call (variadic functions), and what it would see under other names from one version of the library to
 // the next (enumerations).
@@ -17,7 +22,29 @@ struct holdfast_http_handlers {
         const void *bytes, size_t length);
     /// Called when a connection is made, and when it has ended.
     void (*note)(void *context, struct MHD_Connection *connection, int is_there);
+    /// Called with a connection's socket once it speaks another protocol, and with what came in of that already. NULL where none does.
+    void (*upgraded)(
+        void *context, struct MHD_Connection *connection, const void *bytes, size_t length, int socket,
+        struct MHD_UpgradeResponseHandle *handle);
 };
+
+static void holdfast_http_upgraded(
+    void *context, struct MHD_Connection *connection, void *own, const char *bytes, size_t length, MHD_socket socket,
+    struct MHD_UpgradeResponseHandle *handle) {
+    const struct holdfast_http_handlers *handlers = context;
+    (void)own;
+    handlers->upgraded(handlers->context, connection, bytes, length, socket, handle);
+}
+
+/// The response after which a connection speaks another protocol.
+static inline struct MHD_Response *holdfast_http_upgrade(struct holdfast_http_handlers *handlers) {
+    return MHD_create_response_for_upgrade(holdfast_http_upgraded, handlers);
+}
+
+/// Closes a connection that speaks another protocol, with its socket.
+static inline void holdfast_http_close(struct MHD_UpgradeResponseHandle *handle) {
+    MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+}
 
 static enum MHD_Result holdfast_http_request(
     void *context, struct MHD_Connection *connection, const char *path, const char *method, const char *version,
@@ -38,35 +65,30 @@ static void holdfast_http_note(
     handlers->note(handlers->context, connection, code == MHD_CONNECTION_NOTIFY_STARTED);
 }
 
+/// What a daemon speaks TLS with: TLS 1.2 and 1.3, with forward secrecy and authenticated encryption alone.
+static const char holdfast_tls_priorities[] =
+    "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-CIPHER-ALL:+AES-256-GCM:+AES-128-GCM:"
+    "+CHACHA20-POLY1305:-MAC-ALL:+AEAD:%SERVER_PRECEDENCE";
+
 /// A daemon without a thread of its own, on a socket that listens already, which it takes over: let it run whenever its
-/// epoll descriptor can be read.
+/// epoll descriptor can be read. `certificate` and `key` are PEM; both NULL for plain HTTP.
 static inline struct MHD_Daemon *holdfast_http_start(
-    int listener, unsigned int connections, size_t memory, struct holdfast_http_handlers *handlers) {
+    int listener, unsigned int connections, size_t memory, const char *certificate, const char *key,
+    struct holdfast_http_handlers *handlers) {
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)holdfast_tls_priorities},
+        {MHD_OPTION_END, 0, NULL}};
+    if (certificate == NULL) tls[0].option = MHD_OPTION_END;
+    errno = 0;
     return MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, holdfast_http_request, handlers,
+        // Over TLS, what speaks another protocol would be forwarded in records of four bytes.
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (certificate == NULL ? MHD_ALLOW_UPGRADE : MHD_USE_TLS), 0, NULL, NULL,
+        holdfast_http_request, handlers,
         MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory, MHD_OPTION_NOTIFY_CONNECTION, holdfast_http_note, handlers,
-        MHD_OPTION_END);
-}
-
-/// A daemon without a thread of its own, on a port of 127.0.0.1: let it run whenever its epoll descriptor can be read.
-/// NULL with errno where the port can't be listened on.
-static inline struct MHD_Daemon *holdfast_http_start_on_loopback(
-    unsigned short port, unsigned int connections, size_t memory, struct holdfast_http_handlers *handlers) {
-    struct sockaddr_in address = {0};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, holdfast_http_request, handlers,
-        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_CONNECTION_LIMIT, connections,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory, MHD_OPTION_NOTIFY_CONNECTION, holdfast_http_note, handlers,
-        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_END);
-}
-
-static inline unsigned short holdfast_http_port(struct MHD_Daemon *daemon) {
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
-    return info == NULL ? 0 : info->port;
+        MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 }
 
 static inline int holdfast_http_descriptor(struct MHD_Daemon *daemon) {
@@ -74,9 +96,48 @@ static inline int holdfast_http_descriptor(struct MHD_Daemon *daemon) {
     return info == NULL ? -1 : info->epoll_fd;
 }
 
+/// A descriptor that can be read when the daemon's can, and after `holdfast_http_wake` of `waker`: to continue a suspended connection
+/// says nothing to the daemon's own. `waker` is made. -1 and errno where there are no descriptors left.
+static inline int holdfast_http_waking_descriptor(struct MHD_Daemon *daemon, int *waker) {
+    *waker = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    int both = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+    if (*waker >= 0 && both >= 0 && epoll_ctl(both, EPOLL_CTL_ADD, *waker, &event) == 0 &&
+        epoll_ctl(both, EPOLL_CTL_ADD, holdfast_http_descriptor(daemon), &event) == 0)
+        return both;
+    int error = errno;
+    if (*waker >= 0) close(*waker);
+    if (both >= 0) close(both);
+    errno = error;
+    return -1;
+}
+
+/// Has the descriptor readable also when a socket can be read or written, as is wanted. -1 and errno where it can't.
+static inline int holdfast_http_watch(int both, int socket, int is_new, int reads, int writes) {
+    struct epoll_event event = {.events = (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0)};
+    return epoll_ctl(both, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event);
+}
+
+/// Makes the descriptor readable until `holdfast_http_calm`.
+static inline void holdfast_http_wake(int waker) { eventfd_write(waker, 1); }
+
+static inline void holdfast_http_calm(int waker) {
+    eventfd_t count;
+    eventfd_read(waker, &count);
+}
+
 static inline int holdfast_http_socket(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info == NULL ? -1 : info->connect_fd;
+}
+
+/// Writes the address of a connection's other end, without its port; an empty text where it has none.
+static inline void holdfast_http_peer(struct MHD_Connection *connection, char *text, size_t room) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    text[0] = 0;
+    if (getpeername(holdfast_http_socket(connection), (struct sockaddr *)&address, &length) == 0)
+        getnameinfo((struct sockaddr *)&address, length, text, room, NULL, 0, NI_NUMERICHOST);
 }
 
 static inline void holdfast_http_run(struct MHD_Daemon *daemon) { MHD_run(daemon); }
@@ -95,6 +156,15 @@ static inline const char *holdfast_http_header(struct MHD_Connection *connection
 /// The value of a name after the path's `?`, or NULL.
 static inline const char *holdfast_http_argument(struct MHD_Connection *connection, const char *name) {
     return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/// A response of so many bytes, -1 for without end: `read` moves what there is into a buffer. Where there is nothing it suspends
+/// the connection and returns 0; it returns -2 for an error. `end` is called once the response is no longer used.
+static inline struct MHD_Response *holdfast_http_feed(
+    long long length, size_t block, ssize_t (*read)(void *feed, uint64_t place, char *buffer, size_t room), void *feed,
+    void (*end)(void *feed)) {
+    return MHD_create_response_from_callback(
+        length < 0 ? MHD_SIZE_UNKNOWN : (uint64_t)length, block, read, feed, end);
 }
 
 /// A response with a copy of these bytes.

@@ -7,6 +7,7 @@
 #include <openssl/bio.h>
 #include <openssl/cms.h>
 #include <openssl/err.h>
+#include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/md5.h>
@@ -28,6 +29,8 @@ static inline long holdfast_bio_memory(BIO *bio, const char **bytes) { return BI
 static inline void holdfast_bio_set_end(BIO *bio, int answer) { BIO_set_mem_eof_return(bio, answer); }
 
 static inline int holdfast_bio_should_retry(BIO *bio) { return BIO_should_retry(bio); }
+
+static inline EVP_PKEY *holdfast_p256_key(void) { return EVP_EC_gen("P-256"); }
 
 static inline int holdfast_bio_cipher_is_ok(BIO *bio) { return BIO_get_cipher_status(bio) > 0; }
 

@@ -4,10 +4,12 @@ package struct LZ4 {
     private static let blockSize = 4 << 20
     /// Version 1, independent blocks without checksums; 4 MB at most; and the checksum of these two bytes.
     private static let header: [UInt8] = [0x04, 0x22, 0x4D, 0x18, 0x60, 0x70, 0x73]
-    /// A hash has so many bits.
-    private static let hashBits: UInt32 = 15
+    /// Few literals are copied as so many bytes at once: what lies behind them is overwritten later.
+    private static let roundedCopy = 16
+    /// A hash has so many bits: its table stays in the processor's first cache. 15 bits make exports a tenth smaller, and take twice as long.
+    private static let hashBits: UInt64 = 12
 
-    /// Where four bytes with a hash stood last in a block, counted from 1; 0 for nowhere.
+    /// Where five bytes with a hash stood last in a block, counted from 1; 0 for nowhere.
     private var table = [UInt32](repeating: 0, count: 1 << Int(hashBits))
 
     package init() {}
@@ -15,7 +17,7 @@ package struct LZ4 {
     /// The most room that a frame takes.
     package static func maximumSize(of count: Int) -> Int {
         let blocks = (count + blockSize - 1) / blockSize
-        return header.count + blocks * 20 + count + count / 255 + 4
+        return header.count + blocks * 20 + count + count / 255 + 4 + roundedCopy
     }
 
     /// Writes a frame.
@@ -61,12 +63,13 @@ package struct LZ4 {
                 table.update(repeating: 0)
                 var place = 0
                 while place < lastMatch {
-                    let word = base.loadUnaligned(fromByteOffset: place, as: UInt32.self)
-                    let hash = Int((word &* 2_654_435_761) >> (32 &- Self.hashBits))
+                    let bytes = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+                    let word = UInt32(truncatingIfNeeded: bytes)
+                    let hash = Int(truncatingIfNeeded: (bytes << 24 &* 889_523_592_379) >> (64 &- Self.hashBits))
                     let candidate = Int(table[hash]) &- 1
                     table[hash] = UInt32(truncatingIfNeeded: place &+ 1)
                     guard candidate >= 0, place &- candidate <= 65_535,
-                        base.loadUnaligned(fromByteOffset: candidate, as: UInt32.self) == word
+                        UInt32(littleEndian: base.loadUnaligned(fromByteOffset: candidate, as: UInt32.self)) == word
                     else {
                         // Where nothing matches for long, ever fewer places are tried.
                         place &+= 1 &+ (place &- anchor) >> 6
@@ -111,7 +114,12 @@ package struct LZ4 {
         let extra = max(0, match - 4)
         put(UInt8(min(15, literals.count) << 4 | min(15, extra)), at: &end)
         if literals.count >= 15 { put(length: literals.count - 15, at: &end) }
-        end.copyMemory(from: base + literals.lowerBound, byteCount: literals.count)
+        if match > 0, literals.count <= roundedCopy, literals.count + match >= roundedCopy {
+            let from = base + literals.lowerBound
+            end.storeBytes(of: from.loadUnaligned(as: SIMD16<UInt8>.self), as: SIMD16<UInt8>.self)
+        } else {
+            end.copyMemory(from: base + literals.lowerBound, byteCount: literals.count)
+        }
         end += literals.count
         guard match > 0 else { return }
         end.storeBytes(of: UInt16(distance).littleEndian, as: UInt16.self)

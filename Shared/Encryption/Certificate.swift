@@ -66,6 +66,21 @@ package final class Certificate: Sendable {
         }
     }
 
+    /// Whether it is a certificate authority's that nobody else has signed, as `openssl req -x509` makes one without further
+    /// options.
+    private var isSelfSignedAuthority: Bool {
+        let wanted = UInt32(EXFLAG_CA) | UInt32(EXFLAG_SS)
+        return X509_get_extension_flags(handle) & wanted == wanted
+    }
+
+    /// What its owner should know of it, though archives are encrypted to it; nil if there is nothing.
+    package var notice: String? {
+        guard isSelfSignedAuthority else { return nil }
+        return
+            "\(path) (\(subject)) is a self-signed certificate authority's (basicConstraints CA:TRUE). Archives are encrypted "
+            + "to it. If its key also signs certificates, give another one: make it with -addext basicConstraints=CA:FALSE."
+    }
+
     private func fault(at date: WallTime) -> String? {
         var seconds = time_t(date.nanosecondsSince1970 / 1_000_000_000)
         if X509_cmp_time(X509_get0_notBefore(handle), &seconds) >= 0 {
@@ -79,7 +94,7 @@ package final class Certificate: Sendable {
         if flags & UInt32(EXFLAG_INVALID) != 0 {
             return "its extensions can't be understood. Ask its owner for another."
         }
-        if flags & UInt32(EXFLAG_CA) != 0 {
+        if flags & UInt32(EXFLAG_CA) != 0, !isSelfSignedAuthority {
             return "it is a certificate authority's. Give a certificate that was made to encrypt to (with "
                 + "basicConstraints CA:FALSE)."
         }

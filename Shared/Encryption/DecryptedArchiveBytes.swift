@@ -7,8 +7,44 @@ package final class DecryptedArchiveBytes: ArchiveBytes {
     private static let pieceSize = 64 << 10
 
     private let file: ArchiveInput
+    private let length: Int
+    private let key: PrivateKey
+    private var message: DecryptingMessage
+    private let plain = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
+    private var isOver = false
+
+    package init(_ file: ArchiveInput, key: PrivateKey) throws(ArchiveError) {
+        self.file = file
+        self.key = key
+        length = try file.length()
+        message = try DecryptingMessage(file, at: 0, key: key)
+    }
+
+    deinit { plain.deallocate() }
+
+    package func next() throws(ArchiveError) -> UnsafeRawBufferPointer {
+        while !isOver {
+            let count = try message.read(into: plain)
+            if count > 0 { return UnsafeRawBufferPointer(rebasing: plain[..<count]) }
+            if message.end < length {
+                message = try DecryptingMessage(file, at: message.end, key: key)
+            } else {
+                isOver = true
+            }
+        }
+        return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+}
+
+/// What one message of an encrypted archive was.
+private final class DecryptingMessage {
+    private static let pieceSize = 64 << 10
+
+    private let file: ArchiveInput
     private var reader: EncryptedMessage.Reader
     private let contentEnd: Int
+    /// Where the message ends in its file.
+    let end: Int
     /// Where the current piece of the contents ends.
     private var pieceEnd: Int
     private let message: OpaquePointer
@@ -16,15 +52,14 @@ package final class DecryptedArchiveBytes: ArchiveBytes {
     private let memory: OpaquePointer
     /// Where plain ones come out.
     private let chain: OpaquePointer
-    private let plain = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
     private let cipher = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
-    private var isOver = false
 
-    package init(_ file: ArchiveInput, key: PrivateKey) throws(ArchiveError) {
-        let parts = try EncryptedMessage(file)
+    init(_ file: ArchiveInput, at place: Int, key: PrivateKey) throws(ArchiveError) {
+        let parts = try EncryptedMessage(file, at: place)
         self.file = file
         reader = EncryptedMessage.Reader(file: file, place: parts.firstPiece)
         contentEnd = parts.contentEnd
+        end = parts.end
         let element = try reader.element()
         try reader.enter(element.tag)
         pieceEnd = reader.place + (element.length ?? 0)
@@ -52,22 +87,22 @@ package final class DecryptedArchiveBytes: ArchiveBytes {
     deinit {
         BIO_free_all(chain)
         CMS_ContentInfo_free(message)
-        plain.deallocate()
         cipher.deallocate()
     }
 
-    package func next() throws(ArchiveError) -> UnsafeRawBufferPointer {
-        while !isOver {
+    /// Reads on.
+    /// - Returns: how many bytes there were; 0 at the end, where they are known to be what was encrypted.
+    func read(into plain: UnsafeMutableRawBufferPointer) throws(ArchiveError) -> Int {
+        while true {
             let count = BIO_read(chain, plain.baseAddress, Int32(plain.count))
-            if count > 0 { return UnsafeRawBufferPointer(rebasing: plain[..<Int(count)]) }
+            if count > 0 { return Int(count) }
             if holdfast_bio_should_retry(chain) != 0 {
                 try feed()
             } else {
                 guard holdfast_bio_cipher_is_ok(chain) != 0 else { throw Self.wrongKey(file) }
-                isOver = true
+                return 0
             }
         }
-        return UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
     /// Brings the next encrypted bytes.

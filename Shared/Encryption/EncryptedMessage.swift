@@ -8,6 +8,8 @@ struct EncryptedMessage {
     let firstPiece: Int
     /// Where the contents end.
     let contentEnd: Int
+    /// Where the message ends: the next one begins there, or the file ends.
+    let end: Int
 
     private static let authEnvelopedData: [UInt8] = [
         0x06, 0x0B, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x10, 0x01, 0x17,
@@ -15,11 +17,11 @@ struct EncryptedMessage {
     /// More than the keys of a thousand recipients.
     fileprivate static let maximumPartLength = 4 << 20
 
-    /// Reads everything but the contents.
+    /// Reads everything but the contents of the message that begins at a place.
     ///
     /// - Throws: `damaged` if it is no such message.
-    init(_ file: ArchiveInput) throws(ArchiveError) {
-        var reader = Reader(file: file)
+    init(_ file: ArchiveInput, at place: Int = 0) throws(ArchiveError) {
+        var reader = Reader(file: file, place: place)
         try reader.enter(BERElement.sequence)
         guard try reader.part(BERElement.identifier) == Self.authEnvelopedData else { throw reader.fault }
         try reader.enter(BERElement.context0)
@@ -37,6 +39,9 @@ struct EncryptedMessage {
         var tail: [UInt8] = []
         if try reader.element().tag == BERElement.context1 { tail += try reader.part(BERElement.context1) }
         tail += try reader.part(BERElement.octets)
+        // The ends of what has no given length: the enveloped data, its tag, the message.
+        for _ in 0..<3 { try reader.leaveEnd() }
+        end = reader.place
         let encrypted = BERElement.encoded(
             BERElement.sequence, content + BERElement.encoded(BERElement.primitiveContext0, []))
         envelope = BERElement.encoded(
@@ -115,7 +120,8 @@ struct EncryptedMessage {
 
         /// Goes on behind the marker that ends a value, if there is one.
         mutating func leaveEnd() throws(ArchiveError) {
-            if try element().isEnd { place += 2 }
+            let bytes = try file.bytes(at: place, count: BERElement.maximumHeaderLength)
+            if BERElement(bytes)?.isEnd == true { place += 2 }
         }
     }
 }

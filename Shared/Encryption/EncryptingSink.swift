@@ -5,22 +5,66 @@ import COpenSSL
 /// opens it.
 ///
 /// The content key is made anew each time: the same bytes never give the same archive twice. RSA keys get it by OAEP
-/// with SHA-256, EC keys by ephemeral ECDH. Confined to one thread.
+/// with SHA-256, EC keys by ephemeral ECDH. What is longer than a message may be continues in the next one, with a content key
+/// of its own; the messages follow each other without anything between them. Confined to one thread.
 package final class EncryptingSink: ByteSink {
-    /// The most that GCM may encrypt with one key and nonce: 2^39 - 256 bits (NIST SP 800-38D, 5.2.1.1).
-    static let limit = 1 << 36 - 32
+    /// The most that GCM may encrypt with one key and nonce, 2^39 - 256 bits (NIST SP 800-38D, 5.2.1.1), less what does not fill
+    /// a piece: all messages but the last are of this length.
+    package static let messageLimit = 1 << 36 - 64 << 10
 
+    private let recipients: [Certificate]
+    private let sink: any ByteSink
+    private let limit: Int
+    private var message: EncryptingMessage
+    /// How many bytes the present message has.
+    private var count = 0
+
+    /// - Parameters:
+    ///   - recipients: at least one, each of them checked.
+    ///   - limit: how many bytes a message has at most.
+    package init(
+        to recipients: [Certificate], into sink: any ByteSink, messageLimit limit: Int = messageLimit
+    ) throws(ArchiveError) {
+        precondition(!recipients.isEmpty, "somebody must be able to open it")
+        precondition(limit > 0 && limit <= Self.messageLimit, "a key may encrypt no more")
+        self.recipients = recipients
+        self.sink = sink
+        self.limit = limit
+        message = try EncryptingMessage(to: recipients, into: sink)
+    }
+
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            if count == limit {
+                try message.finish()
+                message = try EncryptingMessage(to: recipients, into: sink)
+                count = 0
+            }
+            // Piece by piece, so that little waits in memory.
+            let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(min(64 << 10, limit - count)))
+            try message.write(piece)
+            count += piece.count
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(piece.count))
+        }
+    }
+
+    package func finish() throws(ArchiveError) {
+        try message.finish()
+        try sink.finish()
+    }
+}
+
+/// A message of an encrypted archive.
+private final class EncryptingMessage {
     private let sink: any ByteSink
     private let message: OpaquePointer
     /// Where the encrypted bytes come out.
     private let memory: OpaquePointer
     /// Where the plain ones go in; the last of the chain is `memory`.
     private let chain: OpaquePointer
-    private var count = 0
 
-    /// - Parameter recipients: at least one, each of them checked.
-    package init(to recipients: [Certificate], into sink: any ByteSink) throws(ArchiveError) {
-        precondition(!recipients.isEmpty, "somebody must be able to open it")
+    init(to recipients: [Certificate], into sink: any ByteSink) throws(ArchiveError) {
         guard let message = CMS_AuthEnvelopedData_create(EVP_aes_256_gcm()) else { throw Self.failure() }
         do throws(ArchiveError) {
             for recipient in recipients { try Self.add(recipient, to: message) }
@@ -55,30 +99,17 @@ package final class EncryptingSink: ByteSink {
         else { throw failure("\(recipient.path): ") }
     }
 
-    package func write(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
-        count += bytes.count
-        guard count <= Self.limit else {
-            throw ArchiveError(
-                .invalidParameter,
-                "The archive would be larger than 64 GiB, the most that can be encrypted at once. Record shorter "
-                    + "sessions. This one is unchanged.")
+    func write(_ bytes: UnsafeRawBufferPointer) throws(ArchiveError) {
+        guard BIO_write(chain, bytes.baseAddress, Int32(bytes.count)) == Int32(bytes.count) else {
+            throw Self.failure()
         }
-        // Piece by piece, so that little waits in memory.
-        var rest = bytes
-        while !rest.isEmpty {
-            let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(64 << 10))
-            guard BIO_write(chain, piece.baseAddress, Int32(piece.count)) == Int32(piece.count) else {
-                throw Self.failure()
-            }
-            try pass()
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(piece.count))
-        }
+        try pass()
     }
 
-    package func finish() throws(ArchiveError) {
+    /// Ends the message; the sink stays open.
+    func finish() throws(ArchiveError) {
         guard holdfast_bio_flush(chain) > 0 else { throw Self.failure() }
         try pass()
-        try sink.finish()
     }
 
     private func pass() throws(ArchiveError) {

@@ -1,7 +1,7 @@
 import SystemPackage
 
 /// A file to which whole lines are added. A line that a power cut tore is never read, and is removed before the next one is
-/// added. One writer at a time.
+/// added. Several programs may add lines.
 package struct LineFile: Sendable {
     private let directory: Directory
     private let name: String
@@ -25,6 +25,7 @@ package struct LineFile: Sendable {
     package func append(_ lines: [[UInt8]], calls: FileCalls = .system) throws(RecordingError) {
         if lines.isEmpty { return }
         let file = try OpenFile(openingOrCreating: directory.path.appending(name), calls: calls)
+        try file.lockExclusively()
         let length = try Self.wholeLength(of: file)
         if try file.byteCount() > length { try file.resize(to: Int64(length)) }
         do throws(RecordingError) {

@@ -54,6 +54,11 @@ package final class OpenFile: Sendable {
         }
     }
 
+    /// Locks the file with flock(2) until it is closed, and waits while another program has the lock. Only for what is done at once.
+    func lockExclusively() throws(RecordingError) {
+        try SystemCall.perform("lock", path) { flock(descriptor.rawValue, LOCK_EX) }
+    }
+
     /// Makes a file, which must not be there yet, with its first bytes. Nothing is durable before a sync.
     package convenience init(
         creating path: FilePath, _ opening: [UInt8], calls: FileCalls = .system

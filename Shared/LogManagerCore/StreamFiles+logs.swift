@@ -54,7 +54,7 @@ extension StreamFiles {
         configuration.maximumFileSize = size ?? configuration.maximumFileSize
         configuration.maximumFileAge = age ?? configuration.maximumFileAge
         if let format, LogFormat(rawValue: format) == nil {
-            throw RequestError(.invalidParameter, "there is no format '\(format)'; write json, csv or tsv")
+            throw RequestError(.invalidParameter, "there is no format '\(format)'; write one of \(LogFormat.words)")
         }
         let age = configuration.maximumFileAge
         guard configuration.maximumFileSize >= 0, age == 0 || (age >= 1 && age < 1e9) else {

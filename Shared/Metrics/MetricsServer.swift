@@ -1,4 +1,5 @@
 import SystemPackage
+import WebServer
 import ZeroMQ
 
 /// Serves `GET /metrics` over HTTP, on a thread of its own.
@@ -6,12 +7,13 @@ import ZeroMQ
 /// Plain HTTP: whoever reaches the port can read it. Nothing that a peer does there takes more than a few connections
 /// and their memory, or keeps the program from its work.
 package actor MetricsServer {
-    /// The pause after a turn with nobody connected, in nanoseconds: whoever could not be taken, because the process has
-    /// no more files, is there still, and must not keep the thread busy.
-    private static let pause: Int64 = 10_000_000
+    private static let path = "/metrics"
+    /// The pause after a turn, in nanoseconds: a connection that can't be taken, because the process has no more files, must not
+    /// keep the thread busy.
+    private static let pause: Int64 = 1_000_000
 
     private let thread: SocketThread
-    private let daemon: HTTPDaemon
+    private let daemon: WebDaemon
     /// The port that it listens on.
     package nonisolated let port: UInt16
 
@@ -24,11 +26,12 @@ package actor MetricsServer {
     ///   - port: 0 for any that is free.
     ///   - connectionLife: how long a connection may be there; by default what Prometheus allows for a scrape.
     /// - Throws: `Errno` if it can't be listened on, `ZeroMQError` if there is no thread for it.
-    package init(host: String, port: UInt16, connectionLife: Duration = .seconds(10)) throws {
+    package init(host: String, port: UInt16, connectionLife: Duration = WebLimits.scrapes.life) throws {
         let listener = try HTTPListener(host: host, port: port)
         self.port = listener.port
         thread = try SocketThread(name: "metrics")
-        daemon = try HTTPDaemon(listener, connectionLife: connectionLife.inNanoseconds)
+        daemon = try WebDaemon(listener, limits: .scrapes.lasting(connectionLife))
+        daemon.admission = { Self.refusal(of: $0) }
     }
 
     /// Serves until the task is cancelled.
@@ -38,8 +41,25 @@ package actor MetricsServer {
             let deadline = daemon.deadline(at: MonotonicClock.now)
             _ = try await thread.readable(descriptor: daemon.descriptor, deadline: deadline)
             daemon.turn(at: MonotonicClock.now)
-            if daemon.isWantingPage { daemon.answer(await page().text) }
-            if daemon.isIdle { try await thread.sleep(until: MonotonicClock.now + Self.pause) }
+            let requests = daemon.takeRequests()
+            if !requests.isEmpty {
+                let response = WebResponse(type: MetricsPage.contentType, body: await page().text)
+                for (connection, _) in requests { daemon.answer(connection, response) }
+            }
+            try await thread.sleep(until: MonotonicClock.now + Self.pause)
         }
+    }
+
+    private static func refusal(of request: WebRequest) -> WebResponse? {
+        func refusal(_ status: UInt32, _ text: String) -> WebResponse {
+            WebResponse(status: status, type: "text/plain; charset=utf-8", body: Array(text.utf8))
+        }
+        guard request.path == path else { return refusal(404, "there is nothing here but \(path)\n") }
+        guard request.method == "GET" || request.method == "HEAD" else {
+            var response = refusal(405, "\(path) is to be read: GET or HEAD\n")
+            response.headers = [("Allow", "GET, HEAD")]
+            return response
+        }
+        return nil
     }
 }

@@ -18,6 +18,9 @@ extension Publication {
         indirect case describe(StreamDescription, of: PublishedStream)
         indirect case answer(request: Int, Result<Answer, RequestError>)
 
+        /// Answer a client that pushed something.
+        indirect case acknowledge(request: Int, PushAnswer)
+
         // People
 
         indirect case notice(Notice)

@@ -20,7 +20,18 @@ extension Publication {
     /// Takes bytes, wherever they are cut.
     package func take(_ bytes: Span<UInt8>, at now: Moment) {
         guard let live else { return }
-        publish(live.input.take(bytes, at: Self.wholeMicrosecond(now.monotonic)), of: live, at: now)
+        let time = Self.wholeMicrosecond(now.monotonic)
+        if let lost = live.input.resume(at: time) {
+            live.stream.skip(to: live.stream.nextSequence + lost, .estimated)
+            noteState(of: live.stream, at: now)
+        }
+        publish(live.input.take(bytes, at: time), of: live, at: now)
+    }
+
+    /// Says that a serial port can't be read at present.
+    package func interruptInput(_ error: PublisherError, at now: Moment) {
+        guard let live else { return }
+        publish(live.input.interrupt(error, at: Self.wholeMicrosecond(now.monotonic)), of: live, at: now)
     }
 
     package func endInput(_ end: InputEnd, at now: Moment) {

@@ -1,4 +1,5 @@
 package import Messages
+import SampleSources
 
 /// What a listener missed, and asks for again.
 extension Publication {
@@ -18,7 +19,8 @@ extension Publication {
     package struct Retained: Sendable {
         package let answer: ReplayAnswer
         package let encoder: SampleBatchEncoder
-        package let clock: ClockReading
+        let clock: ClockReading
+        let sleepWatch: SleepWatch
     }
 
     /// A replay under way. Its ranges share one reply's bytes, and those that need less leave more to the ones after them.
@@ -69,12 +71,7 @@ extension Publication {
     private func retained(
         _ range: SamplesReplay.Range, maximumBytes: Int, at now: Moment
     ) throws(RequestError) -> (Retained, bytes: Int) {
-        let stream = try known(StreamName(device: range.device, stream: range.stream))
-        guard range.epoch == epoch else {
-            throw RequestError(
-                .unknownEpoch,
-                "the publisher started anew since epoch '\(range.epoch.prefix(64))', and has only \(epoch)")
-        }
+        let stream = try stream(of: range)
         guard range.from >= 0, range.count > 0 else {
             throw RequestError(
                 .invalidParameter,
@@ -82,10 +79,35 @@ extension Publication {
         }
         let bytesPerByte = stream.isPacked ? 1 : Self.digitsPerByte
         let answer = retention.batches(
-            of: stream.index, from: Int64(range.from), count: range.count, maximumBytes: maximumBytes / bytesPerByte)
+            of: stream.place, from: Int64(range.from), count: range.count, maximumBytes: maximumBytes / bytesPerByte)
+        let (end, isBeyond) = range.from.addingReportingOverflow(range.count)
+        if answer.count == 0, !isBeyond, let reason = stream.reasonForHole(range.from..<end) {
+            throw RequestError(
+                reason == .estimated ? .estimated : .notInSource,
+                "\(range.count) samples of \(stream.name) from \(range.from) on never reached the publisher")
+        }
         samplesReplayed += answer.count
         return (
-            Retained(answer: answer, encoder: stream.encoder, clock: reading(at: now)), answer.bytes * bytesPerByte
+            Retained(
+                answer: answer, encoder: stream.encoder,
+                clock: ClockReading(uptime: Nanoseconds.seconds(now.monotonic), date: now.date),
+                sleepWatch: sleepWatch), answer.bytes * bytesPerByte
         )
+    }
+
+    /// The run of a stream that has the beginning of a range: of a stream that clients push there may be several.
+    private func stream(of range: SamplesReplay.Range) throws(RequestError) -> PublishedStream {
+        let name = StreamName(device: range.device, stream: range.stream)
+        let former = pushes.former.last {
+            $0.name == name && $0.epoch == range.epoch && ($0.firstSequence..<$0.nextSequence).contains(range.from)
+        }
+        if let former { return former }
+        let stream = try known(name)
+        guard range.epoch == stream.epoch else {
+            throw RequestError(
+                .unknownEpoch,
+                "the publisher started anew since epoch '\(range.epoch.prefix(64))', and has only \(stream.epoch)")
+        }
+        return stream
     }
 }

@@ -14,8 +14,8 @@ extension Publication {
     /// - Parameter takenAt: when it was taken from a schedule, to measure how late it is kept; nil if there is none.
     func publish(_ batch: RowBatch, of stream: PublishedStream, at now: Moment, takenAt: Int64? = nil) {
         let clock = ClockReading(uptime: Nanoseconds.seconds(now.monotonic), date: now.date)
-        emit(.publish(batch, of: stream, clock))
-        retention.insert(batch, of: stream.index, at: now.monotonic)
+        emit(.publish(batch, of: stream, sleepWatch.reading(of: batch.rows[...], count: batch.count, at: clock)))
+        retention.insert(batch, of: stream.place, at: now.monotonic)
         stream.nextSequence += batch.count
         samplesPublished += batch.count
         batchesPublished += 1
@@ -31,11 +31,15 @@ extension Publication {
     }
 
     /// Describes a stream at once if its state changed, and reports a failure and its end.
-    /// - Parameter clock: if given, the stream is described in any case, with these clocks.
-    func noteState(of stream: PublishedStream, at now: Moment, describing clock: ClockReading? = nil) {
+    /// - Parameters:
+    ///   - clock: if given, the stream is described in any case, with these clocks.
+    ///   - isOver: whether nothing more comes of it, because the program ends.
+    func noteState(
+        of stream: PublishedStream, at now: Moment, describing clock: ClockReading? = nil, isOver: Bool = false
+    ) {
         let (before, state) = (stream.notedState, stream.state)
         stream.notedState = state
-        if before != state || clock != nil { describe(stream, clock ?? reading(at: now)) }
+        if before != state || clock != nil { describe(stream, clock ?? reading(at: now), isOver: isOver) }
         guard before != state else { return }
         if let failure = stream.sampler.failure {
             emit(.report(.degraded, "\(stream.name) has failed: \(failure)", for: stream.healthKey))
@@ -47,9 +51,11 @@ extension Publication {
     }
 
     /// Publishes what a stream is.
-    func describe(_ stream: PublishedStream, _ clock: ClockReading) {
+    func describe(_ stream: PublishedStream, _ clock: ClockReading, isOver: Bool = false) {
         guard stream.isKnown else { return }
-        emit(.describe(description(of: stream, clock), of: stream))
+        var description = description(of: stream, clock)
+        if isOver { description.over = true }
+        emit(.describe(description, of: stream))
         stream.descriptions += 1
     }
 
@@ -58,11 +64,12 @@ extension Publication {
         let sampler = stream.sampler
         return StreamDescription(
             source: Self.source, sequence: stream.descriptions, device: stream.name.device, stream: stream.name.stream,
-            epoch: epoch, state: stream.state, fields: sampler.fields, types: sampler.types, unit: sampler.unit,
+            epoch: stream.epoch, state: stream.state, fields: sampler.fields, types: sampler.types, unit: sampler.unit,
             rate: sampler.rate,
             packed: stream.isPacked, nextSequence: stream.nextSequence, replay: replayEndpoint, clock: clock,
             description: sampler.description, truth: sampler.truth, reason: sampler.failure?.message,
-            lastSample: sampler.lastSample(at: now).map(Nanoseconds.seconds), retention: retention.span(at: now))
+            lastSample: sampler.lastSample(at: now).map(Nanoseconds.seconds), retention: retention.span(at: now),
+            origin: stream.origin)
     }
 
     // MARK: Each second
@@ -76,7 +83,7 @@ extension Publication {
 
     /// Describes the streams whose turn it is, and once a second does what else is done as often.
     func describeSome(at now: Moment) {
-        let first = descriptionTurn * Self.descriptionsPerTurn
+        let first = min(descriptionTurn * Self.descriptionsPerTurn, streams.count)
         let clock = reading(at: now)
         for stream in streams[first..<min(first + Self.descriptionsPerTurn, streams.count)] {
             describe(stream, clock)
@@ -86,6 +93,7 @@ extension Publication {
         descriptionTurn = (descriptionTurn + 1) % descriptionTurns
         guard descriptionTurn == 0 else { return }
         retention.expire(at: now.monotonic)
+        endSilentPushes(at: now)
         reportBehind(at: now)
         logMalformedLines()
     }

@@ -133,6 +133,11 @@ extension Publication {
         isStopping = true
         finishDeadline = now.monotonic + Self.longestFinish
         unfinished = streams.count
+        finishPushes()
+        guard !streams.isEmpty else {
+            finishDeadline = .max
+            return emit(.finished)
+        }
         for stream in streams { add(.finish, to: stream, at: now) }
     }
 
@@ -150,7 +155,7 @@ extension Publication {
     }
 
     private func noteFinished(_ stream: PublishedStream, at now: Moment) {
-        noteState(of: stream, at: now, describing: reading(at: now))
+        noteState(of: stream, at: now, describing: reading(at: now), isOver: true)
         unfinished -= 1
         guard unfinished == 0 else { return }
         finishDeadline = .max

@@ -1,6 +1,6 @@
 import Logging
 package import Messages
-import SampleSources
+package import SampleSources
 package import ServiceKit
 
 /// Everything that a sensor publisher knows and decides: which streams are due and when, what is published, what is kept for replay.
@@ -20,11 +20,30 @@ package final class Publication: ProgramCore {
         package let retentionBytes: Int
         /// Whether streams wait for `streams.start`.
         package let startsStopped: Bool
+        /// What is the same as long as this machine's clock of uptimes goes on: part of the epochs of clients that number samples.
+        package var machine = "0"
+        /// What is said of phones, by what they call themselves.
+        package var phones: [String: Phone] = [:]
+        /// What other phones are.
+        package var platform: PhonePlatform?
 
         package init(retention: Int64, retentionBytes: Int, startsStopped: Bool) {
             self.retention = retention
             self.retentionBytes = retentionBytes
             self.startsStopped = startsStopped
+        }
+    }
+
+    /// What is said of a phone that pushes from Sensor Logger.
+    package struct Phone: Hashable, Sendable {
+        /// What its streams have as device.
+        package let name: String
+        /// nil if it is not stated.
+        package let platform: PhonePlatform?
+
+        package init(name: String, platform: PhonePlatform?) {
+            self.name = name
+            self.platform = platform
         }
     }
 
@@ -34,12 +53,17 @@ package final class Publication: ProgramCore {
     /// so that their number does not bound how often the thread wakes.
     package static let shortestPause: Int64 = 500_000
 
-    package let streams: [PublishedStream]
+    /// Those of the configuration, and behind them those that clients push.
+    package private(set) var streams: [PublishedStream]
     /// The stream of standard input, if there is one.
     package let live: (stream: PublishedStream, input: LiveInput)?
     let settings: Settings
     let epoch: String
-    let indexes: [StreamName: Int]
+    private(set) var indexes: [StreamName: Int]
+    var pushes = PushState()
+    /// Where samples can be kept that none are kept at.
+    var freePlaces: [Int] = []
+    private var nextPlace: Int
     /// Where `samples.replay` is answered.
     var replayEndpoint = ""
     package var effects: [Effect] = []
@@ -86,7 +110,35 @@ package final class Publication: ProgramCore {
         self.sleepWatch = sleepWatch
         live = streams.lazy.compactMap { stream in (stream.sampler as? LiveInput).map { (stream, $0) } }.first
         indexes = Dictionary(streams.map { ($0.name, $0.index) }) { first, _ in first }
+        nextPlace = streams.count
         retention = RetentionBuffer(maximumAge: settings.retention, maximumBytes: settings.retentionBytes)
+    }
+
+    // MARK: Streams that clients push
+
+    /// A place to keep samples at.
+    func takePlace() -> Int {
+        if let free = freePlaces.popLast() {
+            retention.begin(at: free)
+            return free
+        }
+        defer { nextPlace += 1 }
+        return nextPlace
+    }
+
+    /// Puts a stream at its index: at the end of the list, or in another's place.
+    func put(_ stream: PublishedStream) {
+        if stream.index == streams.count { streams.append(stream) } else { streams[stream.index] = stream }
+        indexes[stream.name] = stream.index
+    }
+
+    /// Removes a stream that a client pushed; the last one takes its index.
+    func remove(_ stream: PublishedStream) {
+        indexes[stream.name] = nil
+        let last = streams.removeLast()
+        guard last !== stream else { return }
+        last.index = stream.index
+        put(last)
     }
 
     // MARK: Time
@@ -110,7 +162,7 @@ package final class Publication: ProgramCore {
     }
 
     package var nextDeadline: Int64 {
-        served < round.count ? .min : min(nextRound, describeAt, finishDeadline)
+        served < round.count ? .min : min(nextRound, describeAt, finishDeadline, pushes.deadline)
     }
 
     private var nextRound: Int64 { schedule.next.map { max($0, roundStart + Self.shortestPause) } ?? .max }
@@ -120,6 +172,7 @@ package final class Publication: ProgramCore {
         let time = now.monotonic
         if describeAt <= time { describeSome(at: now) }
         if finishDeadline <= time { finishLate(at: now) }
+        if pushes.deadline <= time { wakePushes(at: now) }
         if served == round.count, nextRound <= time {
             round.removeAll(keepingCapacity: true)
             served = 0

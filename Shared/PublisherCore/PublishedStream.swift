@@ -24,22 +24,33 @@ package final class PublishedStream {
         let purpose: Purpose
     }
 
-    /// Its place in the list of all streams.
-    package let index: Int
+    private static let maximumHoles = 1_000
+
+    /// Its place in the list of all streams. Those that clients push may move.
+    package internal(set) var index: Int
+    /// Where its samples are kept.
+    let place: Int
     package let name: StreamName
     package let isPacked: Bool
+    let origin: DataOrigin
     /// The topic of its batches.
     package let topic: [UInt8]
     /// The topic of its descriptions.
     package let descriptionTopic: [UInt8]
     package let epoch: String
+    /// What the client that pushes it calls the epoch.
+    let clientEpoch: String?
+    /// Samples that its source is known not to have, and why: the latest ones.
+    private var holes: Deque<(range: Range<Int>, reason: Gap.Reason)> = []
     package internal(set) var sampler: any Sampler
     /// Made at the first batch, when a live stream's fields are known too.
     package private(set) lazy var encoder = SampleBatchEncoder(
         source: Publication.source, device: name.device, stream: name.stream, epoch: epoch, fields: sampler.fields,
         types: sampler.types, isPacked: isPacked)
 
-    /// The epoch's samples that were published so far.
+    /// The number of its first sample.
+    let firstSequence: Int
+    /// The number of the next sample: of an epoch that began with 0, how many were published so far.
     package internal(set) var nextSequence = 0
     /// How many descriptions were published.
     var descriptions = 0
@@ -66,12 +77,51 @@ package final class PublishedStream {
         _ configuration: StreamConfiguration, source: (any SampleSource)?, at index: Int, epoch: String
     ) throws(PublisherError) {
         self.index = index
+        place = index
+        clientEpoch = nil
+        firstSequence = 0
         name = configuration.name
         isPacked = configuration.isPacked
+        origin = configuration.origin
         topic = Array("\(TopicArea.samples)\(name)".utf8)
         descriptionTopic = Array("\(TopicArea.stream)\(name)".utf8)
         self.epoch = epoch
         sampler = try configuration.makeSampler(of: source)
+    }
+
+    /// A stream that a client pushes.
+    /// - Parameters:
+    ///   - place: where its samples are kept.
+    ///   - next: the number of its first sample.
+    init(
+        _ name: StreamName, _ input: PushedInput, at index: Int, place: Int, epoch: String, clientEpoch: String?,
+        next: Int
+    ) {
+        self.index = index
+        self.place = place
+        self.name = name
+        self.clientEpoch = clientEpoch
+        isPacked = false
+        origin = .measured
+        topic = Array("\(TopicArea.samples)\(name)".utf8)
+        descriptionTopic = Array("\(TopicArea.stream)\(name)".utf8)
+        self.epoch = epoch
+        sampler = input
+        firstSequence = next
+        nextSequence = next
+    }
+
+    /// Leaves numbers out, because their samples will not come.
+    func skip(to number: Int, _ reason: Gap.Reason) {
+        guard number > nextSequence else { return }
+        if holes.count == Self.maximumHoles { holes.removeFirst() }
+        holes.append((nextSequence..<number, reason))
+        nextSequence = number
+    }
+
+    /// Why none of these samples came; nil if some did, or it is not known.
+    func reasonForHole(_ range: Range<Int>) -> Gap.Reason? {
+        holes.last { $0.range.lowerBound <= range.lowerBound && range.upperBound <= $0.range.upperBound }?.reason
     }
 
     /// Whether it can be described. A program on standard input says what its fields are with its first line.
@@ -99,9 +149,14 @@ extension StreamConfiguration {
         if let source {
             return try StreamSampler(of: source, batch: batchSize(rate: source.rate), speed: speed)
         }
-        guard case .stdin(let format) = self.source else {
+        let (format, origin): (LineParser.Format, LiveInput.Origin)
+        switch self.source {
+        case .stdin(let given): (format, origin) = (given, .standardInput)
+        case .serial(let serial): (format, origin) = (serial.format, .serial(path: serial.path))
+        case .signal, .points, .replay:
             throw PublisherError(.invalidParameter, "\(name) has no source of samples")
         }
-        return try LiveInput(format: format, batch: batchSize(rate: rate), unit: unit, rate: rate, choice: choice)
+        return try LiveInput(
+            format: format, origin: origin, batch: batchSize(rate: rate), unit: unit, rate: rate, choice: choice)
     }
 }

@@ -1,3 +1,7 @@
+import DequeModule
+import Messages
+import SampleSources
+
 /// Notices that the machine slept: the clock of uptimes stood still meanwhile, and CLOCK_BOOTTIME continued (man 2 clock_gettime).
 ///
 /// How far the two are apart never shrinks. CLOCK_BOOTTIME is to be read first: a thread that is held up between the two
@@ -6,8 +10,13 @@ package struct SleepWatch: Sendable {
     /// The shortest sleep that is noticed, in nanoseconds.
     package static let shortestSleep: Int64 = 1_000_000
 
+    /// How many sleeps are remembered: samples are kept for minutes.
+    private static let maximumSleeps = 1_000
+
     /// How far the clocks are apart.
     private var difference: Int64
+    /// The uptimes at which sleeps were noticed, and the nanoseconds slept.
+    private var sleeps: Deque<(uptime: Int64, slept: Int64)> = []
 
     /// Begins with what two clocks say.
     package init(elapsed: Int64, uptime: Int64) {
@@ -21,9 +30,21 @@ package struct SleepWatch: Sendable {
         let slept = elapsed - uptime - difference
         guard slept > Self.shortestSleep else { return nil }
         difference += slept
+        if sleeps.count == Self.maximumSleeps { sleeps.removeFirst() }
+        sleeps.append((uptime, slept))
         return slept
     }
 
     /// What the other clock says at an uptime since the last sleep.
     package func elapsed(at uptime: Int64) -> Int64 { uptime + difference }
+
+    /// What a batch says of the clocks: its date is set back by how long the machine slept since its last sample, so that dates of its
+    /// samples are right. Those of the moment in which the machine fell asleep were taken before.
+    /// - Parameter rows: each the uptime in seconds and the values of the fields.
+    func reading(of rows: ArraySlice<Double>, count: Int, at clock: ClockReading) -> ClockReading {
+        guard !sleeps.isEmpty, count > 0 else { return clock }
+        let last = Nanoseconds.from(seconds: rows[rows.endIndex - rows.count / count]) ?? .max
+        let slept = sleeps.reversed().prefix { $0.uptime >= last }.reduce(Int64(0)) { $0 + $1.slept }
+        return ClockReading(uptime: clock.uptime, date: clock.date.adding(-slept))
+    }
 }

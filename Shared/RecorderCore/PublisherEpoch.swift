@@ -3,6 +3,9 @@ package import Recording
 
 /// One run of a publisher, as a session sees it.
 package struct PublisherEpoch {
+    /// Clocks that differ by less are not taken for set, in nanoseconds.
+    private static let leastSet = 1_000_000_000
+
     /// What the session stores of it; how far it came is noted when that happens.
     package var record: SessionRecord.Epoch {
         didSet { isNoted = false }
@@ -24,6 +27,8 @@ package struct PublisherEpoch {
         get { record.isUnseen == true }
         set { record.isUnseen = newValue ? true : nil }
     }
+    /// Whether its publisher told how far it came before it ended.
+    var isOver: Bool { record.isOver == true }
     /// Whether its clock is another epoch's, because nothing was stored of its own yet.
     private(set) var isGuessed = false
 
@@ -67,6 +72,15 @@ package struct PublisherEpoch {
         return max(now - heardAt, overflow ? 0 : byPublisher)
     }
 
+    /// Moves the date at which it was heard along with the recorder's clock.
+    /// - Parameters:
+    ///   - set: by how much the clock was set, in nanoseconds; less than a second is none.
+    ///   - now: no run was heard later.
+    mutating func moveHeard(by set: Int64, until now: WallTime) {
+        let moved = min(set.magnitude < Self.leastSet ? record.heard : record.heard.adding(set), now)
+        if moved != record.heard { record.heard = moved }
+    }
+
     /// Takes what a publisher's clock says, for the first time if that was not known.
     package mutating func take(_ clock: ClockReading, startDate: WallTime) throws(MessageError) {
         guard isGuessed else { return }
@@ -75,7 +89,7 @@ package struct PublisherEpoch {
         isGuessed = false
     }
 
-    /// - Returns: whether its machine slept.
+    /// - Returns: whether its machine slept, it ended, or its data's origin was not known before.
     package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         record.replay = description.replay
         record.heard = now.date
@@ -83,7 +97,11 @@ package struct PublisherEpoch {
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false
         self.hasSlept = self.hasSlept || hasSlept
-        return hasSlept
+        let isNew = description.over == true && !isOver
+        if isNew { record.isOver = true }
+        guard record.origin != description.origin, let origin = description.origin else { return hasSlept || isNew }
+        record.origin = origin
+        return true
     }
 
     /// What must be subtracted from an uptime, in nanoseconds, to get the time since the session's start, sleep included.

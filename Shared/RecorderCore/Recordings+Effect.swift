@@ -32,6 +32,8 @@ extension Recordings {
         /// Store the end of a session: its report, what is known of it, and the checksums of its files: `concluded`.
         case conclude(SessionRecord, SessionReport, SessionDirectory)
         case removeJournal(SessionDirectory)
+        /// Remove old files of a session, as its ring says: `removedFiles`.
+        case removeFiles(SessionDirectory, [FinishedFile], at: WallTime)
         /// Do a step for a session that is discarded: `viewed`, `disposed`, `finished`, `foundExpired`.
         case dispose(DisposalStep)
         /// Free reserved space on a full disk.

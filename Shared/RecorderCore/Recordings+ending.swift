@@ -59,6 +59,16 @@ extension Recordings {
         advance(at: now)
     }
 
+    /// Stores what was taken because the program is about to end. Sessions that are not being ended stay open: whoever starts next
+    /// finds them as after a kill, and requests from the publishers what comes until then.
+    package func leaveAll(at now: Moment) {
+        shutdownDeadline = now.monotonic + Self.lastWait.nanoseconds
+        for session in sessions.values where endings[session.identifier] == nil {
+            log(.notice, "recording is interrupted, and continues when a recorder starts here", session)
+        }
+        leftBlock = commitNow(at: now)
+    }
+
     /// Ends a session in good order, or with what is there if it failed. One that is being ended already continues as it is.
     package func stop(_ identifier: SessionIdentifier, at now: Moment) {
         sessions[identifier]?.endResults()
@@ -110,7 +120,9 @@ extension Recordings {
             switch ending {
             case .settling(let settling): settle(session, settling, at: now)
             case .closing(let block):
-                guard writtenBlocks >= block, !isAwaitingResults(session, at: now) else { continue }
+                guard writtenBlocks >= block, !isAwaitingResults(session, at: now),
+                    ringRemoval?.session != identifier
+                else { continue }
                 conclude(session, isSecond: false)
             default: continue
             }

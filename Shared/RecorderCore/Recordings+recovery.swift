@@ -8,9 +8,6 @@ import ServiceKit
 /// While an answer is awaited everything may change: samples are given up because too many wait behind them, or the
 /// session ends. So an answer counts only if what it answers is still what is missing next.
 extension Recordings {
-    /// A publisher that has not described a stream for this long is gone: asking it would only hold up a start.
-    private static let descriptionLife = TimeSpan.seconds(5)
-
     /// Has a stream's missing samples asked for, unless that is under way.
     func recover(_ stream: StreamRecording, of session: Session, at now: Moment) {
         guard stream.recoveringSince == nil else { return }
@@ -32,13 +29,13 @@ extension Recordings {
 
     /// Whether samples or descriptions of a stream arrive.
     package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
-        let oldest = now.monotonic - Self.descriptionLife.nanoseconds
+        let oldest = now.monotonic - StreamDescription.life
         return described[name]?.values.contains { $0 >= oldest } ?? false
     }
 
     /// Where the publishers answer that have streams of these patterns now.
     package func sources(of patterns: Set<String>, at now: Moment) -> Set<String> {
-        let oldest = now.monotonic - Self.descriptionLife.nanoseconds
+        let oldest = now.monotonic - StreamDescription.life
         var sources: Set<String> = []
         for (name, places) in described where name.matches(anyOf: patterns) {
             for (place, heard) in places where heard >= oldest { sources.insert(place) }

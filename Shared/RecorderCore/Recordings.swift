@@ -11,9 +11,9 @@ package import ServiceKit
 /// It receives events with their time and returns effects. The caller has files, sockets and a clock: it carries the effects out
 /// and reports the results. Confined to one thread. Its work is in extensions: what arrives (`+samples`), what is missing
 /// (`+recovery`), what becomes durable (`+commits`), what is stored of sessions (`+documents`), how sessions begin
-/// (`+beginning`), end (`+ending`) and are discarded (`+discarding`), which sensors fail and whose clocks are wrong (`+watch`), how far the recorder is
+/// (`+beginning`), end (`+ending`) and are discarded (`+discarding`), which old files go (`+ring`), which sensors fail and whose clocks are wrong (`+watch`), how far the recorder is
 /// behind (`+lag`).
-package final class Recordings: ProgramCore {
+package final class Recordings: ListeningCore {
     /// What a recorder is told when it starts. Times are in nanoseconds.
     package struct Settings: Sendable {
         /// How often what was written is made durable.
@@ -71,6 +71,8 @@ package final class Recordings: ProgramCore {
     var unstopped: Deque<SessionIdentifier> = []
     /// When sessions that are being stopped must have what they wait for, on the monotonic clock: set when the program ends.
     package internal(set) var shutdownDeadline: Int64?
+    /// The last block that must be in files, if sessions stay open when the program ends.
+    var leftBlock: Int?
 
     // Durability
     let appender: LogAppender
@@ -111,6 +113,10 @@ package final class Recordings: ProgramCore {
     var storedAgainAt: Int64 = 0
 
     var discards = Discards()
+
+    var ringRemoval: RingRemoval?
+    /// When it is looked for files that are old enough, on the monotonic clock.
+    var ringAt: Int64 = 0
 
     // Streams
     /// When each stream was described last, on the monotonic clock, by where its publisher replays.
@@ -161,8 +167,11 @@ package final class Recordings: ProgramCore {
         LogPosition(log: appender.log, recorded: appender.position, written: appender.position)
     }
 
-    /// Whether every session has ended, and no work is left.
-    package var isIdle: Bool { sessions.isEmpty && logRemovals == 0 }
+    /// Whether every session has ended, or is stored to be continued, and no work is left.
+    package var isIdle: Bool {
+        if let leftBlock { return endings.isEmpty && writtenBlocks >= leftBlock }
+        return sessions.isEmpty && logRemovals == 0
+    }
 
     package var nextDeadline: Int64 { min(tickAt, commitAt ?? .max) }
 
@@ -181,6 +190,7 @@ package final class Recordings: ProgramCore {
         while let identifier = unstopped.popFirst() { beginStop(identifier, at: now) }
         advanceEndings(at: now)
         advanceDiscards(at: now)
+        advanceRings(at: now)
         advanceDocuments(at: now)
         advanceFiles()
         advanceCommits(at: now)

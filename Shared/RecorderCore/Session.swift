@@ -13,6 +13,8 @@ package final class Session {
     private static let storeFactor: Int64 = 20
     /// Nanoseconds for which it waits at most: a disk that was slow once must not leave a copy of the session's files old.
     private static let longestStorePause: Int64 = 30_000_000_000
+    /// How many of its streams an error names at most.
+    private static let namedStreams = 20
 
     package let identifier: SessionIdentifier
     package let directory: SessionDirectory
@@ -29,7 +31,7 @@ package final class Session {
     package var latencies = LatencyHistogram()
     package var eventSequence = 0
     /// When it stops by itself, on the monotonic clock.
-    package let deadline: Int64?
+    package private(set) var deadline: Int64?
     package let held: HeldBytes
     package let appender: LogAppender
     /// Its own frames' number in the write-ahead log.
@@ -143,7 +145,9 @@ package final class Session {
             description, from: first, after: former, log: name, configuration: configuration(name), of: self, at: now)
         logNames.insert(name.folded)
         add(stream)
-        for change in history { stream.log.mark(change.event, at: change.date, stepPath: change.stepPath) }
+        for change in history(of: stream.name) {
+            stream.log.mark(change.event, at: change.date, stepPath: change.stepPath)
+        }
         return stream
     }
 
@@ -202,10 +206,82 @@ package final class Session {
     /// Waits for no more results.
     package func endResults() { resultsDeadline = nil }
 
+    /// Has it stop by itself at a date, if it would stop earlier.
+    /// - Returns: whether that changes anything.
+    package func extend(until date: WallTime, at now: Moment) -> Bool {
+        guard let deadline else { return false }
+        let later = now.monotonic.addingClamped(
+            max(0, date.nanosecondsSince1970.addingClamped(-now.date.nanosecondsSince1970)))
+        guard later > deadline else { return false }
+        self.deadline = later
+        record.limits.duration = seconds(of: date) - (record.limits.before ?? 0)
+        noteChange()
+        return true
+    }
+
+    // MARK: The ring
+
+    /// Times that may be kept apart from each other: all of them are stored with each change.
+    private static let maximumKept = 10_000
+
+    /// Files that its ring removes next, by log.
+    /// - Parameter limit: how many at most.
+    func expiredFiles(limit: Int, at date: WallTime) -> [LogName: [FinishedFile]] {
+        guard let ring = FileRing(record) else { return [:] }
+        var left = limit
+        var expired: [LogName: [FinishedFile]] = [:]
+        for stream in ordered where left > 0 {
+            let files = stream.log.expired(ring, announced: announced[stream.log.name] ?? 0, limit: left, at: date)
+            if files.isEmpty { continue }
+            expired[stream.log.name] = files
+            left -= files.count
+        }
+        return expired
+    }
+
+    /// Notes what became of files that the ring was to remove.
+    func noteRemoval(
+        of files: [LogName: [FinishedFile]], refused: [String: String], at date: WallTime
+    ) -> [(log: LogName, file: FinishedFile, index: Int)] {
+        files.sorted { $0.key.text < $1.key.text }.flatMap { name, files in
+            guard let stream = streamsByLog[name] else { return [(log: LogName, file: FinishedFile, index: Int)]() }
+            stream.isChanged = true
+            return stream.log.noteRemoval(of: files, refused: refused, at: date).map { (name, $0.file, $0.index) }
+        }
+    }
+
+    /// Saves a time from its ring.
+    /// - Returns: the time that is kept now, with what touches it.
+    package func keep(_ time: KeptTime) throws(RequestError) -> KeptTime {
+        guard record.limits.keep != nil else {
+            throw RequestError(
+                .invalidParameter, "session \(identifier) removes no files: it was started without keep")
+        }
+        var kept = record.kept ?? []
+        let whole = kept.insert(time)
+        if kept == record.kept { return whole }
+        guard kept.count <= Self.maximumKept else {
+            throw RequestError(
+                .tooMany, "\(Self.maximumKept) times of session \(identifier) are kept: keep longer ones")
+        }
+        record.kept = kept
+        noteChange()
+        return whole
+    }
+
+    /// The finished files that may have samples of a time.
+    package func files(of time: KeptTime) -> [FinishedFile] {
+        ordered.flatMap { stream in
+            stream.log.record.files.filter {
+                FileRing.overlaps($0, of: stream.log.name, time, since: record.startDate)
+            }
+        }
+    }
+
     package func move(to step: String, at date: WallTime) {
-        timeline.move(to: step, at: time(of: date))
-        record.steps.append(SessionRecord.Step(date: date, timestamp: seconds(of: date), step: step))
-        markAll(.step, at: date)
+        let timestamp = changeTime(at: date)
+        record.steps.append(SessionRecord.Step(date: date, timestamp: timestamp, step: step))
+        take(SessionRecord.Change(event: .step, timestamp: timestamp, step: step), at: date)
     }
 
     /// Keeps an annotation, and marks it in the logs of the streams that it is about.
@@ -222,28 +298,49 @@ package final class Session {
         return (annotation, true)
     }
 
+    /// Leaves out samples of all streams, or of one.
     /// - Returns: false if it is paused already.
-    package func pause(at date: WallTime) -> Bool {
-        guard timeline.pause(at: time(of: date)) else { return false }
-        record.pauses.append(SessionRecord.Pause(from: seconds(of: date)))
-        markAll(.pause, at: date)
+    /// - Throws: `unknownStream` if the session has no such stream.
+    package func pause(_ stream: StreamName? = nil, at date: WallTime) throws(RequestError) -> Bool {
+        try requireStream(stream)
+        guard openPause(of: stream) == nil else { return false }
+        let timestamp = changeTime(at: date)
+        record.pauses.append(SessionRecord.Pause(from: timestamp, stream: stream))
+        take(SessionRecord.Change(event: .pause, timestamp: timestamp, stream: stream), at: date)
         return true
     }
 
     /// - Returns: false if it is not paused.
-    package func resume(at date: WallTime) -> Bool {
-        guard timeline.resume(at: time(of: date)) else { return false }
-        record.pauses[record.pauses.count - 1].to = seconds(of: date)
-        markAll(.resume, at: date)
+    /// - Throws: `unknownStream` if the session has no such stream.
+    package func resume(_ stream: StreamName? = nil, at date: WallTime) throws(RequestError) -> Bool {
+        try requireStream(stream)
+        guard let index = openPause(of: stream) else { return false }
+        let timestamp = changeTime(at: date)
+        record.pauses[index].to = timestamp
+        take(SessionRecord.Change(event: .resume, timestamp: timestamp, stream: stream), at: date)
         return true
+    }
+
+    private func openPause(of stream: StreamName?) -> Int? {
+        record.pauses.lastIndex { $0.stream == stream && $0.to == nil }
+    }
+
+    private func requireStream(_ stream: StreamName?) throws(RequestError) {
+        guard let stream, streams[stream] == nil else { return }
+        let names = ordered.map(\.name.description).sorted().prefix(Self.namedStreams).joined(separator: ", ")
+        throw RequestError(
+            .unknownStream,
+            "session \(identifier) has no stream \(stream): " + (names.isEmpty ? "it has none yet" : "it has \(names)"))
     }
 
     package func markRestart(at date: WallTime) {
         record.restarts.append(date)
-        markAll(.resumed, at: date)
-        guard timeline.current.isPaused else { return }
-        // The marker may be among what was torn.
-        for stream in ordered { stream.log.mark(.pause, at: date) }
+        noteChange()
+        for stream in ordered {
+            stream.log.mark(.resumed, at: date)
+            // The marker may be among what was torn.
+            if stream.log.timeline.current.isPaused { stream.log.mark(.pause, at: date) }
+        }
     }
 
     package func note(_ comparison: ClockComparison) {
@@ -356,17 +453,46 @@ package final class Session {
             let (log, counts) = (stream.log, stream.log.record.counts)
             return LogSummary(
                 name: log.name.text, file: log.openFile ?? log.record.files.last?.name ?? "", stream: stream.name,
-                samples: counts.written, bytes: log.byteCount, gaps: stream.gaps.count, recovered: counts.recovered)
+                samples: counts.written, bytes: log.byteCount, gaps: stream.gaps.count, recovered: counts.recovered,
+                paused: log.timeline.current.isPaused ? true : nil)
         }
     }
 
-    private func markAll(_ event: Marker.Event, at date: WallTime) {
+    /// Takes a change that the record has, and marks it in the logs that it concerns.
+    private func take(_ change: SessionRecord.Change, at date: WallTime) {
         // First the state: a log that has the marker must not meet a session that does not know of it.
         noteChange()
-        for stream in ordered {
-            stream.log.timeline = timeline
-            stream.log.mark(event, at: date)
+        if let name = change.stream {
+            guard let log = streams[name]?.log else { return }
+            if log.timeline.stream == nil {
+                let wasPaused = log.timeline.current.isPaused
+                log.timeline = SessionTimeline(record, of: name)
+                if wasPaused != log.timeline.current.isPaused { log.mark(wasPaused ? .resume : .pause, at: date) }
+            } else {
+                for event in log.timeline.take(change) { log.mark(event, at: date) }
+            }
+            return
         }
+        let events = timeline.take(change)
+        for stream in ordered {
+            var own = events
+            if stream.log.timeline.stream == nil {
+                stream.log.timeline = timeline
+            } else {
+                own = stream.log.timeline.take(change)
+            }
+            for event in own { stream.log.mark(event, at: date) }
+        }
+    }
+
+    /// The timeline of a stream. Streams without steps or pauses of their own share the session's.
+    func timeline(of stream: StreamName) -> SessionTimeline {
+        record.isApart(stream) ? SessionTimeline(record, of: stream) : timeline
+    }
+
+    /// The time of a change, in seconds since the session's start: not before the last one, also if the clock was set back.
+    private func changeTime(at date: WallTime) -> Double {
+        max(seconds(of: date), record.changes.last?.timestamp ?? -.infinity)
     }
 
     private func time(of date: WallTime) -> Int64 {
@@ -376,14 +502,19 @@ package final class Session {
     /// Since its start.
     package func seconds(of date: WallTime) -> Double { Double(time(of: date)) / 1e9 }
 
-    /// The markers so far, for a log that is opened later.
-    private var history: [(event: Marker.Event, date: WallTime, stepPath: String)] {
-        var path = SessionTimeline.path(task: record.task, step: record.step)
-        var history: [(event: Marker.Event, date: WallTime, stepPath: String)] = [(.start, record.startDate, path)]
-        for change in record.changes {
-            if let step = change.step { path = SessionTimeline.path(task: record.task, step: step) }
+    /// The markers so far, for the log of a stream that is opened later.
+    private func history(of stream: StreamName) -> [(event: Marker.Event, date: WallTime, stepPath: String)] {
+        var timeline = SessionTimeline(
+            task: record.task, step: record.step, stream: stream, choice: record.choice(of: stream))
+        var history: [(event: Marker.Event, date: WallTime, stepPath: String)] = [
+            (.start, record.startDate, timeline.current.stepPath)
+        ]
+        if timeline.current.isPaused { history.append((.pause, record.startDate, timeline.current.stepPath)) }
+        for change in record.changes where change.stream == nil || change.stream == stream {
             let date = record.startDate.nanosecondsSince1970 + Int64((change.timestamp * 1e9).rounded())
-            history.append((change.event, WallTime(nanosecondsSince1970: date), path))
+            for event in timeline.take(change) {
+                history.append((event, WallTime(nanosecondsSince1970: date), timeline.current.stepPath))
+            }
         }
         return history
     }

@@ -51,6 +51,18 @@ package final class StreamLog {
     private var file: CurrentFile?
     /// Files that have their final name and wait to be finished.
     private var sealed: [FileEnd] = []
+    /// Whether the session has a ring, which must know when samples of a file were taken.
+    private let hasRing: Bool
+    /// The times of the first and the last sample of the file being written, in seconds since the session's start; nil if there is
+    /// none, or part of the file was written before the recorder was restarted.
+    private var times: ClosedRange<Double>?
+    private var areTimesKnown = true
+    /// The same of the sealed files.
+    private var sealedTimes: [ClosedRange<Double>?] = []
+    /// How many of the finished files the ring has decided about: they were removed, or they stay.
+    private var ringNext = 0
+    /// Files that the ring could not remove, and leaves where they are.
+    private var ringRefused: Set<String> = []
     private var lastName: FinishedName?
     private var formatter: RecordFormatter
     /// Whether samples were left out after the last record.
@@ -72,6 +84,7 @@ package final class StreamLog {
         self.directory = directory
         self.appender = appender
         startDate = session.startDate
+        hasRing = session.limits.keep != nil
         format = session.format(of: record)
         root = session.root
         (maximumFileSize, maximumFileAge) = Self.limits(of: record, in: session)
@@ -87,6 +100,7 @@ package final class StreamLog {
     /// Takes what is left of an interrupted log.
     package func take(_ recovered: RecoveredLog, at now: Moment) {
         record.intervals?.breakOff()
+        areTimesKnown = recovered.file == nil
         fileBegan = now.monotonic - max(0, now.date.nanosecondsSince1970 - fileDate.nanosecondsSince1970)
         file = recovered.file.map {
             CurrentFile(bytes: $0.bytes - terminatorLength, samples: $0.samples, hasRecords: true)
@@ -179,6 +193,9 @@ package final class StreamLog {
         record.lastUptime = result.lastUptime ?? record.lastUptime
         next = batch.body.sequence + rows.upperBound
         if result.written > 0 { record.isMarkedStopped = nil }
+        if hasRing, let first = result.firstUptime, let last = result.lastUptime {
+            noteTimes(first - Double(origin) / 1e9, last - Double(origin) / 1e9)
+        }
         endRecords(bytes: appender.buffer.count - start, samples: result.written)
         if let maximumFileSize, openBytes >= maximumFileSize { _ = rotate(at: now) }
     }
@@ -331,6 +348,9 @@ package final class StreamLog {
         appender.append(end, of: number)
         lastName = name
         sealed.append(end)
+        sealedTimes.append(areTimesKnown ? times : nil)
+        times = nil
+        areTimesKnown = true
         self.file = nil
     }
 
@@ -339,7 +359,58 @@ package final class StreamLog {
     package func add(_ finished: FinishedFile) -> Bool {
         guard sealed.first?.name == finished.name else { return false }
         sealed.removeFirst()
+        var finished = finished
+        let times = sealedTimes.removeFirst()
+        finished.from = times?.lowerBound
+        finished.to = times?.upperBound
         record.files.append(finished)
         return true
+    }
+
+    // MARK: The ring
+
+    private func noteTimes(_ first: Double, _ last: Double) {
+        guard first.isFinite, last.isFinite else { return areTimesKnown = false }
+        let (first, last) = (min(first, last), max(first, last))
+        times = times.map { min($0.lowerBound, first)...max($0.upperBound, last) } ?? first...last
+    }
+
+    /// The finished files that a ring removes next.
+    /// - Parameters:
+    ///   - announced: how many of the finished files `session.json` lists.
+    ///   - limit: how many files at most.
+    func expired(_ ring: FileRing, announced: Int, limit: Int, at date: WallTime) -> [FinishedFile] {
+        let end = min(announced, record.files.count)
+        while ringNext < end {
+            let file = record.files[ringNext]
+            guard file.removed != nil || ringRefused.contains(file.name) || ring.isKept(file, of: name) else { break }
+            ringNext += 1
+        }
+        guard ringNext < end else { return [] }
+        var expired: [FinishedFile] = []
+        for file in record.files[ringNext..<end] where file.removed == nil && !ringRefused.contains(file.name) {
+            guard expired.count < limit, ring.isExpired(file, of: name, at: date) else { break }
+            if !ring.isKept(file, of: name) { expired.append(file) }
+        }
+        return expired
+    }
+
+    /// Notes what became of files that the ring was to remove.
+    /// - Parameter refused: those that stay.
+    /// - Returns: those that are gone, and how many files were finished before each.
+    func noteRemoval(
+        of files: [FinishedFile], refused: [String: String], at date: WallTime
+    ) -> [(file: FinishedFile, index: Int)] {
+        let names = Set(files.map(\.name))
+        var removed: [(file: FinishedFile, index: Int)] = []
+        for index in record.files.indices[ringNext...] where names.contains(record.files[index].name) {
+            if refused[record.files[index].name] != nil {
+                ringRefused.insert(record.files[index].name)
+            } else {
+                record.files[index].removed = date
+                removed.append((record.files[index], index))
+            }
+        }
+        return removed
     }
 }

@@ -33,6 +33,14 @@ package final class StreamRecording {
     /// What was wrong with the last rows that could not be read.
     package private(set) var lastFault: MessageError?
 
+    /// When the last sample was taken that its files have, by its publisher's clock; nil before the first.
+    package var lastSampleDate: WallTime? {
+        guard let last = log.record.lastUptime, let uptime = Int64(exactly: (last * 1e9).rounded()) else { return nil }
+        let origin = log.epochs[log.epoch].origin(at: uptime)
+        let sinceStart = uptime.subtractingReportingOverflow(origin).partialValue
+        return WallTime(seconds: log.startDate.seconds + Double(sinceStart) / 1e9)
+    }
+
     private let held: HeldBytes
     private var accountedBytes = 0
     private var announcedGaps = 0
@@ -47,6 +55,8 @@ package final class StreamRecording {
     private let isFromPast: Bool
     /// Of such a session, the first sample that was asked for of the first epoch.
     private var pastStart = 0
+    /// When a publisher last described the stream to this process.
+    private var described: Moment?
 
     /// Refuses what can't be a stream.
     package static func check(_ description: StreamDescription, startDate: WallTime) throws(MessageError) {
@@ -113,7 +123,7 @@ package final class StreamRecording {
         guard let last = recovered.positions.last, let newest = epochs.map(\.record.heard).max() else {
             throw MessageError(.malformed, "log \(record.name) has no epoch")
         }
-        for index in epochs.indices where epochs[index].record.end == nil {
+        for index in epochs.indices where epochs[index].record.end == nil && !epochs[index].isOver {
             // Each run of a publisher ended before the next one of the same publisher began, and long before now where
             // it was not heard of while another was.
             let isLast = !epochs[(index + 1)...].contains { $0.record.replay == epochs[index].record.replay }
@@ -139,7 +149,7 @@ package final class StreamRecording {
         held = session.held
         isFromPast = session.record.limits.before != nil
         log = StreamLog(
-            record, epochs, epoch: current, next: next, of: session.record, timeline: session.timeline,
+            record, epochs, epoch: current, next: next, of: session.record, timeline: session.timeline(of: name),
             in: session.directory.directory, appender: session.appender, at: now)
     }
 
@@ -376,7 +386,7 @@ package final class StreamRecording {
         }
         let new = try PublisherEpoch(epoch, token: token, startDate: log.startDate, at: now)
         if let last = log.epochs.lastIndex(where: { $0.record.replay == epoch.replay }),
-            log.epochs[last].record.end == nil,
+            log.epochs[last].record.end == nil, !log.epochs[last].isOver,
             log.epochs[last].silence(until: epoch.clock.date, at: now) > Self.longestUnheard.nanoseconds
         {
             log.epochs[last].isUnseen = true
@@ -388,6 +398,7 @@ package final class StreamRecording {
     /// Takes what a publisher says of the stream, with the epoch that it is in.
     /// - Parameter first: its first sample that belongs to the session, where that begins with this.
     package func meet(_ description: StreamDescription, from first: Int?, at now: Moment) throws(MessageError) {
+        followClock(to: now)
         let known = index(of: description.epoch)
         let index =
             if let known { known } else {
@@ -401,6 +412,14 @@ package final class StreamRecording {
         noteUnknownEnds(before: description, at: now.date)
         // A log must not meet a session that does not know of it.
         if log.epochs[index].describe(description, at: now) || known == nil { noteChange() }
+    }
+
+    /// Keeps the dates comparable at which runs were heard: a restart judges by them how long each was silent. If the wall clock
+    /// was set since the last description, or the machine slept, earlier dates move along.
+    private func followClock(to now: Moment) {
+        let set = described.map { now.date.distance(from: $0.date.adding(now.monotonic - $0.monotonic)) } ?? 0
+        described = now
+        for index in log.epochs.indices { log.epochs[index].moveHeard(by: set, until: now.date) }
     }
 
     /// Makes the log's columns those of a batch that is to be written.

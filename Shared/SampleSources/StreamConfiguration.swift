@@ -8,6 +8,30 @@ package struct StreamConfiguration: Hashable, Sendable {
         case points(String)
         case replay(String)
         case stdin(LineParser.Format)
+        case serial(Serial)
+
+        /// What its data are if nobody says otherwise. A program on standard input is taken for a sensor's.
+        fileprivate var origin: DataOrigin {
+            switch self {
+            case .signal: .simulated
+            case .points, .replay: .replayed
+            case .stdin, .serial: .measured
+            }
+        }
+    }
+
+    /// A serial port whose device writes lines.
+    package struct Serial: Hashable, Sendable {
+        package let path: String
+        package let format: LineParser.Format
+        /// Bits a second.
+        package let baud: Int
+
+        package init(path: String, format: LineParser.Format, baud: Int) {
+            self.path = path
+            self.format = format
+            self.baud = baud
+        }
     }
 
     /// The name that makes a stream one of device motion.
@@ -32,12 +56,15 @@ package struct StreamConfiguration: Hashable, Sendable {
     package var conversion: AccelerationUnit?
     /// The fields that were asked for; nil for those that the source's first sample has.
     package var fields: [FieldChoice.Field]?
+    /// Whether its data are measured, replayed or simulated.
+    package var origin: DataOrigin
 
+    /// - Parameter origin: nil for what the source says.
     /// - Throws: `invalidParameter` saying which setting is not possible. No file is read.
     package init(
         device: String, stream: String, source: Source, rate: Double? = nil, batch: Int? = nil, unit: String? = nil,
         isPacked: Bool = false, speed: Double = 1, isLooping: Bool = false, isRebased: Bool = false,
-        conversion: AccelerationUnit? = nil, fields: [FieldChoice.Field]? = nil
+        conversion: AccelerationUnit? = nil, fields: [FieldChoice.Field]? = nil, origin: DataOrigin? = nil
     ) throws(PublisherError) {
         self.device = device
         self.stream = stream
@@ -51,21 +78,25 @@ package struct StreamConfiguration: Hashable, Sendable {
         self.isRebased = isRebased
         self.conversion = conversion
         self.fields = fields
+        self.origin = origin ?? source.origin
         try validate()
     }
 
     /// The stream's full name.
     package var name: StreamName { StreamName(device: device, stream: stream) }
 
-    /// Whether samples come from a program on standard input.
+    /// Whether samples come when they come, from standard input or a serial port.
     package var isLive: Bool {
-        if case .stdin = source { true } else { false }
+        switch source {
+        case .stdin, .serial: true
+        case .signal, .points, .replay: false
+        }
     }
 
     /// Whether it has the fields of `DeviceMotion`.
     package var isMotion: Bool { stream == Self.deviceMotion }
 
-    /// Opens the source; nil for standard input.
+    /// Opens the source; nil for a live one.
     ///
     /// - Throws: `PublisherError` saying what is wrong with the file or the signal.
     package func openSource() throws(PublisherError) -> (any SampleSource)? {
@@ -95,7 +126,7 @@ package struct StreamConfiguration: Hashable, Sendable {
                 options: ReplaySource.Options(
                     rate: rate, isLooping: isLooping, isRebased: isRebased, unit: unit, conversion: conversion,
                     choice: choice))
-        case .stdin: nil
+        case .stdin, .serial: nil
         }
     }
 
@@ -138,26 +169,25 @@ package struct StreamConfiguration: Hashable, Sendable {
         guard speed > 0, speed.isFinite else {
             throw PublisherError(.invalidParameter, "speed: \(speed) is not possible; give a number above 0")
         }
-        if let unit, unit.isEmpty || unit.utf8.count > 32 {
-            throw PublisherError(.invalidParameter, "unit: give 1 to 32 characters, as \"g\" or \"m/s2\"")
-        }
+        try Self.validate(unit: unit)
         try validateFields()
         if case .signal(let text) = source { _ = try SignalSpecification.signal(text) }
         if case .replay = source { return }
         if isLooping || isRebased || conversion != nil {
             throw PublisherError(.invalidParameter, "loop, rebase and convert are for a replay only")
         }
-        if case .stdin = source, speed != 1 {
-            throw PublisherError(.invalidParameter, "speed: standard input arrives at its own speed")
+        if isLive, speed != 1 {
+            throw PublisherError(.invalidParameter, "speed: what a device or a program writes arrives at its own speed")
         }
     }
 
     private func validateFields() throws(PublisherError) {
         guard fields != nil else { return }
         switch source {
-        case .replay, .stdin: break
+        case .replay, .stdin, .serial: break
         case .signal, .points:
-            throw PublisherError(.invalidParameter, "fields are chosen for a replay or standard input only")
+            throw PublisherError(
+                .invalidParameter, "fields are chosen for a replay, standard input or a serial port only")
         }
         guard !isMotion else {
             throw PublisherError(.invalidParameter, "fields: a stream named \(Self.deviceMotion) has fields of its own")
@@ -167,8 +197,15 @@ package struct StreamConfiguration: Hashable, Sendable {
         }
     }
 
+    /// - Throws: `invalidParameter` for a unit that is empty or long.
+    static func validate(unit: String?) throws(PublisherError) {
+        if let unit, unit.isEmpty || unit.utf8.count > 32 {
+            throw PublisherError(.invalidParameter, "unit: give 1 to 32 characters, as \"g\" or \"m/s2\"")
+        }
+    }
+
     /// Names are parts of topics and of file names.
-    private static func validate(name: String, of what: String) throws(PublisherError) {
+    package static func validate(name: String, of what: String) throws(PublisherError) {
         let isAllowed = name.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -180,7 +217,8 @@ package struct StreamConfiguration: Hashable, Sendable {
         guard isAllowed, !name.isEmpty, name.utf8.count <= 100 else {
             throw PublisherError(
                 .invalidParameter,
-                "\(what): \"\(name)\" is not a name; use 1 to 100 letters (a to z), digits, \"-\", \"_\" and \".\"")
+                "\(what): \"\(name.prefix(120))\" is not a name; use 1 to 100 letters (a to z), digits, \"-\", \"_\" and \".\""
+            )
         }
     }
 }

@@ -174,6 +174,13 @@ extension StepCounting {
 
     // MARK: Removal
 
+    /// Notes that a session was discarded: what is of it is removed at once, and not with what is next too old.
+    package func noteDiscard(at now: Moment) {
+        removalAt = min(removalAt, max(now.monotonic, startedAt.monotonic + Self.firstExpiry))
+        expire(at: now)
+        advance(at: now)
+    }
+
     /// Ends unused subscriptions, and has steps removed that are too old or of discarded sessions, once a minute.
     func expire(at now: Moment) {
         guard !isStopping else { return }

@@ -18,7 +18,7 @@ extension StepCounting {
     }
 
     func isHeard(_ counter: DeviceCounter, at now: Moment) -> Bool {
-        now.monotonic - counter.heard < Self.descriptionLife
+        now.monotonic - counter.heard < StreamDescription.life
     }
 
     /// Takes the answer to a request for missing samples.
@@ -39,7 +39,7 @@ extension StepCounting {
     /// Whose missing samples a request asks for, if they are still what is missing next.
     private func asker(of request: SamplesReplay) -> DeviceCounter? {
         guard !isStopping, let counter = counter(of: StreamName(device: request.device, stream: request.stream)),
-            counter.buffer.isMissing(request)
+            counter.ordered.buffer.isMissing(request)
         else { return nil }
         return counter
     }

@@ -126,7 +126,7 @@ extension StepCounting {
             .first { $0 != name && stored[$0] != nil }
         guard let before else { return false }
         // It may be described any moment.
-        guard now.monotonic > startedAt.monotonic + Self.descriptionLife else {
+        guard now.monotonic > startedAt.monotonic + StreamDescription.life else {
             throw MessageError(.outOfRange, "\(before) was counted before, and is waited for")
         }
         stored[before] = nil

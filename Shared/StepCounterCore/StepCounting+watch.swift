@@ -1,3 +1,4 @@
+import MessageBus
 package import Messages
 import ServiceKit
 
@@ -24,7 +25,7 @@ extension StepCounting {
     }
 
     private func watchPublishers(at now: Moment) {
-        let isSilent = now.monotonic - heard > Self.descriptionLife
+        let isSilent = now.monotonic - heard > StreamDescription.life
         emit(
             .warn(
                 isSilent
@@ -40,7 +41,7 @@ extension StepCounting {
         var wrong: (name: StreamName, seconds: Double)?
         var twice: StreamName?
         for counter in devices where isHeard(counter, at: now) {
-            if let other = counter.heardOther, now.monotonic - other < Self.descriptionLife { twice = counter.name }
+            if let other = counter.heardOther, now.monotonic - other < StreamDescription.life { twice = counter.name }
             let age = Double(now.monotonic - counter.heard) / 1e9
             let skew = counter.clock.date.seconds - now.date.seconds + age
             if abs(skew) > Self.largestSkew { wrong = (counter.name, skew) }

@@ -9,9 +9,7 @@ package import ServiceKit
 /// effects out and reports the results. Confined to one thread. Its work is in extensions: what arrives (`+samples`), what is
 /// missing (`+recovery`), what is found (`+findings`), what becomes durable (`+commits`), who subscribes (`+subscriptions`),
 /// which publishers and clocks are wrong (`+watch`).
-package final class StepCounting: ProgramCore {
-    /// Publishers describe their streams each second. One that has not done so for this long is not running or not reachable.
-    static let descriptionLife = TimeSpan.seconds(5).nanoseconds
+package final class StepCounting: RecoveringCore {
     private static let tickInterval = TimeSpan.seconds(1).nanoseconds
 
     package let settings: Settings

@@ -55,8 +55,10 @@ package struct StepCount: Codable, Hashable, Sendable {
         var first: [SIMD4<Double>] = []
         var isBegun = false
         var detector = StepDetector()
+        var time = SampleTime()
         for path in paths {
-            var file = try AccelerationFile(path)
+            var file = try AccelerationFile(path, time)
+            defer { time = file.time }
             while let row = try file.next() {
                 switch row {
                 case .sample(let sample) where isBegun:
@@ -84,6 +86,22 @@ package struct StepCount: Codable, Hashable, Sendable {
                 .invalidInput,
                 "\(paths[0]): most samples are more than \(Int(StepDetector.longestGap)) s apart: times must be in seconds, and "
                     + "walking needs 12.5 samples a second or more")
+        }
+        delay(by: Double(time.origin))
+    }
+
+    /// Makes times that were counted from an origin those of the recording's clock.
+    private mutating func delay(by origin: Double) {
+        if origin == 0 { return }
+        start = start.map { $0 + origin }
+        end = end.map { $0 + origin }
+        for index in steps.indices {
+            steps[index].time += origin
+            steps[index].creditedAt += origin
+        }
+        for index in bouts.indices {
+            bouts[index].start += origin
+            bouts[index].end += origin
         }
     }
 

@@ -10,8 +10,9 @@
 /// 2. The magnitude and the axes are band-passed, 0.5 to 6 Hz (`Butterworth`, second order each). No magnitude is ever compared
 ///    with 1 g, so that a sensor's bias does not matter.
 /// 3. Every 0.24 s `GaitRhythm` finds the cadence, and how regular the last seconds are from stride to stride.
-/// 4. `WalkingEvidence` adds up what these say, and so decides when a bout begins and ends.
-/// 5. `StepPeaks` finds the steps. A bout's first ones are credited together; a step made while the evidence shrinks is held,
+/// 4. `MotionCharacter` says what the movement is like besides, and `WalkingLikelihood` how likely that is of walking.
+/// 5. `WalkingEvidence` adds up what these say, and so decides when a bout begins and ends.
+/// 6. `StepPeaks` finds the steps. A bout's first ones are credited together; a step made while the evidence shrinks is held,
 ///    and credited when the rhythm is back: what follows the end of a walk, as when a phone is put away, is not counted.
 ///
 /// What was learned from others: peaks after smoothing, behind a gate on the deviation, do best of what is published for
@@ -33,15 +34,15 @@ package struct StepDetector: Sendable {
     private var grid = UniformGrid(cell: 1 / GaitRhythm.rate, longestGap: longestGap)
     private var highPass = Filter(.highPass(0.5, rate: GaitRhythm.rate))
     private var lowPass = Filter(.lowPass(6, rate: GaitRhythm.rate))
-    /// What the low pass took away.
-    private var upper = Filter(.highPass(6, rate: GaitRhythm.rate))
-    private var aboveSquared: Float = 0
+    private var character = MotionCharacter()
     private var cells = History(capacity: LagProducts.reach)
     private var rhythm = GaitRhythm()
     private var evidence: WalkingEvidence
     private var peaks: StepPeaks
     private let leastDeviation: Double
-    private let isAboveWeighed: Bool
+    private let likelihood: WalkingLikelihood
+    /// What the last estimate's seconds were like, for the training of `WalkingLikelihood`; nil if nothing moved.
+    package private(set) var features: SIMD16<Float>?
     /// Of the magnitude, in g, when something last moved.
     private var deviation = 0.0
 
@@ -55,8 +56,8 @@ package struct StepDetector: Sendable {
         perG = settings.perG
         evidence = WalkingEvidence(thresholds)
         peaks = StepPeaks(thresholds)
+        likelihood = thresholds.likelihood
         leastDeviation = thresholds.leastDeviationInBout
-        isAboveWeighed = thresholds.mostAboveSixHertz < .infinity
     }
 
     /// Steps a second while walking, else nil.
@@ -83,8 +84,7 @@ package struct StepDetector: Sendable {
     private mutating func restart(at value: SIMD4<Float>, time: Double, _ event: (WalkingEvent) -> Void) {
         highPass.settle(at: value)
         lowPass.settle(at: SIMD4())
-        upper.settle(at: value)
-        aboveSquared = 0
+        character.settle(at: value)
         cells.removeAll()
         rhythm.removeAll()
         evidence.reset(at: time)
@@ -93,13 +93,11 @@ package struct StepDetector: Sendable {
     }
 
     private mutating func append(_ mean: SIMD4<Float>, end: Double, _ event: (WalkingEvent) -> Void) {
-        var passed = lowPass(highPass(mean))
+        let moving = highPass(mean)
+        var passed = lowPass(moving)
+        character.append(mean, moving: moving, passed: passed)
         passed.x = Float(signOf: passed.x, magnitudeOf: passed.x.magnitude.squareRoot())
         cells.append(passed)
-        if isAboveWeighed {
-            let above = upper(mean).x
-            aboveSquared += (above * above - aboveSquared) / Float(GaitRhythm.deviationCells)
-        }
         peaks.append(mean)
         let now = end - 0.5 * grid.cell
         if rhythm.append(passed.x) { estimate(now: now, event) }
@@ -110,7 +108,10 @@ package struct StepDetector: Sendable {
         let wasWalking = evidence.isWalking
         let estimate = rhythm.estimate(
             cells, following: evidence.followed, width: evidence.width, least: leastDeviation)
-        evidence.weigh(estimate, above: Double(aboveSquared.squareRoot()), at: now)
+        let features = estimate.map { character.features(of: $0) }
+        self.features = features
+        let odds = features.map { likelihood($0) } ?? 0
+        evidence.weigh(estimate, above: character.aboveSixHertz, odds: odds, at: now)
         if evidence.isWalking {
             deviation = estimate?.deviation ?? deviation
             if !peaks.follow(evidence, deviation: deviation, now: now, event) { evidence.halve() }
@@ -122,7 +123,7 @@ package struct StepDetector: Sendable {
 
 extension StepDetector {
     /// Tells states of this layout from later ones.
-    private static let stateVersion = 3.0
+    private static let stateVersion = 4.0
 
     /// All that the detector knows, at most 7.5 kB: a detector made from it continues as if nothing had happened.
     ///
@@ -134,8 +135,7 @@ extension StepDetector {
         grid.write(to: &state)
         highPass.write(to: &state)
         lowPass.write(to: &state)
-        upper.write(to: &state)
-        state.append(Double(aboveSquared))
+        character.write(to: &state)
         cells.write(to: &state)
         state.append(Double(rhythm.cellsInBlock))
         state.append(deviation)
@@ -155,8 +155,7 @@ extension StepDetector {
         grid = UniformGrid(cell: grid.cell, longestGap: grid.longestGap, state: &state)
         highPass.read(from: &state)
         lowPass.read(from: &state)
-        upper.read(from: &state)
-        aboveSquared = Float(state.next() as Double)
+        character.read(from: &state)
         cells.read(from: &state)
         rhythm.restore(cells, cells: max(0, min(LagProducts.block - 1, Int(exactly: state.next() as Double) ?? 0)))
         deviation = state.next()

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import SystemPackage
+package import SystemPackage
 
 /// The readers of exports that people have, in a virtual environment: Tests/ExportTests/Readers/setup gets them, and `make test` runs
 /// that.
@@ -9,6 +9,10 @@ package enum Readers {
     private static let python = package.appending(".build-readers/bin/python3")
 
     package static let areInstalled = FileManager.default.isExecutableFile(atPath: python.string)
+    /// A recording of an AX3 in which 610 steps were counted (openmovement, Software/ThirdParty/pedometer/data).
+    package static let recording = package.appending(".build-readers/example-610-steps.cwa")
+    package static let hasRecording = FileManager.default.fileExists(atPath: recording.string)
+
     package static let need =
         "exports are NOT tested with their readers here: run Tests/ExportTests/Readers/setup first"
 

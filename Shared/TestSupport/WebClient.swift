@@ -44,16 +44,38 @@ public actor WebClient {
     }
 
     /// What the server sends until it ends the connection; nil if it does not do that in time.
-    public func answer() async throws -> String? {
+    public func answer() async throws -> String? { try await bytes().map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The same, if it is no text.
+    public func bytes() async throws -> [UInt8]? {
         let deadline = MonotonicClock.now + Self.limit
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4_096)
         while try await thread.readable(descriptor: descriptor, deadline: deadline) {
             let count = recv(descriptor, &chunk, chunk.count, 0)
-            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            guard count > 0 else { return bytes }
             bytes += chunk[..<count]
         }
         return nil
+    }
+
+    /// What came since, as a text that begins with what came before; returns when it is as asked, or the server ended the
+    /// connection.
+    /// - Throws: `TestFailure` if it does not get so in time.
+    public func text(
+        _ what: String, after before: String = "", where isSo: @Sendable (String) -> Bool
+    ) async throws -> String {
+        let deadline = MonotonicClock.now + Self.limit
+        var bytes = Array(before.utf8)
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while try await thread.readable(descriptor: descriptor, deadline: deadline) {
+            let count = recv(descriptor, &chunk, chunk.count, 0)
+            if count <= 0 { break }
+            bytes += chunk[..<count]
+            let text = String(decoding: bytes, as: UTF8.self)
+            if isSo(text) { return text }
+        }
+        throw TestFailure("\(what) did not come, but \(String(decoding: bytes.suffix(2_000), as: UTF8.self))")
     }
 
     /// What a server answers to a request.

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Cuts bytes that come in chunks into lines, for files and for live input alike.
 ///
 /// Holds at most one chunk and one unfinished line; a line longer than `maximumLength` is an error, and skipped.
@@ -69,10 +71,13 @@ package struct LineSplitter {
     }
 
     private mutating func endOfLine() -> Int? {
-        while searched < bytes.count {
-            if bytes[searched] == UInt8(ascii: "\n") { return searched }
-            searched += 1
+        let found = bytes.withUnsafeBytes { bytes -> Int? in
+            guard let base = bytes.baseAddress, searched < bytes.count else { return nil }
+            let end = memchr(base + searched, Int32(UInt8(ascii: "\n")), bytes.count - searched)
+            return end.map { UnsafeRawPointer($0) - base }
         }
+        searched = found ?? bytes.count
+        if let found { return found }
         return isFinished && start < bytes.count ? bytes.count : nil
     }
 }

@@ -1,27 +1,47 @@
-/// Who may ask a server on the loopback interface: pages that it served itself, and programs of this machine.
-///
-/// Another page in the same browser can send requests here. It can't set `X-Holdfast` or another `Origin`; and where its name was
-/// made to lead to this machine (DNS rebinding), `Host` is still that name.
-package struct WebAdmission: Sendable {
-    private static let cookie = "holdfast"
+import Glibc
 
-    private let hosts: Set<String>
-    private let token: String?
+/// Who may ask a server: pages that it served itself, and who shows one of its tokens if it has some.
+///
+/// Another page in the same browser can send requests here. It can't set `X-Holdfast` or another `Origin`; and if its name was
+/// made to lead to this machine (DNS rebinding), `Host` is still that name, which is none of the server's.
+package struct WebAdmission: Sendable {
+    private let cookie: String
+    private let attributes: String
+    private let scheme: String
+    private let tokens: WebTokens
+    private let origins: Set<String>
+    private let isOwnName: @Sendable (String) -> Bool
 
     /// - Parameters:
-    ///   - port: where the server listens.
-    ///   - token: what a browser must show; nil for nothing.
-    package init(port: UInt16, token: String?) {
-        hosts = ["127.0.0.1:\(port)", "localhost:\(port)", "[::1]:\(port)"]
-        self.token = token
+    ///   - port: where the server listens: servers of one machine share their cookies.
+    ///   - isSecure: whether it speaks TLS.
+    ///   - tokens: what a browser must show, by the names that requests get; nobody is asked for one if there are none.
+    ///   - origins: other pages that may open WebSockets.
+    ///   - isOwnName: whether a host's name, in lower case, is one of the server's, besides addresses and `localhost`.
+    package init(
+        port: UInt16, isSecure: Bool = false, tokens: [String: String] = [:], origins: Set<String> = [],
+        isOwnName: @escaping @Sendable (String) -> Bool = { _ in false }
+    ) {
+        scheme = isSecure ? "https" : "http"
+        cookie = isSecure ? "__Host-holdfast-\(port)" : "holdfast-\(port)"
+        attributes = "HttpOnly; SameSite=Strict; Path=/\(isSecure ? "; Secure" : "")"
+        self.tokens = WebTokens(tokens)
+        self.origins = origins
+        self.isOwnName = isOwnName
     }
 
-    /// What a request is answered that is not to be carried out: a refusal, or the cookie for a link with the token.
-    package func answer(to request: WebRequest) -> WebResponse? {
-        guard let host = request.headers["host"], hosts.contains(host) else {
-            return .refusal(403, "notAllowed", "open the console by the address that it printed")
+    /// What a request is answered that is not to be carried out: a refusal, or the cookie for a link with a token.
+    package func answer(to request: inout WebRequest) -> WebResponse? {
+        guard let host = request.headers["host"], isOwn(host) else {
+            return .refusal(
+                403, "notAllowed",
+                "this is none of the console's names: open it by the link that it printed, or by this machine's address"
+            )
         }
-        if let origin = request.headers["origin"], !hosts.contains(where: { origin == "http://\($0)" }) {
+        let isSocket = request.headers["upgrade"] != nil
+        if let origin = request.headers["origin"], origin != "\(scheme)://\(host)",
+            !(isSocket && origins.contains(origin))
+        {
             return .refusal(403, "notAllowed", "another page may not ask this")
         }
         switch request.method {
@@ -30,31 +50,41 @@ package struct WebAdmission: Sendable {
             guard request.headers["x-holdfast"] == "1" else {
                 return .refusal(403, "notAllowed", "a POST needs the header X-Holdfast: 1")
             }
-        default:
-            var refusal = WebResponse.refusal(405, "notAllowed", "ask with GET, HEAD or POST")
-            refusal.headers = [("Allow", "GET, HEAD, POST")]
-            return refusal
+        default: return .methodRefusal
         }
-        guard let token else { return nil }
-        if request.path == "/", let shown = request.token, Self.isSame(shown, token) {
+        guard !tokens.isEmpty else { return nil }
+        if request.path == "/", let shown = request.arguments["token"], tokens.user(of: shown) != nil {
             var login = WebResponse(status: 303, type: "text/plain; charset=utf-8", body: [])
-            login.headers = [
-                ("Set-Cookie", "\(Self.cookie)=\(token); HttpOnly; SameSite=Strict; Path=/"), ("Location", "/"),
-            ]
+            login.headers = [("Set-Cookie", "\(cookie)=\(shown); \(attributes)"), ("Location", "/")]
             return login
         }
-        let isKnown = (request.headers["cookie"] ?? "").split(separator: ";").contains { part in
-            let part = String(part.drop { $0 == " " })
-            return part.hasPrefix("\(Self.cookie)=")
-                && Self.isSame(String(part.dropFirst(Self.cookie.count + 1)), token)
-        }
-        return isKnown ? nil : .refusal(401, "notAllowed", "open the link that the console printed when it started")
+        for shown in shownTokens(of: request) where request.user == nil { request.user = tokens.user(of: shown) }
+        if request.user != nil { return nil }
+        return .refusal(401, "notAllowed", "open the link that the console printed when it started")
     }
 
-    /// Takes as long wherever two texts differ, so that its time does not tell where.
-    private static func isSame(_ one: String, _ other: String) -> Bool {
-        let (one, other) = (Array(one.utf8), Array(other.utf8))
-        guard one.count == other.count else { return false }
-        return zip(one, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    private func shownTokens(of request: WebRequest) -> [String] {
+        if let token = request.bearerToken { return [token] }
+        // Viewers that are no browsers have nothing but an address.
+        if request.headers["upgrade"] != nil, let token = request.arguments["token"] { return [token] }
+        return (request.headers["cookie"] ?? "").split(separator: ";").compactMap { part in
+            let part = part.drop { $0 == " " }
+            return part.hasPrefix("\(cookie)=") ? String(part.dropFirst(cookie.count + 1)) : nil
+        }
+    }
+
+    /// Whether a browser that names this host means the server: no name that another one controls leads to an address.
+    private func isOwn(_ host: String) -> Bool {
+        var name = host.lowercased()
+        if let colon = name.lastIndex(of: ":"), !name.hasSuffix("]") {
+            guard UInt16(name[name.index(after: colon)...]) != nil else { return false }
+            name = String(name[..<colon])
+        }
+        if name.hasPrefix("["), name.hasSuffix("]") {
+            var address = in6_addr()
+            return inet_pton(AF_INET6, String(name.dropFirst().dropLast()), &address) == 1
+        }
+        var address = in_addr()
+        return name == "localhost" || inet_pton(AF_INET, name, &address) == 1 || isOwnName(name)
     }
 }

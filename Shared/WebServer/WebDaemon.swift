@@ -1,6 +1,6 @@
 import CMicroHTTPD
 import Glibc
-import SystemPackage
+package import SystemPackage
 import ZeroMQ
 
 /// GNU libmicrohttpd on the thread that calls it: takes requests with their bodies, and keeps each until it is answered.
@@ -9,27 +9,95 @@ import ZeroMQ
 /// and ended after a while if its request is not complete by then.
 ///
 /// Confined to one thread. The library's callbacks come on it, from within `turn(at:)`.
-final class WebDaemon {
+package final class WebDaemon {
     /// A connection: its request as it comes in, and when it must end, on `MonotonicClock`.
     private struct Exchange {
         var end: Int64
         var request: WebRequest?
+        /// Bytes of its body that came.
+        var bodyCount = 0
         var answer: WebResponse?
         var isWaiting = false
+        /// What is sent without end, and whether it waits for something to send.
+        var feed: (any WebFeed)?
+        var isIdle = false
+        /// What it speaks WebSocket for, and its number among sockets once it does.
+        var session: (any WebSocketSession)?
+        var socket: Int?
+
+        /// Whether it does not wait for the browser.
+        var isSuspended: Bool { isWaiting || isIdle }
     }
 
+    /// A connection that speaks WebSocket.
+    private struct Socket {
+        let descriptor: Int32
+        let handle: OpaquePointer
+        let session: any WebSocketSession
+        var reader: WebSocketReader
+        var messages: [WebSocketReader.Message] = []
+        /// Whether its messages are being handled: no more is read meanwhile.
+        var isBusy = false
+        /// What is being sent, and how much of it was.
+        var output: [UInt8] = []
+        var sent = 0
+        /// When it must have read something of that, on `MonotonicClock`.
+        var end = Int64.max
+        var isReading = true
+        var isWriting = false
+    }
+
+    /// What a feed's callbacks know.
+    private final class FeedReader {
+        enum Source {
+            case feed(any WebFeed)
+            case file(FileDescriptor)
+        }
+
+        unowned let daemon: WebDaemon
+        let connection: OpaquePointer
+        let source: Source
+
+        init(_ daemon: WebDaemon, _ connection: OpaquePointer, _ source: Source) {
+            self.daemon = daemon
+            self.connection = connection
+            self.source = source
+        }
+
+        deinit {
+            if case .file(let file) = source { try? file.close() }
+        }
+    }
+
+    /// What is not done then is done in the next turn.
+    private static let maximumRuns = 8
+    /// Bytes of a feed that are moved at a time.
+    private static let feedBlock = 16 << 10
+    /// Bytes of a feed in the kernel: a slow browser is to get what is new, not what was new long ago.
+    private static let feedBuffer: Int32 = 128 << 10
+
+    private let limits: WebLimits
     private let connectionLife: Int64
+    /// Bytes of the bodies of all requests that are not answered yet.
+    private var bodies = 0
     private var daemon: OpaquePointer?
     private let handlers = UnsafeMutablePointer<holdfast_http_handlers>.allocate(capacity: 1)
     private var exchanges: [OpaquePointer: Exchange] = [:]
-    /// Asked for each request's header: what is answered before its body is read.
-    var admission: (WebRequest) -> WebResponse? = { _ in nil }
+    private var sockets: [Int: Socket] = [:]
+    private var lastSocket = 0
+    /// Asked for each request's header: what is answered before its body is read. It may note in the request who asks.
+    package var admission: (inout WebRequest) -> WebResponse? = { _ in nil }
     /// Requests that are complete and not yet taken.
     private var complete: [OpaquePointer] = []
 
-    /// Listens on a port of 127.0.0.1; 0 for any that is free.
-    init(port: UInt16, connectionLife: Int64) throws(Errno) {
-        self.connectionLife = connectionLife
+    /// Serves a socket.
+    /// - Parameter credentials: what to speak TLS with; nil for plain HTTP.
+    /// - Throws: what the system says; `invalidArgument` for credentials that can't be used.
+    package init(
+        _ listener: consuming HTTPListener, limits: WebLimits, credentials: WebCredentials? = nil
+    ) throws(Errno) {
+        self.limits = limits
+        connectionLife = limits.life.inNanoseconds
         handlers.initialize(
             to: holdfast_http_handlers(
                 context: Unmanaged.passUnretained(self).toOpaque(),
@@ -48,68 +116,117 @@ final class WebDaemon {
                     guard let context, let connection else { return }
                     let daemon = Unmanaged<WebDaemon>.fromOpaque(context).takeUnretainedValue()
                     daemon.note(connection, isOpen: isOpen != 0)
+                },
+                upgraded: { context, connection, bytes, length, socket, handle in
+                    guard let context, let connection, let handle else { return }
+                    let daemon = Unmanaged<WebDaemon>.fromOpaque(context).takeUnretainedValue()
+                    daemon.open(connection, socket, handle, UnsafeRawBufferPointer(start: bytes, count: length))
                 }))
-        daemon = holdfast_http_start_on_loopback(
-            port, WebServer.maximumConnections, WebServer.connectionMemory, handlers)
-        if daemon == nil { throw Errno(rawValue: errno) }
+        let socket = listener.take()
+        daemon = holdfast_http_start(
+            socket, limits.connections, limits.memory, credentials?.certificate, credentials?.key, handlers)
+        guard let daemon else {
+            let error = errno == 0 ? Errno.invalidArgument : Errno(rawValue: errno)
+            Glibc.close(socket)
+            throw error
+        }
+        descriptor = holdfast_http_waking_descriptor(daemon, &waker)
+        if descriptor < 0 { throw Errno(rawValue: errno) }
     }
 
     deinit {
-        for (connection, exchange) in exchanges where exchange.isWaiting { MHD_resume_connection(connection) }
+        for number in sockets.keys { close(number) }
+        for (connection, exchange) in exchanges where exchange.isSuspended { MHD_resume_connection(connection) }
         if let daemon { MHD_stop_daemon(daemon) }
+        if descriptor >= 0 {
+            Glibc.close(descriptor)
+            Glibc.close(waker)
+        }
+        for exchange in exchanges.values { exchange.feed?.end() }
         handlers.deallocate()
     }
 
-    /// Where it listens.
-    var port: UInt16 { daemon.map(holdfast_http_port) ?? 0 }
-
     /// Can be read when there is something to do.
-    var descriptor: Int32 { daemon.map(holdfast_http_descriptor) ?? -1 }
+    package private(set) var descriptor: Int32 = -1
+    /// Makes the descriptor readable.
+    private var waker: Int32 = -1
 
     /// When there is something to do at the latest, on `MonotonicClock`; nil if no client is connected.
-    func deadline(at now: Int64) -> Int64? {
-        let own = exchanges.values.lazy.filter { !$0.isWaiting }.map(\.end).min()
+    package func deadline(at now: Int64) -> Int64? {
+        // Those that wait now get their time when they go on, while nobody looks at the deadline.
+        let ends = exchanges.values.lazy.filter { $0.socket == nil }.map {
+            $0.isSuspended ? now + self.connectionLife : $0.end
+        }
+        let own = [ends.min(), sockets.values.lazy.map(\.end).min()].compactMap { $0 }.min()
         guard let daemon else { return own }
         let timeout = holdfast_http_timeout(daemon)
         return timeout < 0 ? own : min(own ?? .max, now + timeout * 1_000_000)
     }
 
     /// Does what there is to do.
-    func turn(at now: Int64) {
-        for (connection, exchange) in exchanges where exchange.end <= now && !exchange.isWaiting {
+    package func turn(at now: Int64) {
+        holdfast_http_calm(waker)
+        for (connection, exchange) in exchanges
+        where exchange.end <= now && !exchange.isSuspended && exchange.socket == nil {
             // The library ends it when it finds that there is nothing more to read and nowhere to write.
             shutdown(holdfast_http_socket(connection), Int32(SHUT_RDWR))
             exchanges[connection]?.end = .max
         }
         run()
+        let open = sockets.count
+        for number in sockets.keys { serve(number, at: now) }
+        // The library takes others in place of those that were closed.
+        if sockets.count < open { run() }
     }
 
     /// The requests that came in since.
-    func takeRequests() -> [(connection: OpaquePointer, request: WebRequest)] {
+    package func takeRequests() -> [(connection: OpaquePointer, request: WebRequest)] {
         defer { complete = [] }
-        return complete.compactMap { connection in exchanges[connection]?.request.map { (connection, $0) } }
+        return complete.compactMap { connection in
+            // The body goes along with it.
+            exchanges[connection]?.request.take().map { (connection, $0) }
+        }
     }
 
-    /// Answers a request that was taken: it waits for that, so its connection is still there.
-    func answer(_ connection: OpaquePointer, _ response: WebResponse) {
+    /// Has a request that was taken answered in the next turn, for which the descriptor can be read. It waits for that, so its
+    /// connection is still there. Not at once: a request that became complete meanwhile would wait to be taken.
+    package func answer(_ connection: OpaquePointer, _ response: WebResponse) {
         exchanges[connection]?.answer = response
         exchanges[connection]?.isWaiting = false
         exchanges[connection]?.end = MonotonicClock.now + connectionLife
         MHD_resume_connection(connection)
-        run()
+        holdfast_http_wake(waker)
+    }
+
+    /// Has what feeds have sent in the next turn.
+    func deliver(at now: Int64) {
+        for (connection, exchange) in exchanges {
+            guard exchange.isIdle, let feed = exchange.feed, !feed.isEmpty else { continue }
+            exchanges[connection]?.isIdle = false
+            exchanges[connection]?.end = now + connectionLife
+            MHD_resume_connection(connection)
+            holdfast_http_wake(waker)
+        }
+        if sockets.values.contains(where: { $0.output.isEmpty && !$0.session.isEmpty }) { holdfast_http_wake(waker) }
     }
 
     private func run() {
         guard let daemon else { return }
-        // Where there were as many connections as may be, it listens again only in the run after the one that ends some.
+        // Where there were as many connections as may be, it listens again only in the run after the one that ends some; and one
+        // that continues after it waited ends only in the run after the one that sends the rest.
         var count: Int
+        var runs = 0
         repeat {
             count = exchanges.count
             holdfast_http_run(daemon)
-        } while exchanges.count < count
+            runs += 1
+        } while exchanges.count < count || holdfast_http_timeout(daemon) == 0 && runs < Self.maximumRuns
     }
 
     private func note(_ connection: OpaquePointer, isOpen: Bool) {
+        exchanges[connection]?.feed?.end()
+        exchanges[connection]?.session?.end()
+        bodies -= exchanges[connection]?.bodyCount ?? 0
         exchanges[connection] = isOpen ? Exchange(end: MonotonicClock.now + connectionLife) : nil
     }
 
@@ -118,22 +235,32 @@ final class WebDaemon {
         for name in WebServer.headers {
             request.headers[name] = holdfast_http_header(connection, name).map { String(cString: $0) }
         }
-        if let length = holdfast_http_header(connection, "content-length").map({ String(cString: $0) }),
-            Int(length).map({ $0 > WebServer.maximumBody }) ?? true
-        {
-            return queue(.refusal(413, "tooLarge", "a body has at most \(WebServer.maximumBody) bytes"), on: connection)
+        for name in WebServer.arguments {
+            request.arguments[name] = holdfast_http_argument(connection, name).map { String(cString: $0) }
         }
-        request.token = holdfast_http_argument(connection, "token").map { String(cString: $0) }
-        if let answer = admission(request) { return queue(answer, on: connection) }
+        if let answer = admission(&request) { return queue(answer, on: connection) }
+        if let length = holdfast_http_header(connection, "content-length").map({ String(cString: $0) }),
+            Int(length).map({ $0 > limits.body }) ?? true
+        {
+            return queue(.refusal(413, "tooLarge", "a body has at most \(limits.body) bytes"), on: connection)
+        }
+        guard bodies <= limits.bodies - limits.body else {
+            return queue(
+                .refusal(503, "busy", "too many requests are being read: try again in a second"), on: connection)
+        }
+        var peer = [CChar](repeating: 0, count: 64)
+        holdfast_http_peer(connection, &peer, peer.count)
+        request.peer = String(decoding: peer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
         exchanges[connection]?.request = request
         return true
     }
 
     private func add(_ bytes: UnsafeRawBufferPointer, to connection: OpaquePointer) -> Bool {
-        guard let count = exchanges[connection]?.request?.body.count, count + bytes.count <= WebServer.maximumBody
-        else {
-            return false
-        }
+        guard let count = exchanges[connection]?.request?.body.count, count + bytes.count <= limits.body,
+            bodies + bytes.count <= limits.bodies
+        else { return false }
+        bodies += bytes.count
+        exchanges[connection]?.bodyCount += bytes.count
         exchanges[connection]?.request?.body += bytes
         return true
     }
@@ -147,16 +274,183 @@ final class WebDaemon {
     }
 
     private func queue(_ answer: WebResponse, on connection: OpaquePointer) -> Bool {
-        guard let response = answer.body.withUnsafeBytes({ holdfast_http_response($0.baseAddress, $0.count) }) else {
-            return false
-        }
+        guard let response = response(answer.body, on: connection) else { return false }
         defer { MHD_destroy_response(response) }
+        if case .socket = answer.body {
+            for (name, value) in answer.headers { holdfast_http_add_header(response, name, value) }
+            return holdfast_http_queue(connection, answer.status, response) != 0
+        }
         let common = [
             ("Content-Type", answer.type), ("Connection", "close"), ("Cache-Control", "no-store"),
             ("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'"),
             ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
         ]
-        for (name, value) in common + answer.headers { holdfast_http_add_header(response, name, value) }
+        let own = Set(answer.headers.map(\.name))
+        for (name, value) in common.filter({ !own.contains($0.0) }) + answer.headers {
+            holdfast_http_add_header(response, name, value)
+        }
         return holdfast_http_queue(connection, answer.status, response) != 0
+    }
+
+    private func response(_ body: WebResponse.Body, on connection: OpaquePointer) -> OpaquePointer? {
+        switch body {
+        case .bytes(let bytes): return bytes.withUnsafeBytes { holdfast_http_response($0.baseAddress, $0.count) }
+        case .file(let file, let count): return response(of: count, .file(file), on: connection)
+        case .feed(let feed):
+            exchanges[connection]?.feed = feed
+            var size = Self.feedBuffer
+            setsockopt(
+                holdfast_http_socket(connection), SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            return response(of: -1, .feed(feed), on: connection)
+        case .socket(let session):
+            exchanges[connection]?.session = session
+            return holdfast_http_upgrade(handlers)
+        }
+    }
+
+    private func response(of count: Int, _ source: FeedReader.Source, on connection: OpaquePointer) -> OpaquePointer? {
+        let reader = Unmanaged.passRetained(FeedReader(self, connection, source))
+        let response = holdfast_http_feed(
+            Int64(count), Self.feedBlock,
+            { reader, place, buffer, room in
+                guard let reader, let buffer else { return 0 }
+                let feed = Unmanaged<FeedReader>.fromOpaque(reader).takeUnretainedValue()
+                return feed.daemon.feed(
+                    feed, Int64(place), UnsafeMutableRawBufferPointer(start: buffer, count: room))
+            }, reader.toOpaque(),
+            { reader in
+                if let reader { Unmanaged<FeedReader>.fromOpaque(reader).release() }
+            })
+        if response == nil { reader.release() }
+        return response
+    }
+
+    /// Fills a buffer with what is to be sent next; without that, the connection waits.
+    private func feed(_ reader: FeedReader, _ place: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let connection = reader.connection
+        // It takes what it is sent.
+        exchanges[connection]?.end = MonotonicClock.now + connectionLife
+        switch reader.source {
+        case .file(let file):
+            let count = (try? file.read(fromAbsoluteOffset: place, into: buffer)) ?? 0
+            return count > 0 ? count : Self.failure
+        case .feed(let feed):
+            let count = feed.take(into: buffer)
+            if count == 0 {
+                exchanges[connection]?.isIdle = true
+                MHD_suspend_connection(connection)
+            }
+            return count
+        }
+    }
+
+    /// What libmicrohttpd is told of a body that can't be read.
+    private static let failure = -2
+
+    // MARK: WebSockets
+
+    /// What clients of WebSockets said since, in order. No more of a client is read before `resume(_:)`.
+    package func takeMessages() -> [(socket: Int, session: any WebSocketSession, messages: [WebSocketReader.Message])] {
+        sockets.compactMap { number, socket in
+            guard !socket.isBusy, !socket.messages.isEmpty else { return nil }
+            sockets[number]?.isBusy = true
+            sockets[number]?.messages = []
+            return (number, socket.session, socket.messages)
+        }
+    }
+
+    /// Reads on: what was taken of a client was handled.
+    package func resume(_ number: Int) {
+        sockets[number]?.isBusy = false
+        holdfast_http_wake(waker)
+    }
+
+    private func open(
+        _ connection: OpaquePointer, _ descriptor: Int32, _ handle: OpaquePointer, _ bytes: UnsafeRawBufferPointer
+    ) {
+        guard let session = exchanges[connection]?.session else { return holdfast_http_close(handle) }
+        lastSocket += 1
+        exchanges[connection]?.socket = lastSocket
+        var size = Self.feedBuffer
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        var socket = Socket(
+            descriptor: descriptor, handle: handle, session: session, reader: WebSocketReader(limit: limits.body))
+        socket.reader.append(bytes)
+        sockets[lastSocket] = socket
+        if holdfast_http_watch(self.descriptor, descriptor, 1, 1, 0) != 0 { close(lastSocket) }
+        // What waits for it is sent in the next turn, if it comes too late for this one.
+        holdfast_http_wake(waker)
+    }
+
+    private func close(_ number: Int) {
+        guard let socket = sockets.removeValue(forKey: number) else { return }
+        socket.session.end()
+        holdfast_http_close(socket.handle)
+    }
+
+    /// Reads what a client sent, and sends what waits for it.
+    private func serve(_ number: Int, at now: Int64) {
+        guard var socket = sockets[number] else { return }
+        // A copy of what is read and sent would be made otherwise.
+        sockets[number] = nil
+        let isOpen = read(&socket) && write(&socket, at: now)
+        let (reads, writes) = (!socket.isBusy && !socket.session.isOver, !socket.output.isEmpty)
+        if isOpen, (reads, writes) != (socket.isReading, socket.isWriting) {
+            (socket.isReading, socket.isWriting) = (reads, writes)
+            _ = holdfast_http_watch(descriptor, socket.descriptor, 0, reads ? 1 : 0, writes ? 1 : 0)
+        }
+        sockets[number] = socket
+        if !isOpen { close(number) }
+    }
+
+    /// - Returns: whether the connection goes on.
+    private func read(_ socket: inout Socket) -> Bool {
+        guard !socket.isBusy, !socket.session.isOver else { return true }
+        var buffer = [UInt8](repeating: 0, count: Self.feedBlock)
+        for _ in 0..<Self.maximumRuns {
+            let count = recv(socket.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
+            if count == 0 { return false }
+            if count < 0 {
+                if errno != EAGAIN, errno != EINTR { return false }
+                break
+            }
+            buffer.withUnsafeBytes { socket.reader.append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+        do throws(WebSocketReader.Fault) {
+            while let message = try socket.reader.next() { socket.messages.append(message) }
+        } catch {
+            return false
+        }
+        return true
+    }
+
+    /// - Returns: whether the connection goes on.
+    private func write(_ socket: inout Socket, at now: Int64) -> Bool {
+        for _ in 0..<Self.maximumRuns {
+            if socket.output.isEmpty {
+                socket.sent = 0
+                socket.output = [UInt8](unsafeUninitializedCapacity: Self.feedBlock) { buffer, count in
+                    count = socket.session.take(into: UnsafeMutableRawBufferPointer(buffer))
+                }
+                guard !socket.output.isEmpty else {
+                    socket.end = .max
+                    return !socket.session.isOver
+                }
+                socket.end = now + connectionLife
+            }
+            let count = socket.output.withUnsafeBytes { bytes in
+                let rest = bytes[socket.sent...]
+                return send(
+                    socket.descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count,
+                    Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+            }
+            if count < 0 { return (errno == EAGAIN || errno == EINTR) && now < socket.end }
+            socket.sent += count
+            socket.end = now + connectionLife
+            if socket.sent == socket.output.count { socket.output = [] }
+        }
+        // There may be more than is sent in one turn.
+        holdfast_http_wake(waker)
+        return true
     }
 }

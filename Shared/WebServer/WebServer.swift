@@ -1,16 +1,17 @@
 import SystemPackage
 import ZeroMQ
 
-/// Serves requests over HTTP on the loopback interface, on a thread of its own.
+/// Serves requests over HTTP, on a thread of its own.
 package actor WebServer {
-    /// Connections at the same time; others wait in the kernel.
-    package static let maximumConnections: UInt32 = 64
-    /// Bytes for a connection's request line and headers; longer ones are refused (414, 431).
-    package static let connectionMemory = 16 << 10
-    /// Bytes of a request's body; a longer one is refused (413), or its connection ends where it did not say its length.
-    package static let maximumBody = 1 << 20
     /// The headers that a request keeps.
-    static let headers = ["host", "origin", "cookie", "x-holdfast"]
+    static let headers = [
+        "host", "origin", "cookie", "authorization", "x-holdfast", "upgrade", "connection", "sec-websocket-key",
+        "sec-websocket-version", "sec-websocket-protocol",
+    ]
+    /// What a request keeps of what follows its path.
+    static let arguments = [
+        "token", "streams", "device", "stream", "from", "to", "columns", "search", "after", "format",
+    ]
     /// The pause after a turn, in nanoseconds: a connection that can't be taken, because the process has no more files, must not
     /// keep the thread busy.
     private static let pause: Int64 = 1_000_000
@@ -25,21 +26,28 @@ package actor WebServer {
 
     /// Listens.
     /// - Parameters:
-    ///   - port: of 127.0.0.1; 0 for any that is free.
-    ///   - token: what browsers must show; nil for nothing.
-    ///   - connectionLife: how long a request may take to come in, and an answer to be read.
+    ///   - host: a name or an address of this machine, or `*` for all its IPv4 addresses.
+    ///   - port: 0 for any that is free.
+    ///   - credentials: what to speak TLS with; nil for plain HTTP.
     /// - Throws: `Errno` if it can't be listened on, `ZeroMQError` if there is no thread for it.
-    package init(port: UInt16, token: String?, connectionLife: Duration = .seconds(30)) throws {
+    package init(
+        host: String = "127.0.0.1", port: UInt16, limits: WebLimits = .browsers, credentials: WebCredentials? = nil
+    ) throws {
         thread = try SocketThread(name: "web")
-        daemon = try WebDaemon(port: port, connectionLife: connectionLife.inNanoseconds)
-        self.port = daemon.port
-        let admission = WebAdmission(port: daemon.port, token: token)
-        daemon.admission = { admission.answer(to: $0) }
+        let listener = try HTTPListener(host: host, port: port)
+        self.port = listener.port
+        daemon = try WebDaemon(listener, limits: limits, credentials: credentials)
     }
 
     /// Serves until the task is cancelled.
-    /// - Parameter answer: asked for each admitted request, several at the same time.
-    package func run(_ answer: @escaping @Sendable (WebRequest) async -> WebResponse) async throws {
+    /// - Parameters:
+    ///   - admission: asked for each request's header: what it is answered if it is not to be carried out.
+    ///   - answer: asked for each admitted request, several at the same time.
+    package func run(
+        admitting admission: @escaping @Sendable (inout WebRequest) -> WebResponse?,
+        _ answer: @escaping @Sendable (WebRequest) async -> WebResponse
+    ) async throws {
+        daemon.admission = admission
         try await withThrowingDiscardingTaskGroup { group in
             while true {
                 let deadline = daemon.deadline(at: MonotonicClock.now)
@@ -49,10 +57,21 @@ package actor WebServer {
                     let place = UInt(bitPattern: connection)
                     group.addTask { await self.reply(to: place, await answer(request)) }
                 }
+                for (number, session, messages) in daemon.takeMessages() {
+                    group.addTask {
+                        await session.receive(messages)
+                        await self.resume(number)
+                    }
+                }
                 try await thread.sleep(until: MonotonicClock.now + Self.pause)
             }
         }
     }
+
+    /// Sends what feeds have.
+    package func deliver() { daemon.deliver(at: MonotonicClock.now) }
+
+    private func resume(_ socket: Int) { daemon.resume(socket) }
 
     private func reply(to place: UInt, _ response: WebResponse) {
         guard let connection = OpaquePointer(bitPattern: place) else { return }

@@ -35,7 +35,9 @@ final class ArchivedSession {
     }
 
     /// Adds the next finished file of a log, which begins with a sample of that number.
-    func addLog(_ log: String = "phone_gyro", from sequence: Int = 0, samples: Int = 2) throws {
+    func addLog(
+        _ log: String = "phone_gyro", from sequence: Int = 0, samples: Int = 2, origin: DataOrigin? = nil
+    ) throws {
         let date = WallTime(
             nanosecondsSince1970: record.startDate.nanosecondsSince1970 + Int64(sequence) * 10_000_000)
         var lines = [
@@ -52,9 +54,9 @@ final class ArchivedSession {
         if !record.logs.contains(where: { $0.name == name }) {
             record.logs.append(SessionRecord.Log(name: name, device: "phone", stream: "gyro", fields: ["uptime", "x"]))
             let index = record.logs.count - 1
-            record.logs[index].epochs = [
-                SessionRecord.Epoch(epoch: "E1", clock: ClockReading(uptime: 0, date: date), replay: "")
-            ]
+            var epoch = SessionRecord.Epoch(epoch: "E1", clock: ClockReading(uptime: 0, date: date), replay: "")
+            epoch.origin = origin
+            record.logs[index].epochs = [epoch]
         }
         guard let index = record.logs.firstIndex(where: { $0.name == name }) else { return }
         let last = record.logs[index].files.compactMap { FinishedName($0.name, of: name) }.max()

@@ -128,12 +128,106 @@ struct EncryptionTests {
         }
     }
 
+    /// More than a key may encrypt continues in the next message: 64 GiB in truth, and here every few bytes.
+    @Test(arguments: ["rsa", "ec"]) func whatAMessageCannotHoldContinuesInTheNext(kind: String) async throws {
+        #expect(EncryptingSink.messageLimit > 60 << 30 && EncryptingSink.messageLimit <= 1 << 36 - 32)
+        try await withTemporaryDirectory { data in
+            let (certificate, key) = try await TestKeys(in: data).make("study", kind: kind)
+            let recipients = try Certificate.read(certificate, at: .now)
+            let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 * $0 / 7) }
+            for (limit, count) in [(100_000, 2), (70_000, 3), (199_999, 2), (200_000, 1), (66_667, 3)] {
+                let sink = MemorySink()
+                let encrypting = try EncryptingSink(to: recipients, into: sink, messageLimit: limit)
+                // In pieces of no length in particular.
+                for start in stride(from: 0, to: bytes.count, by: 33_333) {
+                    try bytes[start..<min(start + 33_333, bytes.count)].withUnsafeBytes { piece throws in
+                        try encrypting.write(piece)
+                    }
+                }
+                try encrypting.finish()
+                let path = data.appending("a.p7m")
+                try Data(sink.bytes).write(to: URL(filePath: path.string))
+                #expect(try Self.decrypted(path, key) == bytes, "\(limit)")
+                let messages = try Self.messages(of: path)
+                #expect(messages.count == count)
+                // Each is one that openssl opens, and the plain bytes follow each other.
+                var opened = Data()
+                for (index, range) in messages.enumerated() {
+                    let part = data.appending("part\(index)")
+                    try Data(sink.bytes[range]).write(to: URL(filePath: part.string))
+                    let (isOpen, plain) = try await Self.decrypt(part, key: key)
+                    #expect(isOpen)
+                    opened += try Data(contentsOf: URL(filePath: plain.string))
+                }
+                #expect(Array(opened) == bytes)
+                // Neither a message that is cut short nor anything behind the last one goes unnoticed.
+                for spoiled in [Array(sink.bytes.dropLast()), sink.bytes + [0], sink.bytes + Array("PK".utf8)] {
+                    try Data(spoiled).write(to: URL(filePath: path.string))
+                    #expect(throws: ArchiveError.self) { try Self.decrypted(path, key) }
+                }
+            }
+        }
+    }
+
+    private static func decrypted(_ path: FilePath, _ key: FilePath) throws -> [UInt8] {
+        let source = try DecryptedArchiveBytes(ArchiveInput(path), key: PrivateKey(key))
+        var bytes: [UInt8] = []
+        while true {
+            let piece = try source.next()
+            if piece.isEmpty { return bytes }
+            bytes += piece
+        }
+    }
+
+    /// Where the messages of a file stand.
+    private static func messages(of path: FilePath) throws -> [Range<Int>] {
+        let file = try ArchiveInput(path)
+        var messages: [Range<Int>] = []
+        while try messages.last?.upperBound ?? 0 < file.length() {
+            let start = messages.last?.upperBound ?? 0
+            messages.append(start..<(try EncryptedMessage(file, at: start).end))
+        }
+        return messages
+    }
+
+    /// As `openssl req -x509 -newkey rsa:2048 -nodes` makes one: an authority's, by its basic constraints.
+    @Test(arguments: ["rsa", "ec"]) func aSelfSignedAuthoritysCertificateEncryptsWithANotice(kind: String) async throws
+    {
+        try await withKeys { session, keys in
+            let (certificate, key) = try await keys.make("plain", kind: kind, extensions: ["basicConstraints=CA:TRUE"])
+            let recipients = try Certificate.read(certificate, at: .now)
+            let notice = try #require(recipients.first?.notice)
+            #expect(notice.contains("CA:TRUE") && notice.contains("/CN=plain"), "\(notice)")
+            let made = try session.archive(recipients: recipients)[0]
+            let (isOpen, _) = try await Self.decrypt(session.archives.path.appending(made.name), key: key)
+            #expect(isOpen)
+            // People read it where they make an archive.
+            let elsewhere = session.data.appending("elsewhere").string
+            let answer = try await Tool.run(
+                ProductsDirectory.executable("archiver"),
+                [
+                    "create", session.directory.directory.path.string, "--to", elsewhere, "--certificate",
+                    certificate.string,
+                ])
+            #expect(answer.isSuccess)
+            #expect(answer.error.contains("CA:TRUE"), "\(answer.error)")
+            let (usual, _) = try await keys.make("usual", kind: kind)
+            #expect(try Certificate.read(usual, at: .now).compactMap(\.notice) == [])
+        }
+    }
+
     @Test func certificatesAreCheckedBeforeAnythingIsDone() async throws {
         try await withTemporaryDirectory { data in
             let keys = TestKeys(in: data)
             let usage = "keyUsage=critical,keyEncipherment"
+            let authority = try await keys.make("root", kind: "rsa", extensions: ["basicConstraints=critical,CA:TRUE"])
+            let intermediate = try await keys.make(
+                "ca", kind: "rsa", extensions: ["basicConstraints=critical,CA:TRUE", usage], signedBy: authority)
+            let refused = try #require(throws: ArchiveError.self) {
+                try Certificate.read(intermediate.certificate, at: .now)
+            }
+            #expect(refused.code == .badCertificate && refused.message.contains("certificate authority"), "\(refused)")
             let cases: [(name: String, kind: String, extensions: [String], fault: String)] = [
-                ("ca", "rsa", ["basicConstraints=critical,CA:TRUE", usage], "certificate authority"),
                 ("signer", "rsa", ["keyUsage=critical,digitalSignature"], "keyEncipherment"),
                 ("ec-signer", "ec", ["keyUsage=critical,digitalSignature"], "keyAgreement"),
                 ("server", "rsa", [usage, "extendedKeyUsage=serverAuth"], "another purpose"),

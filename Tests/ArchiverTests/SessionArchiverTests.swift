@@ -117,7 +117,7 @@ struct SessionArchiverTests {
     @Test func theManifestTellsOfSamplesAndGaps() throws {
         try withTemporaryDirectory { data in
             let session = try ArchivedSession(in: data)
-            try session.addLog(from: 0, samples: 3)
+            try session.addLog(from: 0, samples: 3, origin: .replayed)
             try session.addLog(from: 10, samples: 2)
             try session.addLog(from: 20, samples: 1)
             for sequence in [4, 12, 13, 21] { session.addGap(from: sequence) }
@@ -125,6 +125,7 @@ struct SessionArchiverTests {
             let files = try session.archive()[0].metadata.files.filter { $0.samples != nil }
             #expect(files.map(\.samples) == [3, 2, 1])
             #expect(files.map(\.gaps) == [1, 2, 1])
+            #expect(files.map(\.origin) == [.replayed, .replayed, .replayed])
             #expect(files.allSatisfy { $0.identifier == "phone_gyro" && $0.stepPath == "Walk/out" })
             #expect(files[0].timestamp == session.record.startDate)
         }

@@ -13,8 +13,10 @@ struct TestKeys {
     /// - Parameters:
     ///   - kind: `rsa`, `rsa1024`, `ec` or `ed25519`.
     ///   - extensions: the usual ones for encryption, where none are given.
+    ///   - authority: who signs it; nil for its own key.
     func make(
-        _ name: String, kind: String, extensions: [String]? = nil
+        _ name: String, kind: String, extensions: [String]? = nil,
+        signedBy authority: (certificate: FilePath, key: FilePath)? = nil
     ) async throws -> (certificate: FilePath, key: FilePath) {
         let (certificate, key) = (directory.appending("\(name).pem"), directory.appending("\(name).key"))
         let usage = kind == "ec" ? "keyAgreement" : "keyEncipherment"
@@ -34,7 +36,8 @@ struct TestKeys {
             [
                 "req", "-x509", "-nodes", "-days", "30", "-subj", "/CN=\(name)", "-keyout", key.string, "-out",
                 certificate.string,
-            ] + algorithm + all.flatMap { ["-addext", $0] })
+            ] + algorithm + all.flatMap { ["-addext", $0] }
+                + (authority.map { ["-CA", $0.certificate.string, "-CAkey", $0.key.string] } ?? []))
         return (certificate, key)
     }
 }

@@ -96,6 +96,75 @@ import Testing
         }
     }
 
+    /// As a killed try leaves a copy: this machine's, of a process that has ended.
+    private func leftover(of archive: UploadFile, _ content: Data, in directory: FilePath) throws -> FilePath {
+        let host = try String(decoding: FilePath("/proc/sys/kernel/hostname").content, as: UTF8.self).trimmed
+            .filter { $0 != "." }
+        let path = directory.appending(".\(archive.name).\(host).4194999.a-\(archive.sha256.prefix(16)).part")
+        try content.write(to: URL(filePath: path.string))
+        return path
+    }
+
+    /// Uploads, and says how many bytes were copied for it.
+    private func copiedBytes(_ archive: UploadFile, to receiver: DirectoryReceiver) async throws -> Int {
+        let throttle = UploadThrottle()
+        let confirmation = try receiver.upload(try SourceFile(archive), over: HTTPConnection(HTTPOptions()), throttle)
+        #expect(confirmation.sha256 == archive.sha256 && !confirmation.wasThere)
+        return throttle.sentBytes
+    }
+
+    @Test(arguments: [1, 256 << 10, 300_001, 699_999, 700_000]) func aCopyThatWasInterruptedIsContinued(begun: Int)
+        async throws
+    {
+        try await withReceiver { archive, receiver, directory in
+            let content = try archive.path.content
+            // A shorter one too, and one of an archive that was made anew since.
+            let short = try leftover(of: archive, content.prefix(begun - 1), in: directory)
+            try FileManager.default.moveItem(atPath: short.string, toPath: "\(short)".replacing(".a-", with: ".b-"))
+            let other = try leftover(of: archive, content, in: directory)
+            try FileManager.default.moveItem(
+                atPath: other.string, toPath: "\(other)".replacing(archive.sha256.prefix(16), with: "0123456789abcdef"))
+            _ = try leftover(of: archive, content.prefix(begun), in: directory)
+            #expect(try await copiedBytes(archive, to: receiver) == archive.bytes - begun)
+            #expect(try directory.appending(archive.name).content == content)
+            #expect(try names(in: directory) == [archive.name])
+        }
+    }
+
+    /// After a power cut what was not synced may be anything.
+    @Test func whatWasCopiedWronglyIsCopiedAnew() async throws {
+        try await withReceiver { archive, receiver, directory in
+            var content = try archive.path.content
+            let whole = content
+            content[250_000] ^= 1
+            _ = try leftover(of: archive, content.prefix(300_000), in: directory)
+            #expect(try await copiedBytes(archive, to: receiver) == 400_000 + archive.bytes)
+            #expect(try directory.appending(archive.name).content == whole)
+            #expect(try names(in: directory) == [archive.name])
+        }
+    }
+
+    /// A try that is cancelled leaves what it has copied, and the next one of this process continues behind it.
+    @Test func aCopyThatWasCancelledIsContinued() async throws {
+        try await withReceiver { archive, receiver, directory in
+            // It would take minutes.
+            let throttle = UploadThrottle(limit: BandwidthLimit(bytesPerSecond: 1_000))
+            let copying = Task.detached {
+                try receiver.upload(try SourceFile(archive), over: HTTPConnection(HTTPOptions()), throttle)
+            }
+            try await eventually("something was copied") { throttle.sentBytes > 0 }
+            throttle.cancel()
+            await #expect(throws: UploadError.cancelled(at: receiver.location(of: archive.name))) {
+                try await copying.value
+            }
+            let left = try #require(try names(in: directory).first)
+            let begun = Int(try directory.appending(left).stat().size)
+            #expect(begun > 0 && begun < archive.bytes)
+            #expect(try await copiedBytes(archive, to: receiver) == archive.bytes - begun)
+            #expect(try names(in: directory) == [archive.name])
+        }
+    }
+
     @Test func anArchiveThatChangedIsNotConfirmed() async throws {
         try await withReceiver { archive, receiver, directory in
             var bytes = try archive.path.content

@@ -80,6 +80,7 @@ struct CrashLabCommand: AsyncParsableCommand {
         RecorderKills(moment: .recovery, part: 0.2),
         RecorderKills(moment: .request, part: 0.15),
         CallKills(part: 0.15),
+        DiscardKills(part: 0.2),
         RecorderTermination(part: 0.08),
         PublisherRestarts(signal: .kill, part: 0.1),
         PublisherRestarts(signal: .terminate, part: 0.08),

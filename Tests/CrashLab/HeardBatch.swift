@@ -34,7 +34,7 @@ struct HeardBatch: Sendable {
             }
         } else {
             guard let rows = body["values"]?.array, rows.count == count else { return nil }
-            values = rows.flatMap { $0.array?.compactMap(\.number) ?? [] }
+            values = rows.flatMap { $0.array?.map(Cell.number) ?? [] }
         }
         guard values.count == count * columns else { return nil }
         self.device = device

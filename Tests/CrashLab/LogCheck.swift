@@ -114,7 +114,7 @@ struct LogCheck {
     }
 
     private mutating func check(_ record: LogRecord, date: Double, at place: String) {
-        if expectation.presence(at: date) == .absent {
+        if expectation.presence(at: date, in: history.name) == .absent {
             findings.violate("\(place) was taken during a pause and is there")
         }
         if !expectation.mayHave(record.stepPath, at: date) {
@@ -222,7 +222,7 @@ struct LogCheck {
     /// Judges a run of samples that are not there.
     private mutating func judge(_ range: Range<Int>, of index: Int, _ epoch: StreamHistory.Epoch) {
         let lost = range.filter { sequence in
-            epoch.isKnown(sequence) && expectation.presence(at: epoch.date(sequence)) == .present
+            epoch.isKnown(sequence) && expectation.presence(at: epoch.date(sequence), in: history.name) == .present
         }
         guard let first = lost.first, let last = lost.last else { return }
         let unexplained = lost.filter { sequence in

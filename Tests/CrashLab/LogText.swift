@@ -8,7 +8,7 @@ enum LogText {
     /// The columns that are no fields of a sample.
     private static let own: Set<String> = [
         "uptime", "timestamp", "stepPath", "sensorType", "timestampDate", "marker", "epoch", "from", "count", "reason",
-        "device", "unit", "rate",
+        "device", "unit", "rate", "types",
     ]
 
     /// The records of a file that must be whole and valid.
@@ -59,8 +59,7 @@ enum LogText {
             case "reason": record.reason = member.value.string
             case let key where own.contains(key): break
             default:
-                guard let number = number(member.value) else { return nil }
-                record.values.append(number)
+                record.values.append(Cell.number(member.value))
             }
         }
         return known == 3 && (record.sensorType == nil) != (record.marker == nil) ? record : nil
@@ -108,10 +107,7 @@ enum LogText {
             }
             if record.isSample {
                 for field in fields {
-                    guard let number = row[field].isEmpty ? Double.nan : Double(row[field]) else {
-                        throw Fault(description: "row \(index) has '\(row[field])' in place of a number")
-                    }
-                    record.values.append(number)
+                    record.values.append(Cell.number(inTable: row[field]))
                 }
             }
             records.append(record)

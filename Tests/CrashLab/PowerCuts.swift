@@ -113,7 +113,7 @@ struct PowerCuts: Experiment {
                     try await rig.change(session, rig.anyChange(of: session, using: &random))
                 }
             }
-            for session in rig.paused { try await rig.change(session, .resume) }
+            try await rig.resumeAll()
             try await Task.sleep(for: random.milliseconds(200...400))
             if let session = rig.plans.keys.sorted().first {
                 try await rig.stop(session)
@@ -287,7 +287,7 @@ struct PowerCuts: Experiment {
             guard let last = try? files?.lastUptime(of: SessionFiles.log(of: history), format: expectation.format),
                 let epoch = history.epochs.last(where: { $0.sequence(at: last) != nil }),
                 let sequence = epoch.sequence(at: last), let arrival = epoch.arrival(of: sequence + 1),
-                expectation.presence(at: epoch.date(sequence + 1)) == .present, arrival < cut.time
+                expectation.presence(at: epoch.date(sequence + 1), in: history.name) == .present, arrival < cut.time
             else { continue }
             row.longestLoss = max(row.longestLoss ?? 0, Double(cut.time - arrival - cut.excused) / 1e6)
         }

@@ -27,6 +27,8 @@ final class Rig {
     /// The sessions that continue, with what was asked of each.
     private(set) var plans: [String: SessionPlan] = [:]
     private(set) var paused: Set<String> = []
+    /// The streams of each session that are paused by themselves.
+    private var pausedStreams: [String: Set<String>] = [:]
     /// The sessions whose start was answered.
     private(set) var acknowledged: Set<String> = []
 
@@ -38,6 +40,7 @@ final class Rig {
     private let publisherArguments: [String]
     private let ports: Ports
     private var steps = 0
+    private var annotations = 0
     /// A change that nobody answered so far.
     private var unanswered: (session: String, kind: SessionExpectation.Change.Kind, asked: Instant)?
 
@@ -87,7 +90,9 @@ final class Rig {
     ) async throws {
         try await lab.withDirectory(name, row: &row) { directory, row in
             let configuration = directory.appending("streams.json")
-            try StreamPlan.configuration(streams, seed: lab.random(for: name).state).write(
+            let records = directory.appending("records.ndjson")
+            try RecordsFile.write(to: records)
+            try StreamPlan.configuration(streams, records: records, seed: lab.random(for: name).state).write(
                 toFile: configuration.string, atomically: true, encoding: .utf8)
             let ports = try Ports(lab)
             let forwarder = try await Forwarder(from: ports.publisherPublish, in: lab)
@@ -317,6 +322,7 @@ final class Rig {
         expectations[session] = nil
         plans[session] = nil
         paused.remove(session)
+        pausedStreams[session] = nil
         acknowledged.remove(session)
     }
 
@@ -328,16 +334,34 @@ final class Rig {
         switch kind {
         case .pause: _ = try await ask(RecordingPause(session: session), of: recorder, through: client)
         case .resume: _ = try await ask(RecordingResume(session: session), of: recorder, through: client)
+        case .pauseStream(let stream):
+            let request = RecordingPause(session: session, stream: StreamName(stream))
+            _ = try await ask(request, of: recorder, through: client)
+        case .resumeStream(let stream):
+            let request = RecordingResume(session: session, stream: StreamName(stream))
+            _ = try await ask(request, of: recorder, through: client)
         case .step(let path):
             let step = String(path.dropFirst(SessionPlan.task.count + 1))
             _ = try await ask(RecordingMoveTo(session: session, step: step), of: recorder, through: client)
+        case .annotation(let label):
+            _ = try await ask(RecordingAnnotate(session: session, label: label), of: recorder, through: client)
         }
     }
 
-    /// Another step, a pause, or the end of one.
+    /// An annotation, another step, a pause, or the end of one.
     func anyChange(of session: String, using random: inout SplitMix) -> SessionExpectation.Change.Kind {
+        if random.happens(0.25) {
+            annotations += 1
+            return .annotation("note-\(annotations)")
+        }
         if paused.contains(session) { return .resume }
+        if let stream = pausedStreams[session]?.first { return .resumeStream(stream) }
         if random.happens(0.3) { return .pause }
+        if random.happens(0.3), let streams = plans[session]?.streams,
+            let stream = forwarder.samples.histories(matching: streams).randomElement(using: &random)
+        {
+            return .pauseStream(stream.name)
+        }
         steps += 1
         return .step("\(SessionPlan.task)/s\(steps)")
     }
@@ -357,12 +381,17 @@ final class Rig {
         _ session: String, _ kind: SessionExpectation.Change.Kind, asked: Instant, wasAnswered: Bool = false
     ) async throws {
         unanswered = nil
+        // Whether it is there is seen once the session is over.
+        if case .annotation = kind { return changed(session, kind, asked: asked, isDoubtful: !wasAnswered) }
         let state = try await ask(RecordingStatus(session: session))
         let isDone =
             switch kind {
             case .pause: state.paused
             case .resume: !state.paused
+            case .pauseStream(let stream): state.pausedStreams?.contains { $0.description == stream } ?? false
+            case .resumeStream(let stream): !(state.pausedStreams?.contains { $0.description == stream } ?? false)
             case .step(let path): state.step == path
+            case .annotation: true
             }
         if isDone {
             changed(session, kind, asked: asked)
@@ -390,10 +419,26 @@ final class Rig {
     }
 
     /// A change took effect between when it was asked and now.
-    func changed(_ session: String, _ kind: SessionExpectation.Change.Kind, asked: Instant) {
-        expectations[session]?.changes.append(SessionExpectation.Change(kind: kind, asked: asked, answered: .now))
-        if kind == .pause { paused.insert(session) }
-        if kind == .resume { paused.remove(session) }
+    func changed(
+        _ session: String, _ kind: SessionExpectation.Change.Kind, asked: Instant, isDoubtful: Bool = false
+    ) {
+        expectations[session]?.changes.append(
+            SessionExpectation.Change(kind: kind, asked: asked, answered: .now, isDoubtful: isDoubtful))
+        switch kind {
+        case .pause: paused.insert(session)
+        case .resume: paused.remove(session)
+        case .pauseStream(let stream): pausedStreams[session, default: []].insert(stream)
+        case .resumeStream(let stream): pausedStreams[session]?.remove(stream)
+        case .step, .annotation: break
+        }
+    }
+
+    /// Ends all pauses.
+    func resumeAll() async throws {
+        for session in paused { try await change(session, .resume) }
+        for (session, streams) in pausedStreams {
+            for stream in streams { try await change(session, .resumeStream(stream)) }
+        }
     }
 
     /// Ends a session.
@@ -408,6 +453,7 @@ final class Rig {
         if expectations[session]?.stopAsked.monotonic == .max { expectations[session]?.stopAsked = .now }
         plans[session] = nil
         paused.remove(session)
+        pausedStreams[session] = nil
     }
 
     /// Ends all sessions and checks them.
@@ -437,7 +483,8 @@ final class Rig {
             // Thousands of files are not listed for each stream.
             var files = try? SessionFiles(directory)
             for history in forwarder.samples.histories(matching: plan.streams) {
-                guard let uptime = uptimes[history.name] else { continue }
+                guard let uptime = uptimes[history.name], pausedStreams[session]?.contains(history.name) != true
+                else { continue }
                 let log = SessionFiles.log(of: history)
                 var last: Double?
                 do {

@@ -38,8 +38,23 @@ enum SessionCheck {
             samples[history.name] = check.findings.samples
             findings += check.findings
         }
+        checkAnnotations(files, expectation, &findings)
         if !expectation.isCutOff { checkReport(files, samples, expectation, &findings) }
         return findings
+    }
+
+    private static func checkAnnotations(
+        _ files: SessionFiles, _ expectation: SessionExpectation, _ findings: inout Findings
+    ) {
+        do {
+            let annotations = try files.json("session.json")["annotations"]?.array ?? []
+            for fault in expectation.faults(in: annotations.compactMap { $0["label"]?.string }) {
+                findings.violate("session \(expectation.session): \(fault)")
+            }
+        } catch {
+            findings.unreadable += 1
+            findings.violate("session \(expectation.session): session.json: \(error)")
+        }
     }
 
     private static func checkReport(

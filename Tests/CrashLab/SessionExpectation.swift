@@ -4,8 +4,12 @@ struct SessionExpectation: Sendable {
     struct Change: Sendable {
         enum Kind: Hashable, Sendable {
             case pause, resume
+            /// Of a stream alone, whatever the session does.
+            case pauseStream(String), resumeStream(String)
             /// To a step path.
             case step(String)
+            /// An annotation with a label of its own.
+            case annotation(String)
         }
 
         let kind: Kind
@@ -39,14 +43,21 @@ struct SessionExpectation: Sendable {
     /// Whether a sample of this time must not be in the log, need not, or must.
     enum Presence { case absent, either, present }
 
-    /// What is to be expected of a sample that was taken at a time, in seconds since 1970.
-    func presence(at time: Double) -> Presence {
+    /// What is to be expected of a stream's sample that was taken at a time, in seconds since 1970.
+    func presence(at time: Double, in stream: String) -> Presence {
+        let ofAll = presence(at: time, between: .pause, and: .resume)
+        let ofOne = presence(at: time, between: .pauseStream(stream), and: .resumeStream(stream))
+        if ofAll == .absent || ofOne == .absent { return .absent }
+        return ofAll == .either ? .either : ofOne
+    }
+
+    private func presence(at time: Double, between pause: Change.Kind, and resume: Change.Kind) -> Presence {
         var isPaused = false
-        for change in changes where change.kind == .pause || change.kind == .resume {
+        for change in changes where change.kind == pause || change.kind == resume {
             if time < change.asked.wall - Self.tolerance { break }
             if time <= change.answered.wall + Self.tolerance { return .either }
             if change.isDoubtful { return .either }
-            isPaused = change.kind == .pause
+            isPaused = change.kind == pause
         }
         return isPaused ? .absent : .present
     }
@@ -61,5 +72,20 @@ struct SessionExpectation: Sendable {
             possible.insert(step)
         }
         return possible.contains(path)
+    }
+
+    /// What is wrong with the labels of a session's annotations: each that was answered is there once, and no other is but one whose
+    /// answer was lost.
+    func faults(in labels: [String]) -> [String] {
+        var faults: [String] = []
+        var unasked = Set(labels)
+        for change in changes {
+            guard case .annotation(let label) = change.kind else { continue }
+            unasked.remove(label)
+            let count = labels.count { $0 == label }
+            if count > 1 { faults.append("annotation \(label) is there \(count) times") }
+            if count == 0, !change.isDoubtful { faults.append("annotation \(label) was answered, and is gone") }
+        }
+        return faults + unasked.sorted().map { "nobody asked for annotation \($0)" }
     }
 }

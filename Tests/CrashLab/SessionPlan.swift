@@ -15,7 +15,7 @@ struct SessionPlan: Sendable {
     /// by size and by age.
     static let usual = [
         SessionPlan(streams: ["phone/"], maximumFileSize: 30_000),
-        SessionPlan(streams: ["phone/accelerometer", "left-wrist/"], format: "csv", maximumFileAge: 3),
+        SessionPlan(streams: ["phone/accelerometer", "phone/events", "left-wrist/"], format: "csv", maximumFileAge: 3),
         SessionPlan(streams: ["left-wrist/"], format: "tsv"),
         SessionPlan(streams: ["left-wrist/gyro"], root: "dictionary", maximumFileSize: 50_000),
     ]

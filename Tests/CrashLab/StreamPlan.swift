@@ -11,14 +11,17 @@ struct StreamPlan: Sendable {
     var signal: String?
     /// A recording that it samples in place of a signal, in g, again and again.
     var recording: FilePath?
+    /// Whether it has `RecordsFile`: texts, numbers, booleans, dates, nested values.
+    var isOfRecords = false
 
-    /// Four streams of two devices, with all that a log can meet: packed and not, one sample a message and many, three
-    /// columns and more.
+    /// Five streams of two devices, with all that a log can meet: packed and not, one sample a message and many, three
+    /// columns and more, records of any kind.
     static let usual = [
         StreamPlan(device: "phone", stream: "accelerometer", rate: 100, batch: 1),
         StreamPlan(device: "phone", stream: "deviceMotion", rate: 50, isPacked: true),
         StreamPlan(device: "left-wrist", stream: "accelerometer", rate: 1_000),
         StreamPlan(device: "left-wrist", stream: "gyro", rate: 400, batch: 20, isPacked: true),
+        StreamPlan(device: "phone", stream: "events", rate: 100, batch: 5, isOfRecords: true),
     ]
 
     /// More than a person wears: for what must hold under load.
@@ -40,12 +43,14 @@ struct StreamPlan: Sendable {
     static func wearer(_ number: Int) -> String { "wearer-\(number)" }
 
     /// The publisher's configuration file.
-    static func configuration(_ streams: [StreamPlan], seed: UInt64) -> String {
+    /// - Parameter records: what streams of records replay.
+    static func configuration(_ streams: [StreamPlan], records: FilePath? = nil, seed: UInt64) -> String {
         let sections = streams.enumerated().map { index, stream in
             let batch = stream.batch.map { ",\"batch\":\($0)" } ?? ""
             let signal = "\(stream.signal.map { "\($0)," } ?? "noise:")seed=\(seed % 1_000_000 + UInt64(index))"
             let source =
                 stream.recording.map { "\"replay\":\"\($0)\",\"loop\":true,\"unit\":\"g\"" }
+                ?? (stream.isOfRecords ? records : nil).map { "\"replay\":\"\($0)\",\"loop\":true" }
                 ?? "\"signal\":\"\(signal)\""
             return "{\"device\":\"\(stream.device)\",\"stream\":\"\(stream.stream)\",\"rate\":\(stream.rate)\(batch),"
                 + "\"packed\":\(stream.isPacked),\(source)}"

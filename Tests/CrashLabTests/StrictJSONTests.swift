@@ -29,7 +29,6 @@ struct StrictJSONTests {
 
     @Test(arguments: [
         "uptime,timestamp,stepPath,sensorType,x,marker\n1,2,s,gyro,3",
-        "uptime,timestamp,stepPath,sensorType,x,marker\n1,2,s,gyro,a,",
         "uptime,timestamp,stepPath,sensorType,x,marker\n1,2,s,,3,",
         "uptime,timestamp,stepPath,sensorType,x,marker\n1,2,\"s,gyro,3,",
         "uptime,timestamp,stepPath,sensorType,x,marker\n1,2,s,gyro,3,\n\0\0\0", "",

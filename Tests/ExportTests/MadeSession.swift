@@ -123,6 +123,13 @@ final class MadeSession {
         stream.log.gaps.append(gap)
     }
 
+    /// A pause of one stream, in which no samples were taken.
+    func pause(_ name: String, from: Double, to: Double) throws {
+        try mark(.pause, at: from, stream(name))
+        try mark(.resume, at: to, stream(name))
+        record.pauses.append(SessionRecord.Pause(from: from, to: to, stream: StreamName(name)))
+    }
+
     /// Samples that were left out in a pause of the whole session.
     func pause(from: Double, to: Double, leavingOut counts: [String: Int]) throws {
         for name in order { try mark(.pause, at: from, stream(name)) }

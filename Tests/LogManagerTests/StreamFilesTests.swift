@@ -37,7 +37,7 @@ import Testing
             default: break
             }
         }
-        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        manager.carryOutAll()
         #expect(order == paths.map { "published \($0)" } + paths.map { "forgotten \($0)" })
     }
 
@@ -53,7 +53,7 @@ import Testing
         #expect(manager.catalog.ledger.count == 1 && manager.published(.removed) == paths)
         manager.catalog.isFull = false
         manager.wait(seconds: 5)
-        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        manager.carryOutAll()
         #expect(manager.catalog.ledger.isEmpty && manager.published(.removed) == paths)
     }
 
@@ -82,7 +82,7 @@ import Testing
         manager.wait(seconds: 1)
         #expect(manager.waiting.isEmpty)
         manager.wait(seconds: 4)
-        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        manager.carryOutAll()
         #expect(manager.catalog.ledger.isEmpty && manager.published(.removed) == paths)
     }
 
@@ -101,7 +101,7 @@ import Testing
         manager.wait(seconds: 2)
         #expect(throws: RequestError.self) { try second.result?.get() }
         #expect(try third.result?.get().refused.map(\.reason) == ["there was no time for it; repeat the request"])
-        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        manager.carryOutAll()
         #expect(manager.published(.removed) == [paths[0]])
     }
 
@@ -123,8 +123,45 @@ import Testing
         // A piece of the clean-up, and two of its own.
         #expect(steps == 12)
         #expect(try answer.result?.get().totalBytes == 150)
-        while !busy.waiting.isEmpty { busy.carryOutNext() }
+        busy.carryOutAll()
         #expect(busy.paths.count == 1)
+    }
+
+    /// What was promised: a policy acts within a second of what lets it act.
+    @Test func aPolicyActsWithinASecondOfAMark() throws {
+        let manager = try ScriptedLogManager(
+            files: 2, thresholds: LogsSetThresholds(totalBytes: 10), whenFull: .uploadedOnly)
+        // It has found that nothing may go, and rests.
+        manager.wait(seconds: 1)
+        #expect(manager.waiting.isEmpty && manager.published(.removed).isEmpty)
+        let path = manager.paths[1]
+        _ = manager.core.mark(LogsMarkUploaded(paths: [path]), at: manager.now)
+        manager.perform()
+        manager.carryOutAll()
+        manager.wait(seconds: 1)
+        manager.carryOutAll()
+        #expect(manager.published(.removed) == [path])
+    }
+
+    @Test func aPolicyActsWithinASecondOfACrossing() throws {
+        let manager = try ScriptedLogManager(files: 3, whenFull: .oldest)
+        let oldest = manager.paths[0]
+        _ = manager.core.setThresholds(LogsSetThresholds(totalBytes: 20), at: manager.now)
+        manager.perform()
+        manager.carryOutAll()
+        #expect(manager.published(.removed) == [oldest])
+        // The disk fills by what others write: that is seen at the next look, a second later at most.
+        _ = manager.core.setThresholds(LogsSetThresholds(minimumFreeBytes: 500_000), at: manager.now)
+        manager.perform()
+        manager.carryOutAll()
+        #expect(manager.published(.removed) == [oldest])
+        manager.freeBytes = 499_999
+        manager.core.wake(at: manager.now)
+        #expect(manager.core.nextDeadline - manager.now.monotonic <= 1_000_000_000)
+        manager.wait(seconds: 1)
+        #expect(!manager.waiting.isEmpty)
+        manager.carryOutAll()
+        #expect(manager.published(.removed).count > 1)
     }
 
     @Test func aLogThatHasFilesIsKnownAndCanBeChanged() throws {
@@ -145,7 +182,7 @@ import Testing
         }
         let removal = manager.core.remove(LogsRemove(name: "phone_gyro", deleteFiles: true), at: manager.now)
         manager.perform()
-        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        manager.carryOutAll()
         #expect(try removal.result?.get().removed.count == 2)
         #expect(manager.core.names.names.isEmpty)
         #expect(throws: RequestError.self) { try manager.core.configuration(LogsGet(name: "phone_gyro")) }
@@ -175,7 +212,7 @@ import Testing
         let paths = manager.paths
         let answer = manager.core.mark(LogsMarkUploaded(paths: paths + paths), at: manager.now)
         manager.perform()
-        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        manager.carryOutAll()
         #expect(try answer.result?.get() == LogFileOutcome(done: paths, refused: []))
         #expect(manager.published(.marked) == paths)
     }
@@ -185,12 +222,12 @@ import Testing
         let manager = try ScriptedLogManager(
             files: 3, thresholds: LogsSetThresholds(totalBytes: 25), whenFull: .uploadedOnly)
         manager.wait(seconds: 1)
-        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        manager.carryOutAll()
         #expect(manager.paths.count == 3)
         let paths = manager.paths
         _ = manager.core.mark(LogsMarkUploaded(paths: [paths[2]]), at: manager.now)
         manager.perform()
-        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        manager.carryOutAll()
         #expect(manager.published(.removed) == [paths[2]])
     }
 
@@ -228,7 +265,7 @@ import Testing
             manager.core.changed(number, .success(try manager.catalog.apply(change)), at: manager.now)
         }
         manager.perform()
-        while !manager.waiting.isEmpty { manager.carryOutNext() }
+        manager.carryOutAll()
         #expect(try answer.result?.get().removed.count == 1)
     }
 

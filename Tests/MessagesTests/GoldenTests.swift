@@ -74,6 +74,12 @@ struct GoldenTests {
         var described = Self.description
         described.clock.elapsed = 5234.75
         try expectGolden("stream.v1-elapsed", described)
+        var simulated = Self.description
+        simulated.origin = .simulated
+        try expectGolden("stream.v1-origin", simulated)
+        var over = Self.description
+        (over.state, over.over) = (.stopped, true)
+        try expectGolden("stream.v1-over", over)
         var failed = Self.description
         failed.state = .failed
         failed.reason = "standard input was closed"
@@ -230,6 +236,7 @@ struct GoldenTests {
         try expectGolden(reply: RecordingMoveTo.self, Self.state)
         try expectGolden(RecordingPause(session: "s1"))
         try expectGolden(RecordingResume(session: "s1"))
+        try expectSingleStreamGoldens()
         try expectGolden(RecordingCancel(session: "s1"))
         try expectGolden(RecordingStatus(session: "s1"))
         try expectGolden(RecordingStop(session: "s1"))
@@ -242,6 +249,13 @@ struct GoldenTests {
                 ])))
         try expectGolden(reply: RecordingStop.self, Self.result)
         try expectGolden(RecordingResultRequest(session: "s1"))
+        try expectGolden(
+            "recording.result-encoded",
+            RequestEnvelope(id: .integer(1), params: RecordingResultRequest(session: "s1", encoded: true)))
+        var encoded = Self.result
+        encoded.taskResult = .object(["identifier": .string("Walk"), "type": .string("task")])
+        try expectGolden(
+            "recording.result-encoded-reply", ReplyEnvelope(id: .integer(1), result: encoded))
         try expectGolden(RecordingSetResults(session: "s1", results: .object(["stepHistory": .array([])])))
         try expectGolden(RecordingAddFile(session: "s1", name: "photo.jpg", offset: 1_048_576, more: true))
         try expectGolden(
@@ -270,6 +284,18 @@ struct GoldenTests {
         try expectGolden(
             "recording.start-before",
             RequestEnvelope(id: .integer(1), params: RecordingStart(streams: ["*"], duration: 60, before: 30)))
+        try expectGolden(
+            "recording.start-from",
+            RequestEnvelope(id: .integer(1), params: RecordingStart(streams: ["*"], duration: 60, from: Self.date)))
+        try expectGolden(RecordingExtend(session: "s1", until: Self.date))
+        try expectGolden(
+            "recording.start-keep",
+            RequestEnvelope(id: .integer(1), params: RecordingStart(streams: ["*"], keep: 86_400)))
+        try expectGolden(RecordingKeep(session: "s1", from: Self.clock.date, to: Self.date))
+        try expectGolden(
+            reply: RecordingKeep.self,
+            RecordingKeep.Reply(
+                session: "s1", from: Self.clock.date, to: Self.date, files: [Self.path], removed: [Self.path]))
         try expectGolden(RecordingDiscard(session: "s1", force: true))
         try expectGolden(
             reply: RecordingDiscard.self,
@@ -303,6 +329,30 @@ struct GoldenTests {
                 RecordingList.Entry(session: "s1", status: "finished", startDate: Self.clock.date, endDate: Self.date),
                 RecordingList.Entry(session: "s2", status: "running", startDate: Self.date),
             ]))
+    }
+
+    private func expectSingleStreamGoldens() throws {
+        var start = RecordingStart(session: "s1", streams: [])
+        let choice = StreamChoice("left-wrist/", fromStep: "walk", toStep: "turn")
+        start.streams = [StreamChoice("phone/"), choice]
+        try expectGolden("recording.start-steps", RequestEnvelope(id: .integer(1), params: start))
+        try expectGolden(
+            "recording.pause-stream",
+            RequestEnvelope(id: .integer(1), params: RecordingPause(session: "s1", stream: Self.wrist)))
+        try expectGolden(
+            "recording.resume-stream",
+            RequestEnvelope(id: .integer(1), params: RecordingResume(session: "s1", stream: Self.wrist)))
+        var paused = Self.state
+        paused.logs[0].paused = true
+        paused.pausedStreams = [Self.wrist]
+        paused.configuration = RecordingState.Configuration(
+            streams: ["phone/", "left-wrist/"], format: "json", root: "array", choices: [choice])
+        try expectGolden("recording.status-reply-streams", ReplyEnvelope(id: .integer(1), result: paused))
+        try expectGolden(
+            "recording.v1-pause",
+            RecordingEvent(
+                source: "recorder", sequence: 5, session: "s1", date: Self.date, change: .pause, status: "running",
+                step: "Walk/return", stream: Self.wrist))
     }
 
     @Test func stepRequests() throws {

@@ -29,7 +29,7 @@ struct StreamDescriptionReaderTests {
         }
     }
 
-    @Test(arguments: 0..<12) func aChangeOfAnythingElseIsSeen(_ change: Int) throws {
+    @Test(arguments: 0..<13) func aChangeOfAnythingElseIsSeen(_ change: Int) throws {
         let reader = StreamDescriptionReader()
         _ = try Self.read(Self.description(1), by: reader)
         var changed = Self.description(2)
@@ -45,6 +45,7 @@ struct StreamDescriptionReaderTests {
         case 8: changed.description = nil
         case 9: changed.reason = "unplugged"
         case 10: (changed.lastSample, changed.retention) = (nil, nil)
+        case 11: changed.over = true
         default: changed.clock.elapsed = nil
         }
         for _ in 0..<2 { #expect(try Self.read(changed, by: reader) == changed) }

@@ -27,7 +27,8 @@ struct StreamDescriptionTests {
                     date: WallTime(nanosecondsSince1970: .random(in: .min ... .max, using: &generator)),
                     elapsed: maybe(number())),
                 description: maybe(text()), truth: maybe(SignalTruth(steps: 7, cadence: number())),
-                reason: maybe(text()), lastSample: maybe(number()), retention: maybe(number().rounded()))
+                reason: maybe(text()), lastSample: maybe(number()), retention: maybe(number().rounded()),
+                origin: maybe(DataOrigin(rawValue: text())), over: maybe(.random(using: &generator)))
             var buffer = ByteBuffer(capacity: 0)
             description.encode(into: &buffer)
             #expect(buffer.text == String(decoding: try WireCoding.encode(description), as: UTF8.self))

@@ -1,5 +1,6 @@
 import Archiver
 import ArgumentParser
+import Console
 import LogManager
 import Recorder
 import SensorPublisher
@@ -14,7 +15,8 @@ struct OptionTests {
     /// Texts of which each option takes one that is not its default.
     private static let examples = [
         "true", "7", "150ms", "1.5", "2/3", "ipc:///a", "https://a/", "file:///a", "json", "debug", "csv", "g", "wrist",
-        "strict", "oldest", "answers", "path", "0600",
+        "strict", "oldest", "answers", "path", "0600", "measured", "command", "ios", "continue",
+        "ndjson",
     ]
 
     private struct Option {
@@ -34,7 +36,7 @@ struct OptionTests {
 
     private static let programs: [any ServiceCommand.Type] = [
         SensorPublisherCommand.self, RecorderCommand.self, StepCounterCommand.self, LogManagerCommand.self,
-        ArchiverCommand.self,
+        ArchiverCommand.self, ConsoleCommand.self,
     ]
 
     private static func variable(_ name: String) -> String { name.uppercased().replacing("-", with: "_") }

@@ -10,6 +10,7 @@ final class Events: Sendable {
     private struct Heard {
         var recordings: [RecordingEvent] = []
         var segments: [SegmentFinished] = []
+        var removals: [LogFileEvent] = []
         var isJoined = false
     }
 
@@ -21,6 +22,7 @@ final class Events: Sendable {
         subscriber = try Subscriber(context: context, thread: thread)
         try await subscriber.subscribe(to: TopicArea.recording)
         try await subscriber.subscribe(to: TopicArea.segment)
+        try await subscriber.subscribe(to: TopicArea.log)
         try await subscriber.connect(to: endpoint)
     }
 
@@ -34,6 +36,9 @@ final class Events: Sendable {
                     if frames.isIn(TopicArea.recording) {
                         let event = try frames.decode(RecordingEvent.self)
                         heard.withLock { $0.recordings.append(event) }
+                    } else if frames.isIn(TopicArea.log) {
+                        let event = try frames.decode(LogFileEvent.self)
+                        heard.withLock { $0.removals.append(event) }
                     } else {
                         let event = try frames.decode(SegmentFinished.self)
                         heard.withLock { heard in
@@ -61,6 +66,11 @@ final class Events: Sendable {
 
     var recordings: [RecordingEvent] { heard.withLock { $0.recordings } }
     var segments: [SegmentFinished] { heard.withLock { $0.segments } }
+
+    /// Waits for the first event of a removed file.
+    func removal() async throws -> LogFileEvent {
+        try await eventualValue("the event of a removal") { heard.withLock { $0.removals.first } }
+    }
 
     /// Waits for an event of a session, among those already heard too.
     @discardableResult

@@ -58,9 +58,14 @@ struct FailingSensorTests {
     @Test func aStreamThatFallsSilentIsAFailure() async throws {
         try await RecorderUnderTest.record { recorder, publisher in
             let last = Double(MonotonicClock.now) / 1e9
-            try publisher.describe { $0.lastSample = last }
+            // Without a rate, it would be that of this machine under whatever load.
+            try publisher.describe {
+                $0.rate = 100
+                $0.lastSample = last
+            }
             // What it would say six seconds later.
             try publisher.describe {
+                $0.rate = 100
                 $0.lastSample = last
                 $0.clock.uptime += 6
             }

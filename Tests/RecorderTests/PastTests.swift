@@ -118,6 +118,55 @@ struct PastTests {
         }
     }
 
+    @Test func aSessionMayBeginAtADate() async throws {
+        let publisher = try await FakePublisher()
+        publisher.set { $0.rate = 10 }
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try Self.sample(publisher, seconds: 60)
+            // Dates on the wire have microseconds.
+            let date = WallTime(nanosecondsSince1970: (WallTime.now.nanosecondsSince1970 / 1_000 - 20_000_000) * 1_000)
+            let request = RecordingStart(session: "s", streams: [publisher.name.description], from: date)
+            _ = try await recorder.describing([publisher]) { try await recorder.send(request) }
+            let result = try await recorder.stop()
+            #expect(result.report.startDate == date)
+            #expect(result.report.isWhole)
+            let samples = try await recorder.records().filter { $0.marker == nil }
+            #expect(samples.count >= 199, "twenty seconds, and what passed until it was started")
+            let refusal = try await recorder.refusal(
+                RecordingStart(session: "t", streams: ["*"], from: WallTime(seconds: 0)))
+            #expect(refusal == "invalidParameter")
+            let both = try await recorder.refusal(RecordingStart(session: "t", streams: ["*"], before: 1, from: date))
+            #expect(both == "invalidParameter")
+            // What is to come is now.
+            let late = WallTime(nanosecondsSince1970: WallTime.now.nanosecondsSince1970 + 60_000_000_000)
+            _ = try await recorder.describing([publisher]) {
+                try await recorder.send(RecordingStart(session: "t", streams: [publisher.name.description], from: late))
+            }
+            #expect(try await recorder.stop("t").report.startDate < late)
+        }
+    }
+
+    @Test func aSessionWithADurationMayLastLonger() async throws {
+        let publisher = try await FakePublisher()
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            let request = RecordingStart(
+                session: "s", streams: [publisher.name.description], duration: 3_600, before: 10)
+            _ = try await recorder.describing([publisher]) { try await recorder.send(request) }
+            let start = try #require(try await recorder.status().startDate)
+            func extended(_ seconds: Int64) async throws -> Double? {
+                let until = WallTime(nanosecondsSince1970: start.nanosecondsSince1970 + seconds * 1_000_000_000)
+                let state = try await recorder.send(RecordingExtend(session: "s", until: until))
+                return (state.configuration?.duration).map { $0.rounded() }
+            }
+            #expect(try await extended(10) == 3_600, "it never ends earlier")
+            #expect(try await extended(7_210) == 7_200)
+            #expect(try await extended(5_000) == 7_200)
+            _ = try await recorder.stop()
+            #expect(
+                try await recorder.refusal(RecordingExtend(session: "s", until: start)) == "finished")
+        }
+    }
+
     @Test func aTimeThatIsNoneIsRefused() async throws {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in

@@ -351,6 +351,43 @@ import Testing
         }
     }
 
+    @Test func aProgramThatEndsMayLeaveItsSessionsToTheNext() throws {
+        try withScript { script in
+            try script.sample(10)
+            script.core.leaveAll(at: script.now)
+            #expect(!script.core.isIdle)
+            let effects = script.settle()
+            #expect(effects.contains("append") && effects.contains("write"))
+            #expect(!effects.contains("list"))
+            // What comes later is not waited for: the next one requests it.
+            try script.sample(10)
+            #expect(script.core.isIdle)
+            #expect(script.session.status == .running)
+        }
+    }
+
+    @Test func theOriginOfTheDataIsInReportAndRecord() throws {
+        try withScript { script in
+            func origins() -> [DataOrigin?] { script.session.ordered.flatMap { $0.record.epochs.map(\.origin) } }
+            #expect(script.session.report.streams.map(\.origin) == [nil])
+            var description = script.description
+            description.origin = .simulated
+            script.core.take(description, at: script.now)
+            #expect(origins() == [.simulated])
+            #expect(script.session.report.streams.map(\.origin) == [.simulated])
+            // A publisher of an older version took its place, and then one with a sensor.
+            description.epoch = "e2"
+            description.origin = nil
+            script.core.take(description, at: script.now)
+            #expect(script.session.report.streams.map(\.origin) == [.simulated])
+            description.epoch = "e3"
+            description.origin = .measured
+            script.core.take(description, at: script.now)
+            #expect(origins() == [.simulated, nil, .measured])
+            #expect(script.session.report.streams.map(\.origin) == [.mixed])
+        }
+    }
+
     @Test func aSessionIsToldOfEachSecondWhileItRuns() throws {
         try withScript { script in
             func told() -> Int {

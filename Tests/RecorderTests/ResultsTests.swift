@@ -34,6 +34,34 @@ struct ResultsTests {
         }
     }
 
+    @Test func theEncodedResultHasAnswersStepsAndFiles() async throws {
+        let publisher = try await FakePublisher()
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await recorder.start("s", publisher, step: "out")
+            try await recorder.prime(publisher)
+            _ = try await recorder.send(RecordingMoveTo(session: "s", step: "back"))
+            let early = RecordingResultRequest(session: "s", encoded: true)
+            #expect(try await recorder.refusal(early) == "notRunning")
+            let stopped = try await recorder.sendBeside(RecordingStop(session: "s", results: Self.results(42)))
+            #expect(stopped.taskResult == nil)
+            #expect(try await recorder.send(RecordingResultRequest(session: "s")).taskResult == nil)
+            let result = try await recorder.send(RecordingResultRequest(session: "s", encoded: true))
+            guard case .object(let task)? = result.taskResult, case .array(let files)? = task["asyncResults"],
+                case .object(let file)? = files.first, case .array(let path)? = task["nodePath"]
+            else { throw TestFailure("\(String(describing: result.taskResult))") }
+            #expect(task["identifier"] == .string("Walk") && task["type"] == .string("task"))
+            #expect(.object(["stepHistory": task["stepHistory"] ?? .null]) == Self.results(42))
+            #expect(path == [.string("out"), .string("back")])
+            #expect(files.count == 1)
+            #expect(file["identifier"] == .string("phone_accelerometer"))
+            #expect(file["relativePath"] == .string(result.logs[0].files[0]))
+            #expect(file["contentType"] == .string("application/json"))
+            var known = result
+            known.taskResult = nil
+            #expect(known == stopped)
+        }
+    }
+
     @Test func aSessionThatItsDurationEndedWaitsForItsResults() async throws {
         let publisher = try await FakePublisher()
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in

@@ -47,17 +47,39 @@ struct UnheardEndTests {
         }
     }
 
+    /// A moment on a recorder whose wall clock was set.
+    private static func moment(_ seconds: Double, set: Double) -> Moment {
+        var moment = moment(seconds)
+        moment.date = moment.date.adding(Int64(set * 1e9))
+        return moment
+    }
+
+    /// Continues with what a killed recorder stored of a stream.
+    private static func resume(_ record: SessionRecord.Log, _ body: (StreamRecording) throws -> Void) throws {
+        try withTemporaryDirectory { data in
+            let positions = record.epochs.map { Marker.Position(epoch: $0.epoch, next: $0.next) }
+            try body(
+                StreamRecording(
+                    record, RecoveredLog(file: nil, positions: positions), of: session(in: data), at: moment(30)))
+        }
+    }
+
+    private static func session(in data: FilePath) throws -> Session {
+        let record = SessionRecord(
+            session: try SessionIdentifier("s"), task: "", step: "", streams: ["*"], format: .json, root: .array,
+            status: .running, startDate: moment(1).date)
+        return try Session(
+            record, in: SessionDirectory.create(record, in: data), appender: LogAppender(log: "L1", position: 0),
+            held: HeldBytes(limit: 1 << 20), at: moment(1))
+    }
+
     /// Records a run of 20 samples, the second half of which arrives at 3 s.
     /// - Parameter body: is given the stream, and what continues the session after a kill.
     private func withStream(_ body: (StreamRecording) throws -> Void) throws {
         try withTemporaryDirectory { data in
-            let record = SessionRecord(
-                session: try SessionIdentifier("s"), task: "", step: "", streams: ["*"], format: .json, root: .array,
-                status: .running, startDate: Self.moment(1).date)
-            let session = try Session(
-                record, in: SessionDirectory.create(record, in: data),
-                appender: LogAppender(log: "L1", position: 0), held: HeldBytes(limit: 1 << 20), at: Self.moment(1))
-            let stream = try session.open(Self.description("E1", next: 0, at: 1), from: 0, at: Self.moment(1)) { _ in
+            let stream = try Self.session(in: data).open(
+                Self.description("E1", next: 0, at: 1), from: 0, at: Self.moment(1)
+            ) { _ in
                 nil
             }
             try Self.take("E1", from: 0, by: stream, at: 2)
@@ -115,12 +137,59 @@ struct UnheardEndTests {
         }
     }
 
+    /// Its last description says how many samples there are in all, so that none can be missing unnoticed.
+    @Test func aPublisherThatEndedInGoodOrderMayComeBackLater() throws {
+        try withStream { stream in
+            var last = Self.description("E1", next: 20, at: 3.1)
+            (last.state, last.over) = (.stopped, true)
+            try stream.meet(last, from: nil, at: Self.moment(3.1))
+            try Self.resume(stream.record) { #expect($0.record.epochs.map(\.isUnseen) == [nil]) }
+            try stream.meet(Self.description("E2", next: 0, at: 60), from: nil, at: Self.moment(60))
+            #expect(stream.gaps.isEmpty)
+        }
+    }
+
+    @Test func samplesThatItPublishedBeforeItsEndAreMissed() throws {
+        try withStream { stream in
+            var last = Self.description("E1", next: 25, at: 3.1)
+            last.over = true
+            try stream.meet(last, from: nil, at: Self.moment(3.1))
+            let isMissing = stream.intake.expect(epoch: "E1", upTo: last.nextSequence)
+            #expect(isMissing)
+            #expect(stream.intake.recovery?.missing == 20..<25)
+        }
+    }
+
     @Test func anotherPublisherSaysNothingOfTheFirst() throws {
         try withStream { stream in
             var other = Self.description("E2", next: 0, at: 9)
             other.replay = "tcp://10.0.0.2:5552"
             try stream.meet(other, from: nil, at: Self.moment(9))
             #expect(stream.gaps.isEmpty)
+        }
+    }
+
+    /// After a kill, by the dates that the session has, the run that is recorded must not look like one that ended long ago.
+    @Test(arguments: [-1_200.0, 1_200])
+    func theRunThatIsRecordedMayEndUnheardAfterAKillHoweverTheClockWasSet(by set: Double) throws {
+        try withStream { stream in
+            try stream.meet(Self.description("E1", next: 20, at: 4), from: nil, at: Self.moment(4))
+            var other = Self.description("E2", next: 0, at: 4.5)
+            other.replay = "tcp://10.0.0.2:5552"
+            try stream.meet(other, from: nil, at: Self.moment(4.5, set: set))
+            try Self.resume(stream.record) { #expect($0.record.epochs.map(\.isUnseen) == [true, true]) }
+        }
+    }
+
+    /// The dates of before are later than any that follow.
+    @Test func aClockThatWasSetBackWhileTheRecorderWasAwayEndsNoRun() throws {
+        try withStream { stream in
+            try stream.meet(Self.description("E1", next: 20, at: 4), from: nil, at: Self.moment(4))
+            try Self.resume(stream.record) { stream in
+                try stream.meet(
+                    Self.description("E2", next: 0, at: 31), from: nil, at: Self.moment(31, set: -1_200))
+                try Self.resume(stream.record) { #expect($0.record.epochs.map(\.isUnseen) == [nil, true]) }
+            }
         }
     }
 }

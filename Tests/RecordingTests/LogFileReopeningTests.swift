@@ -54,7 +54,7 @@ struct LogFileReopeningTests {
     }
 
     /// What is left after a power cut may end anywhere; what is behind it may be zeros, or bytes of later records.
-    @Test(arguments: 0..<4, [0, 1, 100])
+    @Test(arguments: 0..<5, [0, 1, 100])
     func aLogGoesOnWhereverItWasCutOff(kind: Int, trash: Int) throws {
         let (format, root) = logKinds[kind]
         let batches = log.batches(format)
@@ -82,7 +82,7 @@ struct LogFileReopeningTests {
         }
     }
 
-    @Test(arguments: 0..<4, [Faults.Call.write, .resize])
+    @Test(arguments: 0..<5, [Faults.Call.write, .resize])
     func reopeningThatFailsCanBeDoneAgain(kind: Int, call: Faults.Call) throws {
         let (format, root) = logKinds[kind]
         // A table has no terminator to be written.

@@ -86,7 +86,7 @@ struct LogFileTests {
         }
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func aLogIsValidAfterEveryWrite(kind: Int) throws {
         let (format, root) = logKinds[kind]
         try withTemporaryDirectory { directory in
@@ -133,7 +133,7 @@ struct LogFileTests {
     // MARK: Faults
 
     /// The file is always what it was before the append that failed, and the append can be made again.
-    @Test(arguments: 0..<4, [0, 1, 7, 40])
+    @Test(arguments: 0..<5, [0, 1, 7, 40])
     func aWriteThatFailsLeavesThePrefix(kind: Int, partialBytes: Int) throws {
         let (format, root) = logKinds[kind]
         let batches = log.batches(format)
@@ -166,7 +166,7 @@ struct LogFileTests {
         }
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func aDiskThatFillsUpAtAnyByteLeavesAValidPrefix(kind: Int) throws {
         let (format, root) = logKinds[kind]
         let batches = log.batches(format)
@@ -199,7 +199,7 @@ struct LogFileTests {
         }
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func aFileThatCannotBeBegunIsNotLeftBehind(kind: Int) throws {
         let (format, root) = logKinds[kind]
         for capacity in 0..<(try log.wholeText(of: [], format, root).utf8.count) {

@@ -84,14 +84,19 @@ struct LogRecordAcceptanceTests {
         #expect(record.marker == nil)
     }
 
-    /// Ours: values are numbers; what they refer to is a part of the stream's name.
     @Test(arguments: LogFormat.allCases)
     func case41AnAttitudeKeepsItsReferenceAccuracyAndHeading(format: LogFormat) throws {
+        let fields = ["referenceCoordinate", "eventAccuracy", "heading", "x", "y", "z", "w"]
+        let values = ["North-West-Up", "4", "270.25", "0.064788818359375", "-0.1324615478515625", "0", "1"]
         let record = try write(
-            format, sensorType: "attitude.North-West-Up", fields: ["eventAccuracy", "heading", "w"],
-            row: ["37246.68", "4", "270.25", "1"])
-        #expect(record.sensorType == "attitude.North-West-Up")
-        #expect(["eventAccuracy", "heading", "w"].map { record[$0] } == ["4", "270.25", "1"])
+            format, sensorType: "attitude", fields: fields,
+            row: ["37246.68689429167", "\"North-West-Up\""] + values.dropFirst(),
+            types: [.text] + [FieldType](repeating: .number, count: 6))
+        #expect(record.sensorType == "attitude")
+        #expect(record["uptime"] == "37246.68689429167")
+        #expect(record.stepPath == "Task")
+        #expect(fields.map { record[$0] } == values)
+        #expect(record.date == nil && record.marker == nil)
     }
 
     /// Ours: a value that a publisher does not have is null on the wire.
@@ -110,30 +115,33 @@ struct LogRecordAcceptanceTests {
 
     /// Writes one sample as it comes from a publisher, and reads it.
     private func write(
-        _ format: LogFormat, sensorType: String, fields: [String], row: [String]
+        _ format: LogFormat, sensorType: String, fields: [String], row: [String], types: [FieldType]? = nil
     ) throws -> LogRecord {
-        var formatter = RecordFormatter(format: format, sensorType: sensorType, fields: ["uptime"] + fields)
+        var formatter = RecordFormatter(
+            format: format, sensorType: sensorType, fields: ["uptime"] + fields, types: types.map { [.number] + $0 })
         let text = try formatter.text(
             json: Array("[[\(row.joined(separator: ","))]]".utf8), count: 1,
             timeline: SessionTimeline(task: "Task", step: "")
         ).text
-        return try write(format, header: formatter.header, text)
+        return try write(format, header: formatter.header, text, types)
     }
 
     /// Writes one formatted record, and reads it.
-    private func write(_ format: LogFormat, header: String, _ record: String) throws -> LogRecord {
+    private func write(
+        _ format: LogFormat, header: String, _ record: String, _ types: [FieldType]? = nil
+    ) throws -> LogRecord {
         try withTemporaryDirectory { directory in
             let file = try LogFile(
                 creating: LogName("walk"), in: directory, format: format, root: .array, startDate: "", header: header)
             var buffer = ByteBuffer(capacity: 0)
             buffer.append(utf8: record)
             try file.append(&buffer, samples: 0)
-            return try onlyRecord(of: file.path, format)
+            return try onlyRecord(of: file.path, format, types)
         }
     }
 
-    private func onlyRecord(of path: FilePath, _ format: LogFormat) throws -> LogRecord {
-        var scanner = try LogScanner(path, format: format, root: .array)
+    private func onlyRecord(of path: FilePath, _ format: LogFormat, _ types: [FieldType]?) throws -> LogRecord {
+        var scanner = try LogScanner(path, format: format, root: .array, types: types)
         let first = try scanner.next()
         _ = try #require(first)
         let record = scanner.record

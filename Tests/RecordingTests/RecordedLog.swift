@@ -2,6 +2,7 @@ import Files
 import Foundation
 import Messages
 import SystemPackage
+import TestSupport
 import Testing
 
 @testable import Recording
@@ -327,7 +328,7 @@ extension RecordedLog {
 
 /// The formats in which a log can be.
 let logKinds: [(format: LogFormat, root: JSONRoot)] = [
-    (.json, .array), (.json, .dictionary), (.csv, .array), (.tsv, .array),
+    (.json, .array), (.json, .dictionary), (.csv, .array), (.tsv, .array), (.logfmt, .array),
 ]
 
 /// Lends a session that has just begun, in a data directory of its own.

@@ -105,7 +105,7 @@ final class ScriptedRecorder {
     }
 
     private func beginSession() throws {
-        let (format, root) = logKinds[number(0...3)]
+        let (format, root) = logKinds[number(0...4)]
         var record = SessionRecord(
             session: try SessionIdentifier("s\(sessions.count + 1)"), task: "W", step: "", streams: ["phone/"],
             format: format, root: root, status: .running,

@@ -22,6 +22,15 @@ struct SessionReportTableTests {
                 """)
     }
 
+    @Test func dataThatWereNotMeasuredAreNamed() {
+        var report = SessionReport.sample
+        report.streams[0].origin = .measured
+        report.streams[1].origin = .simulated
+        let lines = report.table.split(separator: "\n")
+        #expect(lines.contains("left-wrist/gyro is simulated"))
+        #expect(!lines.contains { $0.hasPrefix("phone/accelerometer is") })
+    }
+
     @Test func whatIsKnownBesidesIsSaid() throws {
         var report = SessionReport.sample
         report.failures = []

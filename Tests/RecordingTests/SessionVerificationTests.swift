@@ -27,7 +27,7 @@ struct SessionVerificationTests {
         try SessionDirectory(at: log.directory.directory.path).verify().verdict
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func whatWasRecordedIsWhole(kind: Int) throws {
         try withLog(kind) { log in
             try log.finish()
@@ -38,7 +38,7 @@ struct SessionVerificationTests {
         }
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func aGapIsALoss(kind: Int) throws {
         try withLog(kind, hasGap: true) { log in
             try log.finish()
@@ -51,7 +51,7 @@ struct SessionVerificationTests {
         }
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func aSessionThatIsNotOverIsALoss(kind: Int) throws {
         try withLog(kind) { log in
             try log.commit()
@@ -63,7 +63,7 @@ struct SessionVerificationTests {
     }
 
     /// One bit of a byte, in every file. A stride of 1 looks at every byte, which takes a minute.
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func eachFlippedBitIsFound(kind: Int) throws {
         try withLog(kind) { log in
             try log.finish()
@@ -87,7 +87,7 @@ struct SessionVerificationTests {
     }
 
     /// Before there are hashes, what the journal says was on disk must be there.
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func aLogThatIsShorterThanItsCommitIsFound(kind: Int) throws {
         try withLog(kind) { log in
             try log.commit()
@@ -127,7 +127,7 @@ struct SessionVerificationTests {
     }
 
     /// Somebody who changes a file may take the hashes anew; what the files say of each other tells all the same.
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func filesThatDoNotFitEachOtherAreFound(kind: Int) throws {
         try withLog(kind) { log in
             try log.finish()
@@ -187,7 +187,7 @@ struct SessionVerificationTests {
         }
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func aPlaceThatGoesBackIsFound(kind: Int) throws {
         try withRecordedLog(kind) { log in
             try log.samples(3)
@@ -214,7 +214,7 @@ struct SessionVerificationTests {
     }
 
     /// The write-ahead log had it, and is gone.
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func anEpochOfWhichOnlyRecordsAreLeftIsKept(kind: Int) throws {
         try withRecordedLog(kind, .record) { log in
             try log.samples(3)
@@ -230,7 +230,7 @@ struct SessionVerificationTests {
         }
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: 0..<5)
     func aCopyIsRecoveredAndTheOriginalStays(kind: Int) throws {
         try withLog(kind) { log in
             try log.commit()

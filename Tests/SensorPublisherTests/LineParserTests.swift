@@ -45,8 +45,31 @@ struct LineParserTests {
         #expect(try parse(&parser, "1698501144,1").0 == .sample(time: 1_698_501_144_000_000_000))
         #expect(problem(&parser, "9223372036854775807,1").contains("is not a time"))
         var objects = LineParser(format: .ndjson)
-        let line = try parse(&objects, #"{"timestamp": 1698501144401773056, "x": 1}"#)
-        #expect(line.0 == .sample(time: 1_698_501_144_401_773_056) && line.1 == [1])
+        let line = try parse(&objects, #"{"timestamp": 1698501144401773001, "x": 1}"#)
+        #expect(line.0 == .sample(time: 1_698_501_144_401_773_001) && line.1 == [1])
+        #expect(
+            try parse(&objects, #"{"timestamp": 1698501144, "x": 1}"#).0 == .sample(time: 1_698_501_144_000_000_000))
+        #expect(problem(&objects, #"{"timestamp": 9223372036854775807, "x": 1}"#).contains("is not a time"))
+        var arrays = LineParser(format: .ndjson)
+        #expect(try parse(&arrays, "[1698501144401773003, 1]").0 == .sample(time: 1_698_501_144_401_773_003))
+        var records = LineParser(format: .ndjson)
+        let record = try parse(&records, #"{"time": 1698501144401773005, "label": "walk"}"#)
+        #expect(record.0 == .sample(time: 1_698_501_144_401_773_005))
+    }
+
+    /// The digits of a time are read, not the nearest `Double`.
+    @Test(
+        arguments: [
+            ("0", 0), ("1", 1_000_000_000), ("-0.25", -250_000_000), ("0.0000000005", 1), ("0.0000000004", 0),
+            ("-0.0000000005", -1), ("1698501144.401773001", 1_698_501_144_401_773_001),
+            ("99999999999999999", nil), ("100000000000000000", 100_000_000_000_000_000),
+            ("4000000000", 4_000_000_000_000_000_000),
+            ("4000000001", nil), ("1e3", 1_000_000_000_000), ("0.10000000000000000555", 100_000_000),
+            ("+1.5", 1_500_000_000),
+            (".5", 500_000_000), ("", nil), ("x", nil), ("1.2.3", nil), ("-", nil),
+        ] as [(String, Int64?)]) func aTimeIsItsDigits(text: String, time: Int64?)
+    {
+        #expect(Array(text.utf8).withUnsafeBytes { Nanoseconds.from(text: $0) } == time)
     }
 
     /// Sensor Logger's exports have both, and other programs a field that is called time.

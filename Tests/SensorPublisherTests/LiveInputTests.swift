@@ -1,5 +1,6 @@
 import PublisherCore
 import SampleSources
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -44,6 +45,50 @@ struct LiveInputTests {
         try input.start(at: 0)
         #expect(take("rotationRate.y,x\n7,1\n", by: input, at: 0) == [[0, 1, 0, 0, 0, 0, 0, 0, 7, 0]])
         #expect(input.fields == ["uptime"] + DeviceMotion.fields)
+    }
+
+    @Test func aPortThatComesBackContinuesAfterAGapOfAboutWhatWasLost() throws {
+        let second: Int64 = 1_000_000_000
+        let input = try LiveInput(format: .csv, origin: .serial(path: "/dev/ttyUSB0"), batch: 1)
+        #expect(input.resume(at: 0) == nil, "it was not away")
+        try input.start(at: 0)
+        for index in 0...100 {
+            _ = take(index == 0 ? "t,x\n0,0\n" : "\(index),\(index)\n", by: input, at: Int64(index) * second / 10)
+        }
+        _ = take("101,1", by: input, at: 10 * second)
+        #expect(input.interrupt(PublisherError(.unreadable, "gone"), at: 10 * second).isEmpty)
+        #expect(input.failure != nil)
+        #expect(input.resume(at: 15 * second) == 49, "5 s at 10 Hz")
+        #expect(input.failure == nil)
+        #expect(input.resume(at: 15 * second) == nil)
+        // The rest of a line looks like a sample; a device that restarts names its columns again, and counts from 0.
+        let batches = input.take(Array("5,2\nt,x\n0,7\n0.1,8\n".utf8).span, at: 15 * second)
+        #expect(batches.map(\.rows) == [[15, 7], [15.1, 8]])
+        #expect(batches.first?.firstSequence == 150)
+        #expect(input.malformedLines == 0)
+    }
+
+    @Test func anyBytesOfAPortAreTakenInAnyPieces() throws {
+        for seed in 0..<200 {
+            var random = SplitMix(seed: UInt64(seed))
+            let format = LineParser.Format.allCases.randomElement(using: &random) ?? .csv
+            let input = try LiveInput(format: format, origin: .serial(path: "port"), batch: 3)
+            try input.start(at: 0)
+            var next: Int64 = 0
+            for step in 1...50 {
+                let pieces = ["t,x\n", "1,2\n", "{\"x\":1}\n", "\n", "\u{0}", "9e999,1\n", "{", "\r\n"]
+                var bytes = Array((pieces.randomElement(using: &random) ?? "").utf8)
+                if Bool.random(using: &random) { bytes.append(UInt8.random(in: 0...255, using: &random)) }
+                if Int.random(in: 0..<8, using: &random) == 0 {
+                    _ = input.interrupt(PublisherError(.unreadable, "gone"), at: Int64(step))
+                }
+                _ = input.resume(at: Int64(step))
+                for batch in input.take(bytes.span, at: Int64(step)) {
+                    #expect(batch.firstSequence >= next, "seed \(seed)")
+                    next = batch.firstSequence + Int64(batch.count)
+                }
+            }
+        }
     }
 
     @Test func theLastSampleIsTheLatestThatCame() throws {

@@ -179,6 +179,27 @@ struct PublicationTests {
         #expect(later.count == 4 * 10)
     }
 
+    @Test func datesOfSamplesFromBeforeASleepAreWithoutIt() throws {
+        let publisher = try publisher(rate: 500, batch: 10)
+        publisher.run(seconds: 0.025)
+        publisher.slept = 5 * second
+        publisher.now.date = publisher.now.date.adding(5 * second)
+        publisher.settle()
+        publisher.run(seconds: 0.02)
+        /// How far the first batches say that the clock is ahead of uptimes.
+        let differences = publisher.heard[0].clocks.map { $0.date.seconds - $0.uptime }
+        #expect(differences.prefix(2).allSatisfy { abs($0 - differences[0]) < 1e-3 }, "10 samples, and 3 at the sleep")
+        #expect(differences.dropFirst(2).allSatisfy { abs($0 - differences[0] - 5) < 1e-3 } && differences.count > 2)
+        // As they are replayed later.
+        var replay = try publisher.core.beginReplay(request(0, 23))
+        publisher.core.findNext(of: &replay, at: publisher.now)
+        let replayed = try replay.reply().1.map { frame in
+            try frame.withUnsafeBytes { try SampleBody.clock(at: SampleBody($0).clock, in: $0) }
+        }
+        let again = replayed.map { $0.date.seconds - $0.uptime - differences[0] }
+        #expect(again.count == 3 && abs(again[0]) < 1e-3 && abs(again[1]) < 1e-3 && abs(again[2] - 5) < 1e-3)
+    }
+
     @Test func aFailureIsDescribedAtOnceAfterTheLastBatchAndAgainEachSecond() throws {
         let rows = (0..<100).map { "\(Double($0) / 1000),\($0 == 95 ? "oops" : "\($0)")" }
         try withFile("walk.csv", "t,x\n" + rows.joined(separator: "\n")) { path in

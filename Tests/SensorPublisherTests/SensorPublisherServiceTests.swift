@@ -22,6 +22,7 @@ struct SensorPublisherServiceTests {
             #expect(listed.unit == "g")
             #expect(listed.rate == 1000)
             #expect(!listed.packed)
+            #expect(listed.origin == .simulated)
             #expect(listed.replay == publisher.replyEndpoint)
             #expect(listed.truth?.cadence == 2)
             #expect(listed.description?.hasPrefix("walk:cadence=2.0") == true)

@@ -59,6 +59,22 @@ struct StreamConfigurationTests {
         #expect(try streams[0].makeSampler() is LiveInput)
     }
 
+    @Test func theOriginOfTheDataIsThatOfTheSourceUnlessSomebodyStatesIt() throws {
+        let streams = try settings(
+            """
+            {"streams": [
+              {"device": "a", "signal": "sine"}, {"device": "b", "points": "points.json"},
+              {"device": "c", "replay": "walk.csv"}, {"device": "d", "stdin": "csv"},
+              {"device": "e", "replay": "walk.csv", "origin": "measured"}
+            ]}
+            """
+        ).streams
+        #expect(streams.map(\.origin) == [.simulated, .replayed, .replayed, .measured, .measured])
+        #expect(try settings(flags: ["stdin": "csv", "origin": "simulated"]).streams.map(\.origin) == [.simulated])
+        let error = #expect(throws: ServiceError.self) { try settings(flags: ["signal": "sine", "origin": "made"]) }
+        #expect(error?.message.contains("'made' is not an origin: write measured, replayed or simulated") == true)
+    }
+
     @Test func oneStreamIsSaidByFlagsOverEnvironmentOverFile() throws {
         let settings = try settings(
             #"{"signal": "sine", "rate": 10, "batch": 3, "retention": "1m"}"#,
@@ -128,7 +144,10 @@ struct StreamConfigurationTests {
     }
 
     @Test(arguments: [
-        (#"{"device": "a", "stream": "b"}"#, "streams[0]: give just one of signal, points, replay, stdin, not 0"),
+        (
+            #"{"device": "a", "stream": "b"}"#,
+            "streams[0]: give just one of signal, points, replay, stdin, serial, not 0"
+        ),
         (#"{"device": "a", "stream": "b", "signal": "sine", "stdin": "csv"}"#, "streams[0]: give just one of"),
         (#"{"device": "a/b", "stream": "b", "signal": "sine"}"#, "streams[0]: device: \"a/b\" is not a name"),
         (#"{"device": "a", "stream": "ä", "signal": "sine"}"#, "stream: \"ä\" is not a name"),
@@ -140,7 +159,10 @@ struct StreamConfigurationTests {
         (#"{"device": "a", "stream": "b", "signal": "sine", "loop": true}"#, "for a replay only"),
         (#"{"device": "a", "stream": "b", "signal": "sin"}"#, "there is no kind \"sin\""),
         (#"{"device": "a", "stream": "b", "stdin": "xml"}"#, "'xml' is not one of csv, ndjson"),
-        (#"{"device": "a", "stream": "b", "stdin": "csv", "speed": 2}"#, "standard input arrives at its own speed"),
+        (
+            #"{"device": "a", "stream": "b", "stdin": "csv", "speed": 2}"#,
+            "what a device or a program writes arrives at its own speed"
+        ),
         (
             #"{"device": "a", "stream": "b", "signal": "sine"}, {"device": "a", "stream": "b", "stdin": "csv"}"#,
             "streams[1]: there is a stream a/b already"

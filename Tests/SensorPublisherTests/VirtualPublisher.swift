@@ -10,6 +10,8 @@ final class VirtualPublisher {
     /// What was heard of one stream.
     struct Heard {
         var batches: [RowBatch] = []
+        /// What each says of the clocks.
+        var clocks: [ClockReading] = []
         var descriptions: [StreamDescription] = []
         var rows: [Double] { batches.flatMap(\.rows) }
     }
@@ -17,9 +19,13 @@ final class VirtualPublisher {
     let core: Publication
     private var sources: [(any SampleSource)?]
     private(set) var heard: [Heard]
+    /// The batches of each stream, epoch by epoch.
+    private(set) var epochs: [StreamName: [String: [RowBatch]]] = [:]
     /// All batches in the order in which they were published, and when, on the monotonic clock.
     private(set) var published: [(stream: Int, batch: RowBatch, at: Int64)] = []
     private(set) var answers: [Int: Result<Publication.Answer, RequestError>] = [:]
+    /// What clients were answered that pushed something.
+    private(set) var pushAnswers: [Int: PushAnswer] = [:]
     private(set) var health: [String: String] = [:]
     private(set) var isFinished = false
     /// Everything that the core asked for, in words: the same from the same seed.
@@ -101,6 +107,8 @@ final class VirtualPublisher {
     func start(_ name: StreamName) -> Int { ask { $0.start(StreamsStart(stream: name), as: $1, at: $2) } }
     func stop(_ name: StreamName) -> Int { ask { $0.stop(StreamsStop(stream: name), as: $1, at: $2) } }
 
+    func push(_ message: PushMessage) -> Int { ask { $0.push(message, as: $1, at: $2) } }
+
     func finish() {
         look()
         core.finish(at: now)
@@ -179,12 +187,19 @@ final class VirtualPublisher {
                 core.rewound(stream, error, at: now)
             }
         case .publish(let batch, let stream, let clock):
+            while heard.count <= stream.index { heard.append(Heard()) }
+            epochs[stream.name, default: [:]][stream.epoch, default: []].append(batch)
             note("publish \(stream.name) \(batch.firstSequence) \(batch.count) \(clock.uptime)")
             heard[stream.index].batches.append(batch)
+            heard[stream.index].clocks.append(clock)
             published.append((stream.index, batch, now.monotonic))
         case .describe(let description, let stream):
             note("describe \(stream.name) \(description.state) \(description.nextSequence)")
+            while heard.count <= stream.index { heard.append(Heard()) }
             heard[stream.index].descriptions.append(description)
+        case .acknowledge(let request, let answer):
+            note("acknowledge \(request) \(answer)")
+            #expect(pushAnswers.updateValue(answer, forKey: request) == nil, "each message is answered once")
         case .answer(let request, let answer):
             note("answer \(request)")
             #expect(answers.updateValue(answer, forKey: request) == nil, "each request is answered once")

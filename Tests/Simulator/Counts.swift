@@ -14,6 +14,8 @@ extension Simulation {
         var powerCuts = 0
         var publisherKills = 0
         var sessions = 0
+        /// Of them those that began in the past.
+        var pasts = 0
         var cuts = 0
         var failures = 0
         var drops = 0

@@ -38,6 +38,9 @@ struct Oracle {
             uptimes.indices.contains(sequence) ? uptimes[sequence] : .nan
         }
 
+        /// The first sample that was taken at an uptime or later.
+        func first(from uptime: Double) -> Int { uptimes.firstIndex { $0 >= uptime } ?? uptimes.count }
+
         /// Whether a listener has no way to know of a sample: the publisher was killed before it described its stream again.
         func mayEndUnheard(_ sequence: Int) -> Bool {
             guard let end, let batch = batch(of: sequence) else { return false }
@@ -131,12 +134,13 @@ struct Oracle {
     /// Judges what a finished session has of a stream.
     /// - Parameters:
     ///   - first: the epoch and sample with which the session begins.
+    ///   - earliest: the uptime from which there may be samples before it; nil if there may be none.
     ///   - last: the epoch and the end of the samples with which it ends; nil if that was not known when it was stopped.
     ///   - removed: where files are kept that log-manager removed.
     ///   - mayLose: whether a sample of an epoch may be lost.
     func judge(
         _ log: SessionRecord.Log, of record: SessionRecord, in directory: SessionDirectory,
-        first: Place, last: Place?, removed: FilePath, isPaused: (Double) -> Bool?,
+        first: Place, earliest: Double?, last: Place?, removed: FilePath, isPaused: (Double) -> Bool?,
         mayLose: (Epoch, Int) -> Bool
     ) throws -> Judgement {
         let name = StreamName(device: log.device, stream: log.stream)
@@ -151,6 +155,7 @@ struct Oracle {
             }
         }
         var expected = first
+        var hasBegun = false
         let heard = Set(log.epochs.map(\.epoch))
         /// Whether the recorder received nothing of a run. The run before it must then end in a gap of unknown length.
         func isUnheard(_ epoch: Int) -> Bool {
@@ -203,6 +208,10 @@ struct Oracle {
                     continue
                 }
                 judgement.samples += 1
+                if !hasBegun, let earliest, (epoch, sequence) < first, scanner.uptime >= earliest {
+                    expected = (epoch, sequence)
+                }
+                hasBegun = true
                 if (epoch, sequence) < (expected.epoch, expected.sequence) {
                     judgement.violations.append("\(name): sample \(sequence) of epoch \(epoch) is there twice, or late")
                     continue

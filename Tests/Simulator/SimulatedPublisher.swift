@@ -192,7 +192,7 @@ final class SimulatedPublisher {
         case .notice(.log(_, let message, let metadata)):
             let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             simulation.note("\(plan.device): \(message) \(details.joined(separator: " "))")
-        case .answer, .notice, .finished: break
+        case .answer, .acknowledge, .notice, .finished: break
         }
     }
 
@@ -208,7 +208,7 @@ final class SimulatedPublisher {
             }
         }
         simulation.send(
-            Event(body: .samples(name, frames: frames(of: batch, stream, reading)), time: reading.date), of: number)
+            Event(body: .samples(name, frames: frames(of: batch, stream, reading)), time: moment.date), of: number)
     }
 
     private func frames(of batch: RowBatch, _ stream: PublishedStream, _ reading: ClockReading) -> [[UInt8]] {

@@ -25,6 +25,8 @@ final class SimulatedRecorder: WakingProgram {
     let disk: VirtualDisk
     private(set) var isRunning = false
     private(set) var life = 0
+    /// When it was started last.
+    private(set) var startedAt: Int64 = 0
     private var core: Recordings
     private var log: WriteAheadLog?
     private var files: SessionFiles
@@ -37,8 +39,8 @@ final class SimulatedRecorder: WakingProgram {
     /// Who waits for a block to be durable.
     private var answers: [(block: Int, done: () -> Void)] = []
     private var replays: SimulatedReplayClient?
-    /// How far each stream's samples are durable, as the recorder would say.
-    private(set) var durable: [SessionIdentifier: [StreamName: (epoch: String, next: Int)]] = [:]
+    /// How far the samples of each run of a publisher are durable, as the recorder would say.
+    private(set) var durable: [SessionIdentifier: [StreamName: [String: Int]]] = [:]
 
     init(in data: FilePath, disk: VirtualDisk, of simulation: Simulation) {
         self.data = data
@@ -79,6 +81,7 @@ final class SimulatedRecorder: WakingProgram {
     func start() throws {
         disk.begin()
         life += 1
+        startedAt = simulation.now
         if simulation.happens(0.3) { disk.end(after: simulation.number(0...12)) }
         do {
             try resume()
@@ -121,13 +124,12 @@ final class SimulatedRecorder: WakingProgram {
     /// What was called durable must be there.
     private func checkDurable(_ session: Session) {
         for stream in session.ordered {
-            guard let durable = durable[session.identifier]?[stream.name],
-                let next = stream.intake.next(of: durable.epoch)
-            else { continue }
-            simulation.counts.durable += 1
-            if next < durable.next {
-                simulation.violate(
-                    "\(stream.name) had \(durable.next) samples of \(durable.epoch) durable, and has \(next)")
+            for (epoch, durable) in durable[session.identifier]?[stream.name] ?? [:] {
+                simulation.counts.durable += 1
+                let next = stream.intake.next(of: epoch) ?? 0
+                if next < durable {
+                    simulation.violate("\(stream.name) had \(durable) samples of \(epoch) durable, and has \(next)")
+                }
             }
         }
     }
@@ -153,18 +155,30 @@ final class SimulatedRecorder: WakingProgram {
     // MARK: Sessions
 
     /// Begins a session.
-    /// - Parameter done: is called when that would survive a power cut.
+    /// - Parameters:
+    ///   - before: nanoseconds of the past that it has.
+    ///   - done: is called when that would survive a power cut.
     func begin(
-        _ identifier: SessionIdentifier, format: LogFormat, root: JSONRoot, from descriptions: [StreamDescription],
+        _ identifier: SessionIdentifier, before: Int64, format: LogFormat, root: JSONRoot,
+        from descriptions: [StreamDescription],
         _ configurations: LogConfigurations.Answers, _ done: @escaping () -> Void
     ) throws {
         var record = SessionRecord(
             session: identifier, task: "T", step: "s0", streams: [StreamName.everything], format: format, root: root,
-            status: .starting, startDate: now.date,
+            status: .starting, startDate: now.date.adding(-before),
             limits: SessionRecord.Limits(
-                maximumFileSize: simulation.happens(0.5) ? simulation.number(2_000...200_000) : nil))
+                maximumFileSize: simulation.happens(0.5) ? simulation.number(2_000...200_000) : nil,
+                before: before > 0 ? Double(before) / 1e9 : nil))
         record.logPosition = core.logPosition
         record.isFormatDefault = true
+        // Of every other session, one device in some steps alone.
+        if simulation.faults.pauses, simulation.counts.sessions % 2 == 0, let device = descriptions.first?.device {
+            let starts = simulation.counts.sessions % 4 == 0
+            record.choose([
+                StreamChoice(StreamName.everything),
+                StreamChoice("\(device)/", fromStep: starts ? "s2" : nil, toStep: starts ? "s3" : "s0"),
+            ])
+        }
         core.configured(configurations, at: now)
         let session = try core.add(record, in: SessionDirectory.create(record, in: data), at: now)
         core.open(descriptions, of: session, at: now)
@@ -173,11 +187,20 @@ final class SimulatedRecorder: WakingProgram {
         perform()
     }
 
-    /// Pauses sessions or resumes them.
+    /// Pauses sessions or one of their streams, or resumes them.
     /// - Parameter done: is called for each when that would survive a power cut.
-    func pauseOrResume(_ done: @escaping (SessionRecord) -> Void) {
+    func pauseOrResume(_ done: @escaping (SessionRecord) -> Void) throws {
         for session in sessions where session.status == .running {
-            _ = session.timeline.current.isPaused ? session.resume(at: now.date) : session.pause(at: now.date)
+            let (streams, pauses) = (session.ordered.map(\.name), session.record.pauses)
+            let open = pauses.last { $0.to == nil }
+            // All streams, and then each of them; two pauses at once now and then.
+            let index = pauses.count % (streams.count + 1)
+            let stream = index == 0 ? nil : streams[index - 1]
+            if let open, pauses.count % 3 != 0 {
+                _ = try session.resume(open.stream, at: now.date)
+            } else if !(try session.pause(stream, at: now.date)) {
+                _ = try session.resume(stream, at: now.date)
+            }
         }
         answerChanges(done)
     }
@@ -276,7 +299,7 @@ final class SimulatedRecorder: WakingProgram {
             (committingSince, uncommittedSince) = (uncommittedSince, core.hasUncommitted ? now.monotonic : nil)
             // What a failed session has goes into its files without the log.
             let places = core.sessions.filter { $0.value.status < .failed }.mapValues { session in
-                session.streams.mapValues { (epoch: $0.log.epochs[$0.log.epoch].name, next: $0.log.next) }
+                session.streams.mapValues(Self.places)
             }
             order(in: "log", simulation.syncTime) { [self] in
                 let failure = try attempt { () throws(RecordingError) in try log?.append(block) }
@@ -292,6 +315,7 @@ final class SimulatedRecorder: WakingProgram {
                     left = try log?.remove(before: position, current: current)
                 }
                 core.removedLog(left)
+                passMoment()
             }
         case .write(let block):
             order(in: "files", writeTime) { [self] in try wrote(files.apply(block, at: now.monotonic)) }
@@ -310,6 +334,7 @@ final class SimulatedRecorder: WakingProgram {
                 core.stored(
                     try attempt { () throws(RecordingError) in try directory.write(record, calls: disk.calls) }, at: now
                 )
+                passMoment()
             }
         case .conclude(let record, let report, let directory):
             order(in: "documents", 1_000_000...80_000_000) { [self] in
@@ -321,6 +346,13 @@ final class SimulatedRecorder: WakingProgram {
                 core.concluded(record, failure, at: now)
             }
         case .removeJournal(let directory): directory.removeJournal()
+        case .removeFiles(let directory, let files, let date):
+            order(in: "documents", 1_000_000...20_000_000) { [self] in
+                let outcome = Result { () throws(RecordingError) in
+                    try directory.remove(files, reason: RemovedFile.ring, at: date)
+                }
+                core.removedFiles(outcome, at: now)
+            }
         case .recover(let session, let stream): recover(stream, of: session)
         case .list(let session, _, let endpoints, _):
             simulation.list(.recorder, endpoints) { [self, life] descriptions in
@@ -345,6 +377,14 @@ final class SimulatedRecorder: WakingProgram {
             if let event = event as? RecordingEvent { simulation.announce([], [event]) }
         case .dispose, .unsubscribe, .release, .restoreReserves, .lookAtDisk, .notice, .ended: break
         }
+    }
+
+    /// How far each run has come in the log, with what is given up of it.
+    private static func places(of stream: StreamRecording) -> [String: Int] {
+        var places: [String: Int] = [:]
+        for epoch in stream.log.epochs { places[epoch.name] = stream.intake.next(of: epoch.name) }
+        places[stream.log.epochs[stream.log.epoch].name] = stream.log.next
+        return places
     }
 
     /// Most writes only reach the system's memory, which takes less time than a commit.
@@ -374,6 +414,14 @@ final class SimulatedRecorder: WakingProgram {
         }
     }
 
+    /// Is called after what is done seldom: the program may end right behind it.
+    private func passMoment() {
+        guard simulation.isMoment() else { return }
+        later(0...20_000_000) { [self] in
+            try simulation.killRecorder(cutsPower: simulation.faults.powerCuts && simulation.happens(0.5))
+        }
+    }
+
     // MARK: Missing samples
 
     private func recover(_ name: StreamName, of session: SessionIdentifier) {
@@ -389,7 +437,10 @@ final class SimulatedRecorder: WakingProgram {
                     return core.take(frames, count: reply.count, for: request, in: session, at: now)
                 },
                 giveUp: { [self] request, reason in
-                    defer { perform() }
+                    defer {
+                        perform()
+                        passMoment()
+                    }
                     return core.giveUp(request, reason: reason, in: session, at: now)
                 }))
     }
@@ -412,6 +463,7 @@ final class SimulatedRecorder: WakingProgram {
             if disk.hasEnded, let failure { throw failure }
             core.synced(session, failure, at: now)
             perform()
+            passMoment()
         }
     }
 }

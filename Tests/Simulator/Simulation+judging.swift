@@ -116,12 +116,21 @@ extension Simulation {
             }
             let (plan, clock) = (publishers[index].plan, publishers[index].clock)
             counts.logs += 1
+            if let former = session.formers[name], !log.gaps.contains(where: { $0.epoch == former }) {
+                violate(
+                    "\(identifier): the run \(former) of \(name) is in no gap, of which the session's past has a part")
+            }
+            // A clock that is ahead, a description that is old, or an unknown sleep makes the past longer.
+            let longer =
+                max(0, clock.ahead) + clock.slept(until: now) + session.askedFor - session.listed + 100_000_000
+            let start = clock.uptime - clock.slept(until: now) + session.began - longer
             let judgement = try oracle.judge(
-                log, of: record, in: directory, first: first, last: isSound ? session.lasts?[name] : nil,
+                log, of: record, in: directory, first: first,
+                earliest: session.isFromPast ? Double(start) / 1e9 : nil, last: isSound ? session.lasts?[name] : nil,
                 removed: data.appending("attic").appending("removed").appending(identifier.text)
             ) {
                 isPaused(
-                    record, at: $0 - Double(clock.uptime - clock.ahead + session.began) / 1e9,
+                    name, of: record, at: $0 - Double(clock.uptime - clock.ahead + session.began) / 1e9,
                     ahead: max(0, Double(clock.ahead) / 1e9))
             } mayLose: { epoch, sequence in
                 // Its publisher was killed before it could be replayed, or forgot it.
@@ -129,13 +138,15 @@ extension Simulation {
                 // A session that is stopped waits so long for what does not come.
                 let wait = session.stopped.map { $0 + SimulatedRecorder.recoveryLimit }
                 let end = min(epoch.end ?? .max, batch.time + plan.retention, batch.forgotten, wait ?? .max)
-                return !couldHave(.recorder, index, from: batch.time, to: end)
+                return !couldHave(.recorder, index, from: max(batch.time, session.askedFor), to: end)
             }
             for epoch in log.epochs {
-                guard let durable = recorder?.durable[identifier]?[name], durable.epoch == epoch.epoch else { continue }
+                guard let durable = recorder?.durable[identifier]?[name]?[epoch.epoch] else { continue }
                 counts.durable += 1
-                if epoch.next < durable.next {
-                    violate("\(identifier): \(name) had \(durable.next) samples durable, and has \(epoch.next)")
+                if epoch.next < durable {
+                    violate(
+                        "\(identifier): \(name) had \(durable) samples of \(epoch.epoch) durable, and has \(epoch.next)"
+                    )
                 }
             }
             counts.samples += judgement.samples
@@ -144,22 +155,39 @@ extension Simulation {
         }
     }
 
-    /// Whether a time since the session's start lies in a pause; nil if that is undecided: a sample of a clock that is ahead
-    /// may arrive before the request to pause.
-    func isPaused(_ record: SessionRecord, at time: Double, ahead: Double) -> Bool? {
+    /// Whether samples of a stream are left out that were taken at a time since the session's start; nil if that is undecided:
+    /// a sample of a clock that is ahead may arrive before the request to pause.
+    func isPaused(_ stream: StreamName, of record: SessionRecord, at time: Double, ahead: Double) -> Bool? {
         let tolerance = 1e-5
         var isInside = false
-        for pause in record.pauses {
-            let end = pause.to ?? .infinity
-            let edges = [pause.from, end]
+        for (start, end) in record.absences(of: stream) {
+            let edges = [start, end]
             if edges.contains(where: { time > $0 - tolerance && time < $0 + ahead + tolerance }) { return nil }
-            if time > pause.from, time < end { isInside = true }
+            if time > start, time < end { isInside = true }
         }
         return isInside
     }
 }
 
 extension SessionRecord {
+    /// The times, in seconds since the session's start, at which samples of a stream are left out.
+    fileprivate func absences(of stream: StreamName) -> [(start: Double, end: Double)] {
+        var absences: [(start: Double, end: Double)] = pauses.filter { $0.stream ?? stream == stream }
+            .map { ($0.from, $0.to ?? .infinity) }
+        guard let choice = choice(of: stream) else { return absences }
+        // Each change of the step decides anew, from what was asked for alone.
+        let names = [step] + steps.map(\.step)
+        let times = [-Double.infinity] + steps.map(\.timestamp) + [.infinity]
+        for index in names.indices {
+            let begin = choice.fromStep == nil ? 0 : names[...index].lastIndex { $0 == choice.fromStep }
+            let isRecorded = begin.map { begin in
+                !(begin..<index).contains { names[$0] == choice.toStep && names[$0 + 1] != names[$0] }
+            }
+            if isRecorded != true { absences.append((times[index], times[index + 1])) }
+        }
+        return absences
+    }
+
     /// Whether it has all steps, pauses and annotations of an earlier one. On the disk their times have fewer digits.
     fileprivate func continues(_ earlier: SessionRecord) -> Bool {
         func isSame(_ one: Double, _ other: Double) -> Bool { abs(one - other) < 1e-3 }
@@ -168,7 +196,7 @@ extension SessionRecord {
             now.step == before.step && isSame(now.timestamp, before.timestamp)
         }
         let hasPauses = zip(pauses, earlier.pauses).allSatisfy { now, before in
-            isSame(now.from, before.from)
+            isSame(now.from, before.from) && now.stream == before.stream
                 && (before.to.map { end in now.to.map { isSame($0, end) } ?? false } ?? true)
         }
         let (notes, earlierNotes) = (annotations ?? [], earlier.annotations ?? [])

@@ -160,6 +160,12 @@ extension Simulation {
         }
     }
 
+    /// Whether a listener heard a publisher for long enough to receive a description.
+    func isHeard(_ listener: Listener, _ index: Int, from time: Int64, to end: Int64) -> Bool {
+        hearing[listener]?[index].contains { min($0.upperBound, end) - max($0.lowerBound, time) >= 2_100_000_000 }
+            ?? false
+    }
+
     /// Whether a listener had the time to get a sample that its publisher had for a while.
     func couldHave(_ listener: Listener, _ index: Int, from time: Int64, to end: Int64) -> Bool {
         hearing[listener]?[index].contains { min($0.upperBound, end) - max($0.lowerBound, time) >= Self.patience }

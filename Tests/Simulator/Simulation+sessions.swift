@@ -18,14 +18,20 @@ extension Simulation {
         let identifier = try SessionIdentifier("s\(counts.sessions)")
         let names = descriptions.map { LogName(device: $0.device, stream: $0.stream) }
         let life = recorder.life
+        let listed = now
         let begin = { [self] (answers: LogConfigurations.Answers) throws -> Void in
             guard recorder.isRunning, recorder.life == life else { return }
-            asked[identifier] = Asked(
-                began: now, firsts: oracle.places(of: descriptions), configurations: answers.configurations)
-            note("\(identifier) begins")
-            try recorder.begin(identifier, format: format, root: root, from: descriptions, answers) { [self] in
-                asked[identifier]?.isAnswered = true
-            }
+            let before = past.map { happens(0.7) ? Int64(number($0)) : 0 } ?? 0
+            asked[identifier] =
+                before > 0
+                ? askedFromPast(before, descriptions, of: listed, answers)
+                : Asked(
+                    began: now, askedFor: now, listed: listed, firsts: oracle.places(of: descriptions),
+                    configurations: answers.configurations)
+            note("\(identifier) begins\(before > 0 ? " \(Double(before) / 1e9) s ago" : "")")
+            try recorder.begin(
+                identifier, before: before, format: format, root: root, from: descriptions, answers
+            ) { [self] in asked[identifier]?.isAnswered = true }
         }
         if logManager == nil {
             try begin(LogConfigurations.Answers(isAway: true))
@@ -39,6 +45,32 @@ extension Simulation {
                 later(100_000_000...5_000_000_000) { [self] in try beginSession() }
             }
         }
+    }
+
+    /// What is asked for of a session that begins before now.
+    private func askedFromPast(
+        _ before: Int64, _ descriptions: [StreamDescription], of listed: Int64, _ answers: LogConfigurations.Answers
+    ) -> Asked {
+        counts.pasts += 1
+        var firsts = oracle.places(of: descriptions)
+        var formers: [StreamName: String] = [:]
+        for (index, publisher) in publishers.enumerated() {
+            let start = Double(publisher.clock.monotonic(at: now) - before) / 1e9
+            for name in publisher.names {
+                guard let (epoch, next) = firsts[name], let epochs = oracle.epochs[name] else { continue }
+                firsts[name] = (epoch, min(next, epochs[epoch].first(from: start)))
+                // The recorder must have heard of it since its own start.
+                guard epoch > 0, let end = epochs[epoch - 1].end, let recorder,
+                    epochs[epoch - 1].first(from: start) < epochs[epoch - 1].published,
+                    isHeard(.recorder, index, from: max(now - before, recorder.startedAt), to: end)
+                else { continue }
+                formers[name] = epochs[epoch - 1].name
+            }
+        }
+        return Asked(
+            began: now - before, askedFor: now, listed: listed, firsts: firsts, formers: formers,
+            configurations: answers.configurations
+        )
     }
 
     func stopSession(_ identifier: SessionIdentifier) {
@@ -64,9 +96,10 @@ extension Simulation {
             if happens(0.3) {
                 try recorder?.annotate("a\(number(1...9))", age: Int64(number(0...3_000)) * 1_000_000, acknowledge)
             } else if happens(0.7) {
-                recorder?.pauseOrResume(acknowledge)
+                try recorder?.pauseOrResume(acknowledge)
             } else {
-                recorder?.move(to: "s\(number(1...9))", acknowledge)
+                // Few enough that some come again.
+                recorder?.move(to: "s\(number(1...9) % 4)", acknowledge)
             }
         }
     }

@@ -27,6 +27,10 @@ final class Simulation {
         var hasClockJumps = false
         /// Whether there are partitions, slow readers and sleeping machines.
         var hasOutages = false
+        /// Whether sessions begin in the past.
+        var hasPast = false
+        /// Whether the recorder is killed right after what it does seldom, and pages that are not written have any bytes.
+        var hasMoments = false
     }
 
     /// Which faults a run has: each seed leaves some out, so that others meet conditions that they would not.
@@ -58,11 +62,19 @@ final class Simulation {
 
     /// A session, as somebody who asks for it knows it.
     struct Asked {
+        /// When it began, which may be before it was asked for.
         let began: Int64
+        /// When it was asked for, and its streams were listed.
+        let askedFor: Int64
+        let listed: Int64
         /// When the recorder had answered, so that the session must be there.
         var isAnswered = false
         /// Of each stream the epoch and the sample with which it begins.
         let firsts: [StreamName: Oracle.Place]
+        /// Of each stream whose publisher restarted since the session's start, the run before, which the recorder had heard of.
+        var formers: [StreamName: String] = [:]
+
+        var isFromPast: Bool { began < askedFor }
         /// What log-manager said of its logs when it began.
         var configurations: [LogName: LogConfiguration?] = [:]
         /// When it was asked to end.
@@ -81,11 +93,15 @@ final class Simulation {
     let segmentLength: Int
     let checkpointScale: Int
     let syncTime: ClosedRange<Int64>
+    /// Nanoseconds of the past with which sessions begin; nil if none does.
+    let past: ClosedRange<Int>?
     var counts = Counts()
     private(set) var violations: [String] = []
     /// What was done to the programs, for people who look for a reason.
     private(set) var course: [String] = []
     private var random: SplitMix
+    /// Nil if the recorder is not killed at special moments.
+    private var moments: SplitMix?
     private var schedule = Schedule()
     var oracle = Oracle()
     var publishers: [SimulatedPublisher] = []
@@ -136,6 +152,12 @@ final class Simulation {
             [(.json, .array), (.json, .dictionary), (.csv, .array), (.tsv, .array)][
                 Int.random(in: 0...3, using: &random)]
         self.random = random
+        // Of its own, so that seeds without it run as before.
+        var other = SplitMix(seed: ~seed)
+        past =
+            size.hasPast && !faults.jumps && other.unit() < 0.4
+            ? 1_000_000...Int.random(in: 1_000_000_000...30_000_000_000, using: &other) : nil
+        if size.hasMoments, faults.kills, other.unit() < 0.5 { moments = other }
     }
 
     // MARK: Chance and time
@@ -155,6 +177,13 @@ final class Simulation {
     /// Does something at a time, and what was asked for first first.
     func at(_ time: Int64, _ body: @escaping () throws -> Void) { schedule.add(at: time, order: 0, body) }
 
+    /// Whether the recorder is to be killed right after something: of what it does seldom, few kills come by chance.
+    func isMoment() -> Bool {
+        guard !isOver, let chance = moments?.unit(), chance < 0.04 else { return false }
+        faultCount += 1
+        return !skipped.contains(faultCount)
+    }
+
     func violate(_ text: String) { violations.append(timed(text)) }
 
     func note(_ text: String) { course.append(timed(text)) }
@@ -167,7 +196,7 @@ final class Simulation {
     func run() throws {
         let attic = data.appending("attic")
         try FileManager.default.createDirectory(atPath: attic.string, withIntermediateDirectories: true)
-        let disk = VirtualDisk(attic: attic, random: SplitMix(seed: random.next()))
+        let disk = VirtualDisk(attic: attic, hasGarbage: size.hasMoments, random: SplitMix(seed: random.next()))
         self.disk = disk
         defer { disk.close() }
         let recorder = SimulatedRecorder(in: data.appending("data"), disk: disk, of: self)

@@ -52,6 +52,12 @@ struct SimulatorCommand: ParsableCommand {
     @Flag(help: "Have partitions, slow readers and sleeping machines, too.")
     var outages = false
 
+    @Flag(help: "Have sessions begin in the past, too.")
+    var past = false
+
+    @Flag(help: "Kill the recorder right after what it does seldom, and tear pages to any bytes, too.")
+    var moments = false
+
     @Flag(help: "Stop with the first seed that fails.")
     var stopAtFirst = false
 
@@ -105,7 +111,7 @@ struct SimulatorCommand: ParsableCommand {
             | \(runs) runs of \(seconds) s | |
             | --- | --- |
             | processor time, simulated hours per hour of it | \(String(format: "%.1f s, %.0f", used, hours / (used / 3600))) |
-            | sessions begun, and judged at their end | \(total.sessions), \(total.judged) |
+            | sessions begun, in the past, judged at their end | \(total.sessions), \(total.pasts), \(total.judged) |
             | recorder: ends, of them in a recovery | \(total.kills), \(total.killsInRecovery) |
             | power cuts | \(total.powerCuts) |
             | disk: calls that fail, one or several in turn | \(total.failures) |
@@ -136,6 +142,8 @@ struct SimulatorCommand: ParsableCommand {
         if failingCalls { options.append("--failing-calls") }
         if clockJumps { options.append("--clock-jumps") }
         if outages { options.append("--outages") }
+        if past { options.append("--past") }
+        if moments { options.append("--moments") }
         if !skipped.isEmpty { options.append("--skip \(skipped.map(String.init).joined(separator: ","))") }
         return options.isEmpty ? "" : " SIMULATE='\(options.joined(separator: " "))'"
     }
@@ -184,7 +192,7 @@ struct SimulatorCommand: ParsableCommand {
         try withTemporaryDirectory { directory in
             let size = Simulation.Size(
                 seconds: seconds, publishers: publishers, streams: streams, rate: rate, hasFailingCalls: failingCalls,
-                hasClockJumps: clockJumps, hasOutages: outages)
+                hasClockJumps: clockJumps, hasOutages: outages, hasPast: past, hasMoments: moments)
             let simulation = Simulation(seed: seed, size: size, skipping: skipped, in: directory)
             do {
                 try simulation.run()
@@ -210,6 +218,7 @@ extension Simulation.Counts {
         lost += other.lost
         published += other.published
         sessions += other.sessions
+        pasts += other.pasts
         failures += other.failures
         judged += other.judged
         logs += other.logs

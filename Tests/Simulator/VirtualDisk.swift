@@ -43,6 +43,8 @@ final class VirtualDisk: Sendable {
         /// What calls fail with: after so many that do not, and how many.
         var failing: (after: Int, count: Int, error: Errno)?
         var random: SplitMix
+        /// Whether a page that is not written may have any bytes then, and not zeros alone.
+        var hasGarbage: Bool
         var counts = Counts()
     }
 
@@ -54,13 +56,15 @@ final class VirtualDisk: Sendable {
         var failed = 0
     }
 
+    private static let pageSize: Int64 = 4096
+
     private let state: Mutex<State>
     /// Where files are kept whose names others have now.
     private let attic: FilePath
 
-    init(attic: FilePath, random: SplitMix) {
+    init(attic: FilePath, hasGarbage: Bool, random: SplitMix) {
         self.attic = attic
-        state = Mutex(State(random: random))
+        state = Mutex(State(random: random, hasGarbage: hasGarbage))
     }
 
     var counts: Counts { state.withLock(\.counts) }
@@ -205,13 +209,15 @@ final class VirtualDisk: Sendable {
                 bytes.isEmpty ? 0 : try FileCalls.system.write(file.descriptor, bytes, change.offset)
             }
         }
-        // Pages are written in any order.
+        // Pages are written in any order, and one of them may not be written, or not as a whole.
         if let change = file.changes[..<kept].randomElement(using: &state.random), change.newLength > change.offset,
             Bool.random(using: &state.random)
         {
             let start = Int64.random(in: change.offset..<change.newLength, using: &state.random)
-            let zeros = [UInt8](repeating: 0, count: Int(min(4096, change.newLength - start)))
-            _ = try zeros.withUnsafeBytes { try FileCalls.system.write(file.descriptor, $0, start) }
+            let count = Int(min(Self.pageSize - start % Self.pageSize, change.newLength - start))
+            let isGarbage = state.hasGarbage && Bool.random(using: &state.random)
+            let page = (0..<count).map { _ in isGarbage ? UInt8.random(in: .min ... .max, using: &state.random) : 0 }
+            _ = try page.withUnsafeBytes { try FileCalls.system.write(file.descriptor, $0, start) }
             state.counts.torn += 1
         }
         try file.descriptor.close()

@@ -25,6 +25,8 @@ final class CountingWorld {
     private(set) var time: Int64 = 0
     /// What this machine's date is ahead of the publishers', in nanoseconds.
     var skew: Int64 = 0
+    /// Nanoseconds for which this machine slept: its monotonic clock stood still.
+    var slept: Int64 = 0
     var isHistoryBroken = false
     /// Whether steps of a subscription that began with the history, one for each device, must be those in the history.
     var areTotalsExact = true
@@ -64,12 +66,13 @@ final class CountingWorld {
 
     var now: Moment {
         Moment(
-            monotonic: time, date: WallTime(nanosecondsSince1970: Self.start.nanosecondsSince1970 + time + skew))
+            monotonic: time, date: WallTime(nanosecondsSince1970: Self.start.nanosecondsSince1970 + time + slept + skew)
+        )
     }
 
     /// A publisher's clocks: its uptime is 1,000 s at the start.
     private func clock(_ walker: VirtualWalker) -> ClockReading {
-        let seconds = Double(time) / 1e9
+        let seconds = Double(time + slept) / 1e9
         return ClockReading(
             uptime: 1_000 + seconds, date: WallTime(seconds: Self.start.seconds + seconds + walker.ahead))
     }
@@ -183,6 +186,8 @@ final class CountingWorld {
         }
     }
 
+    /// How often something was removed.
+    private(set) var removals = 0
     var isBusy: Bool { work != nil }
     var isRecovering: Bool { !recoveries.isEmpty }
 
@@ -197,6 +202,7 @@ final class CountingWorld {
             core.committed(failure, at: now)
         case .removal(let removal):
             if failure == nil { history.remove(removal) }
+            removals += 1
             core.removed(failure, at: now)
         }
         perform()

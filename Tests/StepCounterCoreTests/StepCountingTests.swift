@@ -503,6 +503,40 @@ import Testing
         #expect(world.history.subscriptions["a"] != nil && world.history.subscriptions["b"] == nil)
     }
 
+    /// Not with what is next too old, a minute later.
+    @Test func whatIsOfADiscardedSessionIsRemovedAtOnce() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        var removals: Int { world.removals }
+        world.describe(0)
+        walk(world, 5)
+        // Positions that are in use again may not be committed yet.
+        world.core.noteDiscard(at: world.now)
+        walk(world, 4)
+        #expect(removals == 0)
+        walk(world, 2)
+        #expect(removals == 1)
+        for count in 2...4 {
+            walk(world, 3)
+            #expect(removals == count - 1)
+            world.core.noteDiscard(at: world.now)
+            world.perform()
+            while world.isBusy { world.finishWork(isFailing: false) }
+            #expect(removals == count)
+        }
+        // While something is written it waits for that, and for no tick.
+        walk(world, 3)
+        for _ in 0..<2 {
+            world.core.noteDiscard(at: world.now)
+            world.perform()
+            #expect(world.isBusy)
+        }
+        while world.isBusy { world.finishWork(isFailing: false) }
+        #expect(removals == 6)
+        // And what is too old is still removed each minute.
+        walk(world, 61)
+        #expect(removals == 7)
+    }
+
     @Test func whatIsAnsweredWhileItStopsIsTrueAfterwards() throws {
         let world = CountingWorld(Self.settings(), devices: 1)
         world.describe(0)
@@ -517,6 +551,37 @@ import Testing
         while world.isBusy { world.finishWork(isFailing: false) }
         #expect(world.core.isOver && world.core.isCommitted(waiting))
         #expect(world.history.positions[world.walkers[0].name]?.position.snapshot?.next == world.walkers[0].count)
+    }
+
+    // MARK: Sleep
+
+    /// A bout's first steps are credited seconds later, by batches whose clocks are ahead by the sleep.
+    @Test func stepsFromBeforeADevicesSleepHaveTheirOwnDates() {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 1)
+        #expect(steps(world).isEmpty, "not certain yet")
+        let asleep = world.date(world.walkers[0].uptime(world.walkers[0].count))
+        world.walkers[0].ahead += 60
+        walk(world, 20)
+        let expected = world.walkers[0].steps.map { $0 < 1_001 ? world.date($0) : world.date($0, ahead: 60) }
+        #expect(steps(world).count == expected.count)
+        #expect(zip(steps(world), expected).allSatisfy { abs($0.seconds - $1.seconds) < 1e-3 })
+        #expect(expected.contains { $0 < asleep })
+    }
+
+    /// While this machine slept its monotonic clock stood still, and the device's did not.
+    @Test func stepsFromBeforeASleepOfThisMachineAreInTheSubscriptionThatHadBegun() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 3)
+        _ = try world.core.start(StepsStartUpdates(device: "phone0", updateOn: 1), id: "a", at: world.now)
+        walk(world, 1)
+        world.slept += 2 * CountingWorld.second
+        world.sample(0, 2 * VirtualWalker.rate)
+        walk(world, 20)
+        let total = try #require(world.events.last { $0.subscription == "a" }?.numberOfSteps)
+        #expect(total == world.walkers[0].steps.count { $0 >= 1_003 })
     }
 }
 

@@ -99,7 +99,9 @@ struct AcceptanceTests {
             try await counter.counts(expected.count)
             let counted = try await counter.stop(subscription)
             #expect(counted < expected.count)
-            #expect(counted >= expected.count { $0 >= after } - 2 && counted <= expected.count { $0 >= before } + 2)
+            // A message that comes late, as on a busy machine, makes its samples seem younger by as much.
+            let (least, most) = (expected.count { $0 >= after } - 2, expected.count { $0 >= before - 3 } + 2)
+            #expect((least...most).contains(counted), "\(least) \(most) \(counted)")
         }
     }
 
@@ -211,17 +213,16 @@ struct AcceptanceTests {
             #expect(unknown.isKnown == false && unknown.numberOfSteps == 0)
             let known = try await counter.send(StepsStartUpdates(device: "phone", updateOn: 5))
             #expect(known.isKnown == true)
-            let before = WallTime.now.seconds
+            let start = publisher.startDate
             try publisher.walk(seconds: 20, isLost: true)
             try publisher.walk(seconds: 10)
             try await counter.counts(publisher.expectedSteps().count)
-            // Its first sample is taken two minutes after the test's begin.
-            let from = WallTime(seconds: before + 125)
+            let from = WallTime(seconds: start + 5)
             let whole = try await counter.send(
-                StepsQuery(device: "phone", from: from, to: WallTime(seconds: before + 140)))
+                StepsQuery(device: "phone", from: from, to: WallTime(seconds: start + 20)))
             #expect(whole.coverage == 1 && whole.gaps == [] && whole.isKnown == true)
             let later = try await counter.send(
-                StepsQuery(device: "phone", from: from, to: WallTime(seconds: before + 500), interval: 15))
+                StepsQuery(device: "phone", from: from, to: WallTime(seconds: start + 380), interval: 15))
             #expect(later.gaps?.map(\.reason) == [.notArrived])
             #expect(later.bins?.first?.coverage == 1 && later.bins?.last?.coverage == 0)
             let update = try await eventualValue("an update") { counter.events.last { $0.change == .update } }

@@ -2,7 +2,7 @@ import Files
 import FoundationEssentials
 import Messages
 import Recording
-import StepStorage
+import StepRecordings
 import TestSupport
 import Testing
 

@@ -215,6 +215,30 @@ struct StepQueryTests {
         }
     }
 
+    @Test func aQueryTellsHowItWasWalked() throws {
+        try HistoryFixture.run { fixture in
+            // Twenty steps of 0.5 s, a rest, eleven of 0.6 s.
+            let quick: [Double] = (0..<20).map { 90 - 0.5 * Double($0) }
+            let slow: [Double] = (0..<11).map { 60 - 0.6 * Double($0) }
+            try fixture.store(ago: quick + slow)
+            var query = StepsQuery(
+                device: "phone", from: fixture.ago(100), to: fixture.ago(0), interval: 30, gait: true)
+            let reply = try fixture.ask(query)
+            let gait = try #require(reply.gait)
+            #expect(gait.steps == 31)
+            #expect(abs(gait.walkingTime - 15.5) < 1e-6)
+            #expect(gait.bouts?.map(\.bouts) == [2, 0, 0, 0, 0])
+            let bins = try #require(reply.bins)
+            #expect(bins.map { $0.gait?.steps ?? 0 } == bins.map(\.numberOfSteps))
+            #expect(bins.map { $0.gait == nil } == bins.map { $0.numberOfSteps == 0 })
+            let stepTimes = bins.compactMap { $0.gait?.stepTime }
+            #expect(zip(stepTimes, [0.5, 0.6]).allSatisfy { abs($0 - $1) < 1e-6 } && stepTimes.count == 2)
+            query.gait = nil
+            let plain = try fixture.ask(query)
+            #expect(plain.gait == nil && plain.bins?.allSatisfy { $0.gait == nil } == true)
+        }
+    }
+
     // MARK: How far back
 
     @Test func theHistoryGoesBackToItsBeginningOrItsFirstStep() throws {

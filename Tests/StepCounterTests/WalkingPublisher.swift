@@ -79,6 +79,8 @@ final class WalkingPublisher: Sendable {
         }
     }
 
+    /// When the first sample is taken, by this machine's wall clock, in seconds since 1970.
+    var startDate: Double { WallTime.now.seconds + start - Double(MonotonicClock.now) / 1e9 }
     /// Its REP endpoint.
     var replyEndpoint: String { server.withLock { $0?.endpoint } ?? "" }
     /// How many samples of the epoch there are.

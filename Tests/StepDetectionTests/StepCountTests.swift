@@ -55,6 +55,15 @@ struct StepCountTests {
             #expect(count.samples == walk.samples(rate: 25).count && count.gaps == 0 && count.leftOut == 0)
         }
         #expect(counts.map { $0.start.map { ($0 * 10).rounded() / 10 } } == [-0.1, 1_698_501_144.4, 1_698_501_144.4])
+        // The digits are those of the file: no step moves by the 238 ns between two seconds since 1970 in a Double.
+        let begin = 1_698_501_144.401773
+        for count in counts.dropFirst() {
+            #expect(count.steps.count == counts[0].steps.count)
+            for (since1970, elapsed) in zip(count.steps, counts[0].steps) {
+                #expect(abs(since1970.time - (begin + (elapsed.time + 0.1))) <= 2.4e-7)
+                #expect(since1970.cadence == elapsed.cadence || abs(since1970.cadence - elapsed.cadence) < 1e-9)
+            }
+        }
     }
 
     @Test func theUnitIsToldByGravity() throws {

@@ -254,4 +254,15 @@ struct StepDetectorTests {
         #expect(Heard(samples, StepDetectorSettings(perG: 1, placement: .wrist)).steps.isEmpty)
         #expect(!Heard(MadeWalk().samples(rate: 50), StepDetectorSettings(perG: 1, placement: .wrist)).steps.isEmpty)
     }
+
+    @Test(arguments: [2.3, 2.4]) func clappingThatIsQuickerThanAWalkIsNotCounted(cadence: Double) {
+        // Hands go to and fro, with a blow when they meet: weaker than a run, which leaves the ground.
+        let samples = (0..<6000).map { index in
+            let time = Double(index) / 50
+            let phase = (time * cadence).truncatingRemainder(dividingBy: 1)
+            let swing = 0.15 * MadeWave.sine(cadence, time)
+            return SIMD4(time, 0, swing, 1 + 0.5 * swing + (phase < 0.1 ? 0.6 : 0))
+        }
+        #expect(Heard(samples).steps.count == 0)
+    }
 }

@@ -10,6 +10,57 @@ import ZeroMQ
 /// is killed again and again.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ArchivingTests {
+    /// No step-counter runs: what its own command finds in the session's files is in the archive's result.
+    @Test func stepsOfASessionAreInItsResult() async throws {
+        let walk = ["--signal", "walk:cadence=1.8", "--device", "wrist", "--rate", "100"]
+        try await Rig.run(publishing: walk) { rig in
+            try await rig.start(
+                RecordingStart(session: "walk", task: "Walk", streams: ["wrist/"], maximumFileSize: 40_000))
+            try await eventually("a walk") {
+                try await rig.recordings.send(RecordingStatus(session: "walk"), timeout: .seconds(60))
+                    .logs.contains { $0.samples >= 800 }
+            }
+            let session = try await rig.stop("walk").directory
+            let (made, extracted) = (rig.directory.appending("made"), rig.directory.appending("extracted"))
+            let archiver = try ProductsDirectory.executable("archiver")
+            for options in [[], ["--count-steps", "accelerometer", "--count-steps", "gyro"]] {
+                try await Tool.output(of: archiver, ["create", session, "--to", made.string] + options)
+                let archive = made.appending("walk.zip").string
+                #expect(try await Tool.run(archiver, ["verify", archive]).isSuccess)
+                try await Tool.output(of: archiver, ["extract", archive, "--to", "\(extracted)\(options.count)"])
+            }
+            func results(_ directory: String) throws -> [[String: JSONValue]] {
+                let bytes = try Data(contentsOf: URL(filePath: directory + "/taskResult.json"))
+                guard case .object(let task) = try WireCoding.decode(JSONValue.self, from: bytes),
+                    case .array(let results)? = task["asyncResults"]
+                else { throw TestFailure("taskResult.json has no asyncResults") }
+                return results.compactMap { if case .object(let result) = $0 { result } else { nil } }
+            }
+            #expect(try results("\(extracted)0").allSatisfy { $0["type"] == .string("file") })
+            let all = try results("\(extracted)4")
+            let steps = try #require(all.first)
+            #expect(all.dropFirst().allSatisfy { $0["type"] == .string("file") } && all.count > 2)
+            #expect(steps["type"] == .string("steps") && steps["stream"] == .string("wrist/accelerometer"))
+
+            let json = try await Tool.output(
+                of: ProductsDirectory.executable("step-counter"), ["count", "--format", "json", session])
+            struct Counts: Decodable {
+                struct Recording: Decodable {
+                    var numberOfSteps: Int
+                    var samples: Int
+                }
+
+                var recordings: [Recording]
+            }
+            let count = try #require(try JSONDecoder().decode(Counts.self, from: Data(json.utf8)).recordings.first)
+            #expect(count.numberOfSteps > 5)
+            #expect(steps["numberOfSteps"] == .integer(count.numberOfSteps))
+            #expect(steps["samples"] == .integer(count.samples))
+            guard case .array(let bouts)? = steps["bouts"] else { throw TestFailure("no bouts: \(steps)") }
+            #expect(!bouts.isEmpty)
+        }
+    }
+
     private static let sessions = (0..<4).map { "session-\($0)" }
 
     /// Where the running archiver answers, with all that it needs to know.

@@ -6,6 +6,9 @@ enum ClockLayer {
     /// What starts a program whose wall clock is ahead: put it before the program and its arguments.
     /// - Parameter seconds: how far; negative for one that is behind.
     static func ahead(by seconds: Int) throws -> [String] {
-        ["env", "LD_PRELOAD=\(try ProductsDirectory.executable("libClockLayer.so"))", "CLOCK_LAYER_AHEAD=\(seconds)"]
+        [
+            "env", "LD_PRELOAD=\(try ProductsDirectory.build.appending("libClockLayer.so"))",
+            "CLOCK_LAYER_AHEAD=\(seconds)",
+        ]
     }
 }

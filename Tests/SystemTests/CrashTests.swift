@@ -63,6 +63,28 @@ struct CrashTests {
         }
     }
 
+    /// What an upgrade of the package and a reboot do.
+    @Test func aRecorderThatIsToldToStopMayLeaveItsSessionToTheNext() async throws {
+        try await Cutoff.run { cutoff in
+            try await cutoff.publisher(Self.noise) { _ in
+                try await cutoff.recorder(["--on-stop", "continue"]) { recorder in
+                    try await cutoff.start(RecordingStart(session: "walk", streams: ["phone/"]))
+                    try await cutoff.more(100, in: "walk")
+                    try recorder.send(.terminate)
+                    #expect(try await recorder.end() == .exited(0))
+                }
+                try await cutoff.recorder { _ in
+                    try await cutoff.more(100, in: "walk")
+                    let result = try await cutoff.stop("walk")
+                    #expect(result.report.isWhole, "\(result.report)")
+                    #expect(result.report.restarts?.count == 1)
+                    let records = try cutoff.records(of: #require(result.logs.first), in: result)
+                    Self.expectWhole(records.filter { $0.marker == nil }, rate: 500)
+                }
+            }
+        }
+    }
+
     @Test func stepsAndPausesSurviveAKill() async throws {
         try await Cutoff.run { cutoff in
             try await cutoff.publisher(Self.noise) { _ in
@@ -101,6 +123,78 @@ struct CrashTests {
                     let pauses = records.filter { $0.marker == "pause" || $0.marker == "resume" }.map(\.marker)
                     // After a restart in a pause the log says so again: the marker may have been torn.
                     #expect(pauses == ["pause", "resume", "pause", "pause", "resume"])
+                }
+            }
+        }
+    }
+
+    @Test func theStepsAndThePauseOfOneStreamSurviveAKill() async throws {
+        let configuration = #"""
+            {"sensor-publisher": {"streams": [
+              {"device": "phone", "stream": "gyro", "signal": "noise:seed=1", "rate": 500, "batch": 5},
+              {"device": "watch", "stream": "gyro", "signal": "noise:seed=2", "rate": 500, "batch": 5}
+            ]}}
+            """#
+        try await Cutoff.run { cutoff in
+            let file = cutoff.directory.appending("two.json")
+            try Data(configuration.utf8).write(to: URL(filePath: file.string))
+            let watch = StreamName(device: "watch", stream: "gyro")
+            let phone = StreamName(device: "phone", stream: "gyro")
+            func samples(_ stream: StreamName) async throws -> Int {
+                let logs = try await cutoff.ask(RecordingStatus(session: "walk")).logs
+                return logs.first { $0.stream == stream }?.samples ?? 0
+            }
+            /// Waits for more samples of a stream, and expects none of another.
+            func wait(for stream: StreamName, without other: StreamName? = nil) async throws {
+                let (before, still) = (try await samples(stream), try await other.asyncMap(samples))
+                try await eventually("samples of \(stream)") { try await samples(stream) >= before + 200 }
+                #expect(try await other.asyncMap(samples) == still)
+            }
+            try await cutoff.publisher(["--config", file.string]) { _ in
+                try await cutoff.recorder { recorder in
+                    var request = RecordingStart(session: "walk", task: "Walk", step: "rest", streams: [])
+                    request.streams = [
+                        StreamChoice("phone/"), StreamChoice("watch/", fromStep: "walk", toStep: "walk"),
+                    ]
+                    try await cutoff.start(request)
+                    try await wait(for: phone, without: watch)
+                    try await cutoff.kill(recorder)
+                }
+                try await cutoff.recorder { recorder in
+                    try await wait(for: phone, without: watch)
+                    _ = try await cutoff.ask(RecordingMoveTo(session: "walk", step: "walk"))
+                    try await wait(for: watch)
+                    _ = try await cutoff.ask(RecordingPause(session: "walk", stream: phone))
+                    try await wait(for: watch)
+                    try await cutoff.kill(recorder)
+                }
+                try await cutoff.recorder { recorder in
+                    let status = try await cutoff.ask(RecordingStatus(session: "walk"))
+                    #expect(!status.paused && status.pausedStreams == [phone])
+                    #expect(status.configuration?.choices?.map(\.stream) == ["watch/"])
+                    try await wait(for: watch)
+                    _ = try await cutoff.ask(RecordingMoveTo(session: "walk", step: "rest"))
+                    _ = try await cutoff.ask(RecordingResume(session: "walk", stream: phone))
+                    try await wait(for: phone)
+                    let result = try await cutoff.stop("walk")
+                    #expect(result.report.isWhole, "\(result.report)")
+                    #expect(result.report.streams.map(\.origin) == [.simulated, .simulated])
+                    for (log, stream) in zip(result.logs, result.report.streams) {
+                        let records = try cutoff.records(of: log, in: result)
+                        let samples = records.filter { $0.marker == nil }
+                        #expect(samples.count == stream.received - stream.paused)
+                        #expect(stream.paused > 200)
+                        #expect(Set(samples.map(\.x)).count == samples.count)
+                        let steps = Set(samples.map(\.stepPath))
+                        #expect(steps == (stream.stream == watch ? ["Walk/walk"] : ["Walk/rest", "Walk/walk"]))
+                        #expect(records.contains { $0.marker == "pause" } && records.contains { $0.marker == "resume" })
+                    }
+                    let verified = try await ProgramUnderTest.run("recorder", arguments: ["verify", result.directory]) {
+                        try await $0.end()
+                    }
+                    #expect(verified == .exited(0))
+                    try recorder.send(.terminate)
+                    #expect(try await recorder.end() == .exited(0))
                 }
             }
         }
@@ -240,5 +334,12 @@ extension Cutoff {
     /// How many samples the first stream has published.
     func published() async throws -> Int {
         try await streams.send(StreamsList(), timeout: .seconds(60)).streams.first?.nextSequence ?? 0
+    }
+}
+
+extension Optional {
+    fileprivate func asyncMap<Result>(_ body: (Wrapped) async throws -> Result) async rethrows -> Result? {
+        guard let self else { return nil }
+        return try await body(self)
     }
 }

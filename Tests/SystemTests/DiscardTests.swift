@@ -125,6 +125,38 @@ struct DiscardTests {
         }
     }
 
+    @Test func stepsOfADiscardedSessionGo() async throws {
+        let walk = ["--signal", "walk:cadence=1.8", "--device", "wrist", "--rate", "100"]
+        try await Rig.run(publishing: walk, dataIn: "data") { rig in
+            let options = ["--data", rig.directory.appending("data").string] + ProgramUnderTest.anyPorts
+            try await ProgramUnderTest.run(
+                "step-counter",
+                arguments: options + [
+                    "--subscribe", rig.publisherReady.publish, "--recorder", rig.recorderReady.publish,
+                ], in: rig.directory
+            ) { counter in
+                let steps = try RequestClient(
+                    context: rig.context, thread: rig.thread, endpoint: try await counter.ready().reply)
+                func count(_ from: WallTime, _ to: WallTime) async throws -> Int {
+                    try await steps.send(StepsQuery(device: "wrist", from: from, to: to), timeout: .seconds(60))
+                        .numberOfSteps
+                }
+                try await rig.start(RecordingStart(session: Self.person, task: "Walk", streams: ["*"]))
+                let state = try await rig.recordings.send(
+                    RecordingStatus(session: Self.person), timeout: .seconds(60))
+                let begin = try #require(state.startDate)
+                try await eventually("steps in the session") { try await count(begin, .now) > 3 }
+                let end = try await rig.stop(Self.person).report.endDate
+                #expect(try await count(begin, end) > 0)
+                _ = try await rig.recordings.send(
+                    RecordingDiscard(session: Self.person, force: true), timeout: .seconds(60))
+                try await eventually("its steps are gone") { try await count(begin, end) == 0 }
+                // Those that are made after it are counted on.
+                try await eventually("steps after it") { try await count(end, .now) > 0 }
+            }
+        }
+    }
+
     @Test func aSessionThatWasNotUploadedNeedsForce() async throws {
         try await Rig.run(publishing: Self.signal, dataIn: "data") { rig in
             let data = rig.directory.appending("data")

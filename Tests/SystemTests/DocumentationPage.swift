@@ -59,12 +59,14 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
         return blocks
     }
 
-    /// Its shell blocks, but those of make and docker.
+    /// Its shell blocks, but those of make and docker, and those that change the machine.
     var commands: String {
-        blocks.filter { $0.kind == "sh" && !$0.text.hasPrefix("make ") && !$0.text.hasPrefix("docker ") }
-            // Others' readers of exports, which not every machine can get.
-            .filter { Readers.areInstalled || !$0.text.contains("<<'PYTHON'") && !$0.text.contains("bids-validator") }
-            .map(\.text).joined()
+        blocks.filter { block in
+            block.kind == "sh" && !["make ", "docker ", "sudo "].contains { block.text.hasPrefix($0) }
+        }
+        // Others' readers of exports, which not every machine can get.
+        .filter { Readers.areInstalled || !$0.text.contains("<<'PYTHON'") && !$0.text.contains("bids-validator") }
+        .map(\.text).joined()
     }
 
     /// The page without its blocks.

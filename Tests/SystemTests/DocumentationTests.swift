@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Messages
+import ServiceKit
 import SystemPackage
 import TestSupport
 import Testing
@@ -22,6 +23,13 @@ struct DocumentationTests {
     @Test func theReadmeIsShort() throws {
         let readme = try #require(Self.pages.first)
         #expect(readme.lines.count <= 150)
+    }
+
+    @Test func theCitationNamesThisVersion() throws {
+        let citation = try String(
+            contentsOfFile: DocumentationPage.root.appending("CITATION.cff").string, encoding: .utf8)
+        let version = try #require(citation.firstMatch(of: #/(?m)^version: (\S+)$/#)?.output.1)
+        #expect(version == Version.current)
     }
 
     @Test(arguments: pages)
@@ -83,8 +91,8 @@ struct DocumentationTests {
 
     /// Options in the text are options of a program.
     @Test func everyOptionExists() async throws {
-        // Docker's.
-        var known: Set = ["--scale"]
+        // Those of Docker and curl.
+        var known: Set = ["--scale", "--cacert"]
         for program in DocumentationPage.programs {
             let help = try await Self.help(of: program)
             known.formUnion(Self.options(in: help))
@@ -113,10 +121,11 @@ struct DocumentationTests {
                     set -eu
                     \(page.commands)
                     """
-                let search = ([programs] + Tool.directories).map(\.string).joined(separator: ":")
+                let places = [programs, DocumentationPage.root.appending("packaging")] + Tool.directories
+                let search = places.map(\.string).joined(separator: ":")
                 try await ProgramUnderTest.run(
                     executable: executable, arguments: arguments + ["bash", "-c", script],
-                    environment: ["PATH": search], in: directory
+                    environment: ["PATH": search, "HOLDFAST_PROGRAMS": programs.string], in: directory
                 ) { run in
                     let end = try await run.end(within: .seconds(240))
                     #expect(end == .exited(0), "\(page.name): \(run.standardOutput)\(run.standardError)")

@@ -33,7 +33,7 @@ enum DocumentedMetrics {
     /// The unit that a family's name says by Prometheus' conventions.
     static func unit(of name: String) -> String {
         let words = name.split(separator: "_").filter { $0 != "total" }
-        return ["seconds", "bytes"].first { words.contains(Substring($0)) } ?? ""
+        return ["seconds", "bytes", "hertz"].first { words.contains(Substring($0)) } ?? ""
     }
 
     private static func plain(_ text: some StringProtocol) -> String {

@@ -10,72 +10,12 @@ import ZeroMQ
 @Suite(.timeLimit(.minutes(5)))
 struct MetricsTests {
     /// Served only while they have a value.
-    private static let optional = ["holdfast_recorder_retention_left_seconds"]
-    private static let programs = ["sensor-publisher", "recorder", "log-manager", "step-counter", "archiver"]
-
-    /// The five programs, each with its metrics.
-    private struct Five {
-        let programs: [ProgramUnderTest]
-        let ready: [ProgramReady]
-        let context: Context
-        let thread: SocketThread
-
-        func ask<Question: Request>(_ program: Int, _ question: Question) async throws -> Question.Reply {
-            try await RequestClient(context: context, thread: thread, endpoint: ready[program].reply)
-                .send(question, timeout: .seconds(60))
-        }
-
-        func metrics() async throws -> [ServedMetrics] {
-            try await ServedMetrics.read(ready.map { $0.metrics ?? "" })
-        }
-    }
-
-    private static func arguments(_ program: String, _ ready: [ProgramReady], _ data: FilePath) -> [String] {
-        let publisher = ready.first?.publish ?? ""
-        let recorder = ready.dropFirst().first?.publish ?? ""
-        let own: [String] =
-            switch program {
-            case "sensor-publisher": ["--config", data.appending("streams.json").string]
-            case "recorder": ["--subscribe", publisher]
-            case "log-manager": ["--subscribe", recorder]
-            case "step-counter": ["--subscribe", publisher]
-            default:
-                ["--subscribe", recorder, "--log-manager", ready[2].reply, "--upload-to", "file://\(data)/receiver"]
-            }
-        return ProgramUnderTest.anyPorts
-            + ["--data", data.string, "--metrics", "0", "--log-format", "json", "--log-level", "debug"] + own
-    }
-
-    /// Runs all five, each as long as the body does.
-    private static func run(_ body: (Five) async throws -> Void) async throws {
-        try await withTemporaryDirectory { data in
-            let streams = """
-                {"streams": [{"device": "a", "stream": "accelerometer", "signal": "walk", "rate": 100},
-                {"device": "b.c-d", "stream": "gyro", "signal": "sine", "rate": 50, "packed": true}]}
-                """
-            try streams.write(toFile: data.appending("streams.json").string, atomically: true, encoding: .utf8)
-            try FileManager.default.createDirectory(
-                atPath: data.appending("receiver").string, withIntermediateDirectories: true)
-            try await start(programs[...], [], [], data, body)
-        }
-    }
-
-    private static func start(
-        _ names: ArraySlice<String>, _ programs: [ProgramUnderTest], _ ready: [ProgramReady], _ data: FilePath,
-        _ body: (Five) async throws -> Void
-    ) async throws {
-        guard let name = names.first else {
-            return try await body(
-                Five(programs: programs, ready: ready, context: Context(), thread: SocketThread(name: "test")))
-        }
-        try await ProgramUnderTest.run(name, arguments: arguments(name, ready, data), in: data) { program in
-            let itsReady = try await program.ready()
-            try await start(names.dropFirst(), programs + [program], ready + [itsReady], data, body)
-        }
-    }
-
+    private static let optional = [
+        "holdfast_recorder_retention_left_seconds", "holdfast_recorder_last_sample_timestamp_seconds",
+        "holdfast_recorder_nominal_rate_hertz", "holdfast_recorder_clock_offset_seconds",
+    ]
     /// Records a session of all that is published, and stops the streams, so that nothing is counted any more.
-    private static func record(with five: Five) async throws -> RecordingResult {
+    private static func record(with five: FivePrograms) async throws -> RecordingResult {
         _ = try await five.ask(1, RecordingStart(session: "s1", streams: ["a/", "b.c-d/"]))
         try await eventually("some seconds of samples") {
             try await five.ask(1, RecordingStatus(session: "s1")).logs.reduce(0) { $0 + $1.samples } >= 300
@@ -92,7 +32,7 @@ struct MetricsTests {
 
     @Test(.enabled(if: Python.isInstalled))
     func metricsSayWhatTheReportSays() async throws {
-        try await Self.run { five in
+        try await FivePrograms.run { five in
             let result = try await Self.record(with: five)
             let report = result.report
             var pages: [ServedMetrics] = []
@@ -134,21 +74,35 @@ struct MetricsTests {
         }
     }
 
-    @Test(.enabled(if: Promtool.isInstalled, "there is no promtool: make promtool gets it"))
+    @Test(.enabled(if: Prometheus.isInstalled, "there is no Prometheus: make prometheus gets it"))
     func prometheusOwnJudgeHasNothingToSay() async throws {
-        try await Self.run { five in
+        try await FivePrograms.run { five in
             _ = try await five.ask(1, RecordingStart(session: "s1", streams: ["*"]))
             try await eventually("some samples") {
                 try await five.ask(1, RecordingStatus(session: "s1")).logs.reduce(0) { $0 + $1.samples } > 100
             }
-            for (program, ready) in zip(Self.programs, five.ready) {
+            try await expectStreams(of: five)
+            for (program, ready) in zip(FivePrograms.names, five.ready) {
                 let port = try #require(ready.metrics.flatMap(Self.port))
                 let answer = try await WebClient.answer("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", port: port)
                 let page = try #require(answer?.split(separator: "\r\n\r\n", maxSplits: 1).last)
-                #expect(try await Promtool.complaints(about: String(page)) == "", "\(program)")
+                #expect(try await Prometheus.complaints(["check", "metrics"], about: String(page)) == "", "\(program)")
             }
             _ = try await five.ask(1, RecordingStop(session: "s1"))
         }
+    }
+
+    /// What is known of a stream while it is recorded, and of its publisher.
+    private func expectStreams(of five: FivePrograms) async throws {
+        let labels = ["device": "a", "stream": "accelerometer"]
+        try await eventually("the publisher's clock is compared") {
+            try await five.metrics()[1].sum("holdfast_recorder_clock_offset_seconds").isFinite
+        }
+        let page = try await five.metrics()[1]
+        #expect(abs(page.sum("holdfast_recorder_clock_offset_seconds")) < 1)
+        #expect(page.value("holdfast_recorder_nominal_rate_hertz", labels) == 100)
+        let last = try #require(page.value("holdfast_recorder_last_sample_timestamp_seconds", labels))
+        #expect(last <= WallTime.now.seconds && last > WallTime.now.seconds - 60)
     }
 
     private static func port(of url: String) -> UInt16? {
@@ -159,7 +113,7 @@ struct MetricsTests {
     private static func expectAsDocumented(_ pages: [ServedMetrics]) throws {
         let documented = try DocumentedMetrics.read()
         let common = try #require(documented["Every program"])
-        for (program, page) in zip(programs, pages) {
+        for (program, page) in zip(FivePrograms.names, pages) {
             let served = Set(
                 page.families.map { family in
                     DocumentedMetrics.Row(
@@ -175,7 +129,7 @@ struct MetricsTests {
         }
     }
 
-    private static func expectHealthToAgree(_ five: Five, _ pages: [ServedMetrics]) async throws {
+    private static func expectHealthToAgree(_ five: FivePrograms, _ pages: [ServedMetrics]) async throws {
         let pairs: [(program: Int, measure: String, value: Double?)] = [
             (0, "samplesPublished", pages[0].sum("holdfast_publisher_samples_total")),
             (0, "batchesPublished", pages[0].value("holdfast_publisher_batches_total")),
@@ -187,13 +141,13 @@ struct MetricsTests {
         ]
         for (program, measure, value) in pairs {
             // Measured each second.
-            try await eventually("\(programs[program])'s \(measure) is \(value as Any)") {
+            try await eventually("\(FivePrograms.names[program])'s \(measure) is \(value as Any)") {
                 try await five.ask(program, ServiceHealth()).measures?[measure] == value
             }
         }
         for program in pages.indices {
             // A busy machine may make one of them degraded for a moment.
-            try await eventually("\(programs[program])'s status") {
+            try await eventually("\(FivePrograms.names[program])'s status") {
                 let status = try await five.ask(program, ServiceHealth()).status
                 return try await five.metrics()[program].value(
                     "holdfast_health_status", ["status": status.rawValue]) == 1
@@ -202,7 +156,7 @@ struct MetricsTests {
     }
 
     /// All that the programs wrote to standard error is a line of JSON, from their start to their end.
-    private static func expectLogsOfObjects(_ five: Five) async throws {
+    private static func expectLogsOfObjects(_ five: FivePrograms) async throws {
         for (index, program) in five.programs.enumerated().reversed() {
             try program.send(.terminate)
             #expect(try await program.end() == .exited(0))
@@ -210,7 +164,9 @@ struct MetricsTests {
             #expect(lines.count >= 3)
             for line in lines {
                 let fields = try WireCoding.decode([String: String].self, from: line.utf8)
-                #expect(fields["program"] == programs[index] && fields["level"] != nil && fields["message"] != nil)
+                #expect(
+                    fields["program"] == FivePrograms.names[index] && fields["level"] != nil && fields["message"] != nil
+                )
                 _ = try WallTime(iso8601: fields["timestamp"] ?? "")
             }
         }

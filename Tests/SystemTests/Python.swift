@@ -7,7 +7,9 @@ enum Python {
     /// Whether there is a Python to make one with.
     static let isInstalled = Tool.path(of: "python3") != nil
 
-    private static let packages = ["pyzmq", "numpy", "prometheus-client"]
+    private static let packages = [
+        "pyzmq", "numpy", "prometheus-client", "foxglove-sdk==0.30.3", "websockets", "mcap-ros2-support",
+    ]
 
     /// The one environment of this test run.
     private static let environment = Task { try await make() }
@@ -23,7 +25,7 @@ enum Python {
 
     /// Makes the environment beside the built programs, or finds the one of an earlier run.
     private static func make() async throws -> FilePath {
-        let directory = try ProductsDirectory.executable("recorder").removingLastComponent().appending("python-clients")
+        let directory = try ProductsDirectory.build.appending("python-clients")
         let mark = directory.appending("complete-\(packages.joined(separator: "-"))").string
         if FileManager.default.fileExists(atPath: mark) { return directory }
         try? FileManager.default.removeItem(atPath: directory.string)

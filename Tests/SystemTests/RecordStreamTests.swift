@@ -52,6 +52,7 @@ struct RecordStreamTests {
                         try await cutoff.more(1_500, in: "mixed")
                         let result = try await cutoff.stop("mixed")
                         try await Self.check(result, source, format, in: cutoff.directory)
+                        try await Self.discard(cutoff)
                     }
                 }
             }
@@ -62,9 +63,11 @@ struct RecordStreamTests {
     private static func check(
         _ result: RecordingResult, _ source: FilePath, _ format: String, in data: FilePath
     ) async throws {
-        #expect(result.report.isWhole, "\(result.report)")
+        let isWhole = result.report.isWhole
         let stream = try #require(result.report.streams.first)
         #expect(stream.lost == 0)
+        // A publisher that comes back late, as on a busy machine, leaves it open how far its former run came.
+        #expect(isWhole || stream.gaps.allSatisfy { $0.count == 0 }, "\(result.report)")
         #expect(stream.recovered > 0)
         #expect(stream.types?["touch"] == .json)
         let log = try #require(result.logs.first)
@@ -72,9 +75,8 @@ struct RecordStreamTests {
         #expect(log.files.count > 2)
         #expect(log.samples == stream.received)
 
-        let verified = try await Tool.output(
-            of: ProductsDirectory.executable("recorder"), ["verify", result.directory])
-        #expect(verified.hasSuffix(": whole\n"), "\(verified)")
+        let verified = try await Tool.run(ProductsDirectory.executable("recorder"), ["verify", result.directory])
+        #expect(verified.isSuccess == isWhole && verified.output.hasSuffix(": whole\n") == isWhole, "\(verified)")
         let records = try await Python.run(
             clients.appending("records.py"), arguments: [source.string, result.directory, log.name])
         #expect(records == "ok \(log.samples) records in 2 runs\n")
@@ -97,6 +99,24 @@ struct RecordStreamTests {
             #expect(file.fields?.map(\.name) == ["n", "label", "big", "lat", "at", "ok", "touch"])
             #expect(file.fields?.map(\.type) == ["number", "text", "number", "number", "date", "boolean", "json"])
         }
+    }
+
+    /// Discards the session: of its texts nothing is left.
+    private static func discard(_ cutoff: Cutoff) async throws {
+        let recordings = cutoff.directory.appending("recordings")
+        func texts() throws -> [String] {
+            try FileManager.default.subpathsOfDirectory(atPath: recordings.string).filter { path in
+                let bytes = FileManager.default.contents(atPath: recordings.appending(path).string) ?? Data()
+                return path.contains("mixed") || bytes.firstRange(of: Array("long long ".utf8)) != nil
+            }
+        }
+        #expect(try !texts().isEmpty)
+        let refusal = await #expect(throws: RequestError.self) {
+            try await cutoff.recordings.send(RecordingDiscard(session: "mixed"), timeout: .seconds(60))
+        }
+        #expect(refusal?.data?.reason == "wouldDelete")
+        _ = try await cutoff.recordings.send(RecordingDiscard(session: "mixed", force: true), timeout: .seconds(60))
+        try await eventually("nothing is left of the session") { try texts().isEmpty }
     }
 
     private struct Metadata: Decodable {
@@ -170,12 +190,23 @@ struct RecordStreamTests {
             },
             ["phase", "location.x", "location.y", "force", "touches", "stylus"]
         ),
+        "audio": (
+            { #"{"t":\#($0),"timeInterval":1,"unit":"dbFS","average":-30.2,"peak":-12.\#($0)5}"# },
+            ["timeInterval", "unit", "average", "peak"]
+        ),
+        "health": (
+            {
+                #"{"t":\#($0),"type":"HKQuantityTypeIdentifierHeartRate","value":62.\#($0)5,"unit":"count/min","#
+                    + #""startDate":"2026-11-21T08:00:0\#($0)Z","endDate":"2026-11-21T08:00:1\#($0)Z","source":{"name":"watch","version":null}}"#
+            },
+            ["type", "value", "unit", "startDate", "endDate", "source"]
+        ),
     ]
 
-    /// Cases 22 to 25 and 27 of SEEDS. Ours: vectors have a column for each component, and a name that a record has itself gets
-    /// "_" at its end. Cases 26: of audio and health there is no recorder.
+    /// Cases 22 to 27 of SEEDS: each of the ancestors' recorders, also of audio levels and of health (26), is a stream. Ours:
+    /// vectors have a column for each component, and a name that a record has itself gets "_" at its end.
     @Test(arguments: ["json", "csv"])
-    func cases22To27FiveInjectedItemsAreRecordedWithAllFields(format: String) async throws {
+    func case22Case23Case24Case25Case26Case27FiveInjectedItemsAreRecordedWithAllFields(format: String) async throws {
         let streams = Self.injected.keys.sorted()
         let sections = streams.map {
             #"{"device":"phone","stream":"\#($0)","replay":"\#($0).ndjson","rebase":true,"speed":100}"#
@@ -209,8 +240,8 @@ struct RecordStreamTests {
                     let source = try JSONDecoder().decode([String: JSONValue].self, from: Data(item(index).utf8))
                     for field in fields {
                         let want = Self.value(field, in: source)
-                        // The marker's date has that name.
-                        let column = field == "timestampDate" ? "timestampDate_" : field
+                        // The marker's date and unit have these names.
+                        let column = ["timestampDate", "unit"].contains(field) ? field + "_" : field
                         #expect(
                             sample[column] == (format == "json" ? want : Self.cell(want)),
                             "\(name) \(field): \(String(describing: sample[column]))")
@@ -234,6 +265,7 @@ struct RecordStreamTests {
         case .integer(let value): .string("\(value)")
         case .number(let value): .string("\(value)")
         case .array: .string(#"[{"id":1,"path":[[1,2],[3,4]]}]"#)
+        case .object: .string(#"{"name":"watch","version":null}"#)
         default: value
         }
     }

@@ -12,7 +12,7 @@ struct RunTests {
             let end = try await run.end(within: .seconds(60))
             #expect(end == .exited(0))
             let output = run.standardOutput
-            #expect(output.contains("left-wrist/accelerometer"))
+            #expect(output.contains("left-wrist/accelerometer") && output.contains("see it at http://127.0.0.1:"))
             #expect(output.contains("files are in \(directory)"))
             #expect(output.contains("in 1 file: whole"))
             #expect(output.contains("steps, counted live:") && output.contains("log files:"))
@@ -108,6 +108,7 @@ struct RunTests {
                 "HOLDFAST_STEP_COUNTER_SUBSCRIBE": ports[0], "HOLDFAST_STEP_COUNTER_PUBLISH": ports[6],
                 "HOLDFAST_STEP_COUNTER_REPLY": ports[7], "HOLDFAST_ARCHIVER_SUBSCRIBE": ports[2],
                 "HOLDFAST_ARCHIVER_PUBLISH": ports[8], "HOLDFAST_ARCHIVER_REPLY": ports[9],
+                "HOLDFAST_CONSOLE_LISTEN": "0", "HOLDFAST_CONSOLE_REPLY": "tcp://127.0.0.1:*",
             ]
             environment["REPLAY"] = replay?.string
             let programs = try ProductsDirectory.executable("recorder").removingLastComponent()

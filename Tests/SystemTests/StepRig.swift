@@ -83,17 +83,19 @@ struct StepRig: Sendable {
             try await client.send(request, timeout: .seconds(60))
         }
 
-        /// All steps of the phone.
-        func steps() async throws -> Int {
+        /// All steps of a device.
+        func steps(of device: String = "phone") async throws -> Int {
             let now = WallTime.now.seconds
             return try await ask(
-                StepsQuery(device: "phone", from: WallTime(seconds: now - 9e8), to: WallTime(seconds: now + 9e8))
+                StepsQuery(device: device, from: WallTime(seconds: now - 9e8), to: WallTime(seconds: now + 9e8))
             ).numberOfSteps
         }
 
         /// Waits until so many steps are counted.
-        func counts(_ count: Int) async throws {
-            try await eventually("\(count) steps", within: .seconds(60)) { try await steps() >= count }
+        func counts(_ count: Int, of device: String = "phone") async throws {
+            try await eventually("\(count) steps of \(device)", within: .seconds(60)) {
+                try await steps(of: device) >= count
+            }
         }
 
         /// What it measures of itself.

@@ -32,10 +32,11 @@ struct StudyTests {
                             FilePath(#filePath).removingLastComponent().appending("Clients/study.py"),
                             arguments: [
                                 rig.recorderReady.reply, rig.recorderReady.publish, steps.reply, archives.reply,
-                                archives.publish,
+                                archives.publish, rig.directory.appending("result.json").string,
                             ])
                         #expect(output.hasPrefix("ok "))
-                        try await Self.expectTheArchiveHasEverything(receiver)
+                        try await Self.expectTheArchiveHasEverything(
+                            receiver, encoded: rig.directory.appending("result.json"))
                         // What became of the session can be found by whoever knows its name.
                         let ledger = try String(
                             contentsOfFile: data.appending("recordings/discarded.ndjson").string, encoding: .utf8)
@@ -50,7 +51,8 @@ struct StudyTests {
         }
     }
 
-    private static func expectTheArchiveHasEverything(_ receiver: FilePath) async throws {
+    /// - Parameter encoded: the result as the recorder answered it.
+    private static func expectTheArchiveHasEverything(_ receiver: FilePath, encoded: FilePath) async throws {
         let archive = receiver.appending("participant-7.zip")
         func file(_ name: String) async throws -> JSONValue {
             let text = try await Tool.output(
@@ -66,6 +68,8 @@ struct StudyTests {
             case .object(let manifest) = try await file("metadata.json"),
             case .array(let files) = manifest["files"]
         else { throw TestFailure("the archive's documents are no objects") }
+        let result = try WireCoding.decode(JSONValue.self, from: Data(contentsOf: URL(filePath: encoded.string)))
+        #expect(result == .object(task))
         #expect(answers["pain"] == .integer(2))
         #expect(task["schedule"] == .string("2026-w48"))
         #expect(manifest["keys"] == .object(["schedule": .string("2026-w48")]))

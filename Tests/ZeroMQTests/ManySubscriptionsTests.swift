@@ -2,7 +2,7 @@ import Testing
 import ZeroMQ
 
 /// Subscribers to many topics.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct ManySubscriptionsTests {
     /// As a recorder does that ends a session of many streams and begins the next, while samples come all the time.
     @Test func subscriptionsAreTakenBackAndMadeAgainWhileSomethingIsPublished() async throws {

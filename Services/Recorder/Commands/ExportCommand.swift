@@ -1,7 +1,6 @@
 import ArgumentParser
 import Export
 import Files
-import Glibc
 import Messages
 import Recording
 import ServiceKit
@@ -87,7 +86,7 @@ struct ExportCommand: ParsableCommand {
         options.streams = streams.isEmpty ? nil : streams
         options.replaces = replace
         options.acceptsDamage = allowDamaged
-        let line = ExportProgress(session.session)
+        let line = ByteProgress(session.session.text)
         defer { line.clear() }
         let outcome = try SessionExport(session, options, version: Version.current)
             .run(to: FilePath(to), progress: line.show)
@@ -102,25 +101,3 @@ struct ExportCommand: ParsableCommand {
 
 extension SessionExport.Format: ExpressibleByArgument {}
 extension ExportClock: ExpressibleByArgument {}
-
-/// How far an export is, in a line that moves on a terminal.
-private final class ExportProgress {
-    private let isShown = isatty(STDERR_FILENO) == 1
-    private let session: SessionIdentifier
-    private var percent = -1
-
-    init(_ session: SessionIdentifier) { self.session = session }
-
-    func show(_ bytes: Int, of total: Int) {
-        let now = total > 0 ? min(99, bytes * 100 / total) : 0
-        guard isShown, now != percent else { return }
-        percent = now
-        StandardStream.error.print("\r\(session): \(now) % of \(ByteCount(bytes: total).rounded)\u{1B}[K")
-    }
-
-    func clear() {
-        guard isShown, percent >= 0 else { return }
-        percent = -1
-        StandardStream.error.print("\r\u{1B}[K")
-    }
-}

@@ -28,6 +28,7 @@ final class ProgressLine {
             line += "  late \(Self.text(median * 1e3, decimals: 2)) ms (99 %: \(Self.text(late * 1e3, decimals: 2)) ms)"
         }
         if state.paused { line += "  paused" }
+        for stream in state.pausedStreams ?? [] { line += "  \(stream) paused" }
         // The escape sequence clears what a longer line left behind.
         StandardStream.output.print(isMoving ? "\r\(line)\u{1B}[K" : "\(line)\n")
     }

@@ -21,7 +21,8 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(
         parsing: .upToNextOption,
         help: ArgumentHelp(
-            "Streams: DEVICE/STREAM, DEVICE/ for all of a device, or '*' for all.", valueName: "stream"))
+            "Streams: DEVICE/STREAM, DEVICE/ for all of a device, or '*' for all; with :FROM..TO in these steps alone.",
+            valueName: "stream"))
     var streams: [String]
 
     @Option(help: "The session's name (default: made from the date).")
@@ -55,6 +56,12 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: "Begin this long ago, with what publishers still have of that time.")
     var before: TimeSpan?
 
+    @Option(
+        help: ArgumentHelp(
+            "Remove stream files this long after they were finished, unless recorder keep saves them (default: never).",
+            valueName: "time"))
+    var keep: TimeSpan?
+
     @Option(help: "Stop after this long (default: at Ctrl-C).")
     var duration: TimeSpan?
 
@@ -84,11 +91,13 @@ struct RecordCommand: AsyncParsableCommand {
                 sensorPublisher: sensorPublisher ?? Program.sensorPublisher.defaultReply,
                 security: Security(askingWith: reader, as: .recorder))
             let seconds = { (span: TimeSpan) in Double(span.nanoseconds) / 1e9 }
-            let request = RecordingStart(
-                session: session, task: task, step: step, streams: streams, format: format, root: root,
+            var request = RecordingStart(
+                session: session, task: task, step: step, streams: [], format: format, root: root,
                 maximumFileSize: maximumFileSize?.bytes,
                 maximumFileAge: maximumFileAge.map(seconds), duration: duration.map(seconds),
-                before: before.map(seconds))
+                before: before.map(seconds),
+                keep: keep.map(seconds))
+            request.streams = streams.map(StreamChoice.init(typed:))
             result = try await client.record(request, inSeries: series, steps: moveTo, labels: label)
         } catch {
             StandardStream.error.print("recorder: \(error)\n")

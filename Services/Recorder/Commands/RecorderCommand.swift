@@ -13,8 +13,9 @@ package struct RecorderCommand: ServiceCommand {
         var configuration = commandConfiguration(
             abstract: "Record sessions of sensor data without losing a sample.")
         configuration.subcommands += [
-            RecordCommand.self, VerifyCommand.self, InfoCommand.self, ExportCommand.self, RecoverCommand.self,
-            DiscardCommand.self, AnnotateCommand.self,
+            RecordCommand.self, VerifyCommand.self, InfoCommand.self, ExportCommand.self, ReportCommand.self,
+            RecoverCommand.self, DiscardCommand.self, AnnotateCommand.self, ImportCommand.self,
+            WatchCommand.self, KeepCommand.self,
         ]
         return configuration
     }()

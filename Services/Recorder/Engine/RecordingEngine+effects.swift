@@ -27,7 +27,7 @@ extension RecordingEngine {
         case .append, .removeLog: .log
         case .write, .writeDue, .rebuild, .forget: .files
         case .sync: .syncs
-        case .store, .conclude, .removeJournal: .documents
+        case .store, .conclude, .removeJournal, .removeFiles: .documents
         case .dispose: .disposals
         case .recover, .list, .compareClocks: .publishers
         case .configure: .logManager
@@ -80,6 +80,13 @@ extension RecordingEngine {
             }
             core.concluded(record, failure, at: now)
         case .removeJournal(let directory): await disk.run { directory.removeJournal() }
+        case .removeFiles(let directory, let files, let date):
+            let outcome = await disk.run {
+                Result { () throws(RecordingError) in
+                    try directory.remove(files, reason: RemovedFile.ring, at: date)
+                }
+            }
+            core.removedFiles(outcome, at: now)
         case .dispose(let step): await carryOut(step)
         case .lookAtDisk:
             lookAtDisk()

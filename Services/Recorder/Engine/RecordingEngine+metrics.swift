@@ -31,7 +31,8 @@ extension Metric {
     fileprivate static let recovering = Metric(
         .gauge, "holdfast_recorder_recovering_streams", "Streams whose missing samples are being requested.")
     fileprivate static let backlog = Metric(
-        .gauge, "holdfast_recorder_backlog_bytes", "Bytes of the write-ahead log that are not in stream files yet.")
+        .gauge, "holdfast_recorder_backlog_bytes", "Bytes of the write-ahead log that are not in stream files yet.",
+        health: "backlogBytes")
     fileprivate static let logBytes = Metric(
         .gauge, "holdfast_recorder_log_bytes", "Bytes of the write-ahead log on disk.")
     fileprivate static let recoveryLag = Metric(
@@ -41,6 +42,17 @@ extension Metric {
         .gauge, "holdfast_recorder_retention_left_seconds",
         "Time until the first missing sample leaves its publisher's retention; absent if none is missing or the retention is unknown."
     )
+    fileprivate static let lastSample = Metric(
+        .gauge, "holdfast_recorder_last_sample_timestamp_seconds",
+        "When the last sample was taken that sessions under way have of a stream, in seconds since 1970 in UTC.",
+        labels: streamLabels)
+    fileprivate static let rate = Metric(
+        .gauge, "holdfast_recorder_nominal_rate_hertz",
+        "Samples a second that the publisher names for a stream of a session under way; absent if it names none.",
+        labels: streamLabels)
+    fileprivate static let clockOffset = Metric(
+        .gauge, "holdfast_recorder_clock_offset_seconds",
+        "How far a publisher's clock was ahead of the recorder's when they were compared last.", labels: ["publisher"])
 }
 
 /// What it counts, for those who watch it.
@@ -71,6 +83,27 @@ extension RecordingEngine {
         page.add(.recovering, streams.count { $0.recoveringSince != nil })
         page.add(.recoveryLag, core.recoveryLag(at: now))
         if let shortage = core.shortage(at: now) { page.add(.retentionLeft, max(0, shortage.left)) }
+        add(streams, to: &page)
+        let offsets = clockOffsets.sorted { $0.key < $1.key }
+        for (publisher, offset) in offsets.prefix(StreamTotals.maximumStreams) {
+            page.add(.clockOffset, offset, publisher)
+        }
         return page
+    }
+
+    /// What is known of each stream that is recorded, once: sessions may share one.
+    private func add(_ streams: [StreamRecording], to page: inout MetricsPage) {
+        let named = Dictionary(grouping: streams, by: \.name).sorted { $0.key.description < $1.key.description }
+        for (name, recordings) in named.prefix(StreamTotals.maximumStreams) {
+            if let rate = recordings.lazy.compactMap(\.log.record.rate).first { page.add(.rate, rate, of: name) }
+            guard let last = recordings.compactMap(\.lastSampleDate).max() else { continue }
+            page.add(.lastSample, last.seconds, of: name)
+        }
+    }
+
+    /// Seconds by which each publisher's clock was ahead at the last comparison of a session under way.
+    private var clockOffsets: [String: Double] {
+        let comparisons = core.sessions.values.flatMap(\.record.clocks).sorted { $0.date < $1.date }
+        return Dictionary(comparisons.map { ($0.endpoint, $0.offset) }, uniquingKeysWith: { _, last in last })
     }
 }

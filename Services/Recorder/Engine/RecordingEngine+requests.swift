@@ -21,8 +21,6 @@ extension RecordingEngine {
     private static let discardLimit = TimeSpan.seconds(20)
     /// How many logs are opened in one go.
     private static let streamsAtOnce = 50
-    /// How long a task or a step may be, in bytes of UTF-8: both stand in every record.
-    private static let maximumNameLength = 256
     /// How long all other keys may be together, in bytes of JSON: they stand in every status.
     private static let maximumKeysLength = 16 << 10
 
@@ -32,27 +30,33 @@ extension RecordingEngine {
         try checkStart(of: identifier)
         var isMine = false
         defer { if isMine { starting.remove(identifier) } }
-        let patterns = Set(request.streams)
+        let names = request.streams.map(\.stream)
+        let patterns = Set(names)
         let session: Session
         let streams: [StreamDescription]
         do {
             try await subscribe(to: patterns)
             try await waitForDescriptions(of: patterns)
             await configure(streamsOf: patterns)
-            let before = Int64((request.before ?? 0) * 1e9)
-            let startDate = WallTime(nanosecondsSince1970: now.date.nanosecondsSince1970 - before)
+            let date = now.date.nanosecondsSince1970
+            let before =
+                request.from.map { max(0, date - $0.nanosecondsSince1970) } ?? Int64((request.before ?? 0) * 1e9)
+            let startDate = WallTime(nanosecondsSince1970: date - before)
             streams = await publishers.streams(
-                request.streams, at: core.sources(of: patterns, at: now), timeout: Self.listTimeout)
+                names, at: core.sources(of: patterns, at: now), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
             try checkStart(of: identifier)
             isMine = starting.insert(identifier).inserted
             var record = SessionRecord(
-                session: identifier, task: request.task ?? "", step: request.step ?? "", streams: request.streams,
+                session: identifier, task: request.task ?? "", step: request.step ?? "", streams: names,
                 format: format, root: root, status: .starting, startDate: startDate,
                 limits: SessionRecord.Limits(
-                    maximumFileSize: request.maximumFileSize, maximumFileAge: request.maximumFileAge,
+                    maximumFileSize: request.maximumFileSize,
+                    maximumFileAge: request.maximumFileAge ?? request.keep.map(Self.fileAge),
                     duration: request.duration, resultsWithin: request.resultsWithin,
-                    before: request.before), shard: settings.shard)
+                    before: before > 0 ? Double(before) / 1e9 : nil, keep: request.keep),
+                shard: settings.shard)
+            record.choose(request.streams)
             record.keys = request.keys
             if request.format == nil, request.root == nil { record.isFormatDefault = true }
             record.logPosition = core.logPosition
@@ -100,16 +104,12 @@ extension RecordingEngine {
     }
 
     func subscribe(to patterns: Set<String>) async throws {
-        for pattern in patterns { try await listener.subscribe(to: Self.topics(of: pattern)) }
+        for pattern in patterns { try await listener.subscribe(to: TopicArea.samples(of: pattern)) }
     }
 
     func unsubscribe(from patterns: Set<String>) async {
         // Only a socket that is gone refuses, and it has no subscriptions.
-        for pattern in patterns { try? await listener.unsubscribe(from: Self.topics(of: pattern)) }
-    }
-
-    private static func topics(of pattern: String) -> String {
-        TopicArea.samples + (pattern == StreamName.everything ? "" : pattern)
+        for pattern in patterns { try? await listener.unsubscribe(from: TopicArea.samples(of: pattern)) }
     }
 
     /// Opens the logs of the streams that are there. When this returns, that would survive a power cut.
@@ -154,7 +154,8 @@ extension RecordingEngine {
                 + "device")
         try checkLength(request.task, "task")
         try checkLength(request.step, "step")
-        for pattern in request.streams where pattern != StreamName.everything {
+        try SessionRecord.check(request.streams)
+        for pattern in request.streams.map(\.stream) where pattern != StreamName.everything {
             let isDevice = pattern.hasSuffix("/") && StreamName(pattern + "x") != nil
             try require(
                 isDevice || StreamName(pattern) != nil,
@@ -169,7 +170,7 @@ extension RecordingEngine {
         }
         guard let format = LogFormat(rawValue: request.format ?? LogFormat.json.rawValue) else {
             throw RequestError(
-                .invalidParameter, "'\(request.format ?? "")' is not a format: write json, csv or tsv")
+                .invalidParameter, "'\(request.format ?? "")' is not a format: write one of \(LogFormat.words)")
         }
         guard let root = JSONRoot(rawValue: request.root ?? JSONRoot.array.rawValue) else {
             throw RequestError(.invalidParameter, "'\(request.root ?? "")' is not a root: write array or dictionary")
@@ -179,6 +180,13 @@ extension RecordingEngine {
         try require(within >= 0 && within <= 86_400, "resultsWithin is \(within): write seconds, up to 86400")
         let before = request.before ?? 1
         try require(before > 0 && before <= 86_400, "before is \(before): write seconds greater than 0, up to 86400")
+        let keep = request.keep ?? 1
+        try require(keep >= 1 && keep < 1e9, "keep is \(keep): write seconds, 1 or more")
+        if let from = request.from {
+            try require(request.before == nil, "before and from say the same: write one of them")
+            let earliest = WallTime(nanosecondsSince1970: now.date.nanosecondsSince1970 - 86_400_000_000_000)
+            try require(from >= earliest, "from is \(from.utcText): write a moment of the last 86400 seconds")
+        }
         if let keys = request.keys {
             guard case .object = keys else {
                 throw RequestError(.invalidParameter, "keys is no object: write {\"schedule\": \"…\"}, say")
@@ -197,6 +205,9 @@ extension RecordingEngine {
         return (identifier, format, root)
     }
 
+    /// How old a file of a ring gets, in seconds: files are removed as a whole.
+    private static func fileAge(keep: Double) -> Double { min(max(1, keep / 24), 3_600) }
+
     /// Refuses a request in which something is wrong.
     private func require(
         _ isRight: Bool, _ sentence: @autoclosure () -> String, _ reason: RequestError.Reason = .invalidParameter
@@ -207,8 +218,8 @@ extension RecordingEngine {
     private func checkLength(_ name: String?, _ field: String) throws(RequestError) {
         let count = name?.utf8.count ?? 0
         try require(
-            count <= Self.maximumNameLength,
-            "\(field) has \(count) bytes, and stands in every record: write at most \(Self.maximumNameLength)")
+            count <= SessionRecord.maximumNameLength,
+            "\(field) has \(count) bytes, and stands in every record: write at most \(SessionRecord.maximumNameLength)")
     }
 
     /// Waits until each pattern is known to have a stream, or every publisher has had the time to describe its own.
@@ -230,20 +241,37 @@ extension RecordingEngine {
         }
     }
 
+    func extend(_ request: RecordingExtend) async throws -> RecordingState {
+        try await change(request.session) { session in
+            session.extend(until: request.until, at: now) ? { _ in } : nil
+        }
+    }
+
+    /// Saves a time of a session from its ring. When this returns, that would survive a power cut.
+    func keep(_ request: RecordingKeep) async throws -> RecordingKeep.Reply {
+        var reply: RecordingKeep.Reply?
+        _ = try await change(request.session) { session in
+            reply = try core.keep(request, in: session, at: now)
+            return nil
+        }
+        guard let reply else { throw RequestError(.inputOutput, "the time was not kept") }
+        return reply
+    }
+
     func pause(_ request: RecordingPause) async throws -> RecordingState {
-        try await change(request.session, .pause) { $0.pause(at: now.date) }
+        try await change(request.session, .pause, of: request.stream) { try $0.pause(request.stream, at: now.date) }
     }
 
     func resume(_ request: RecordingResume) async throws -> RecordingState {
-        try await change(request.session, .resume) { $0.resume(at: now.date) }
+        try await change(request.session, .resume, of: request.stream) { try $0.resume(request.stream, at: now.date) }
     }
 
     /// Changes a session. When this returns, the change would survive a power cut.
     private func change(
-        _ name: String, _ change: RecordingEvent.Change, _ body: (Session) -> Bool
+        _ name: String, _ change: RecordingEvent.Change, of stream: StreamName? = nil, _ body: (Session) throws -> Bool
     ) async throws -> RecordingState {
         try await self.change(name) { session in
-            body(session) ? { [core] now in core.publish(change, of: session, at: now) } : nil
+            try body(session) ? { [core] now in core.publish(change, of: session, at: now, stream: stream) } : nil
         }
     }
 
@@ -409,7 +437,19 @@ extension RecordingEngine {
             throw RequestError(
                 .notRunning, "session \(request.session) is \(session.status): its result exists once it is stopped")
         }
-        return try await storedResult(request.session)
+        var result = try await storedResult(request.session)
+        if request.encoded == true { result.taskResult = try await taskResult(of: request.session) }
+        return result
+    }
+
+    /// The encoded result of a session that is over.
+    private func taskResult(of name: String) async throws -> JSONValue {
+        if let session = try core.unstored[SessionIdentifier(name)] {
+            let (directory, record) = (session.directory, session.record)
+            return try await disk.run { try directory.taskResult(of: record) }
+        }
+        let (directory, record) = try await stored(name)
+        return try await disk.run { try directory.taskResult(of: record) }
     }
 
     func running(_ name: String) async throws -> Session {

@@ -88,8 +88,8 @@ actor RecordingEngine: Engine {
     func run() async throws {
         try await serve(
             { try await self.listener.forEachBatch { await self.take($0) } },
-            // Sessions end with everything that was sampled so far; only then does the pulling end.
-            finish: { await self.stopAll() })
+            // Sessions get everything that was sampled so far; only then does the pulling end.
+            finish: { await self.stop() })
     }
 
     /// Takes what was received.
@@ -102,12 +102,7 @@ actor RecordingEngine: Engine {
             if Task.isCancelled { return }
         }
         let now = now
-        forEachEvent(in: batch) { frames, messages, message in
-            let description = try core.take(frames, at: now)
-            if let description, let origin = messages.origin(of: message) {
-                publishers.note(description.replay, heardFrom: origin)
-            }
-        }
+        takeEvents(in: batch, of: publishers, at: now)
         core.endBatches(at: now)
         perform()
     }
@@ -119,9 +114,12 @@ actor RecordingEngine: Engine {
         perform()
     }
 
-    /// Ends every session, each with what was taken so far, for the program is about to end.
-    private func stopAll() async {
-        core.stopAll(at: now)
+    /// The program is about to end: ends every session with what was taken so far, or leaves it to the next start.
+    private func stop() async {
+        switch settings.onStop {
+        case .finish: core.stopAll(at: now)
+        case .continue: core.leaveAll(at: now)
+        }
         perform()
         try? await wait { [core] in core.isIdle }
     }

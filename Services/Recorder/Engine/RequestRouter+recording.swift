@@ -8,6 +8,8 @@ extension RequestRouter {
         self.init()
         on(RecordingStart.self) { request in try await refusing { try await engine.start(request) } }
         on(RecordingMoveTo.self) { request in try await refusing { try await engine.move(request) } }
+        on(RecordingExtend.self) { request in try await refusing { try await engine.extend(request) } }
+        on(RecordingKeep.self) { request in try await refusing { try await engine.keep(request) } }
         on(RecordingPause.self) { request in try await refusing { try await engine.pause(request) } }
         on(RecordingResume.self) { request in try await refusing { try await engine.resume(request) } }
         on(RecordingCancel.self) { request in try await refusing { try await engine.cancel(request) } }

@@ -9,7 +9,7 @@ extension RecordingState {
         self.init(
             session: record.session.text, status: record.status.rawValue,
             step: SessionTimeline.path(task: record.task, step: record.steps.last?.step ?? record.step),
-            paused: record.pauses.last.map { $0.to == nil } ?? false,
+            paused: record.pauses.contains { $0.stream == nil && $0.to == nil },
             logs: record.logs.map { log in
                 LogSummary(
                     name: log.name.text, file: log.file ?? log.files.last?.name ?? "",

@@ -20,7 +20,7 @@ struct StreamTotals {
     ]
 
     /// Streams that are told apart; those that come after them are counted as one.
-    private static let maximumStreams = 4_096
+    static let maximumStreams = 4_096
     private static let others = StreamName(device: "other", stream: "other")
 
     /// By stream, in the order of `counters`.

@@ -4,7 +4,7 @@ import Messages
 import Recording
 import ServiceKit
 import StepDetection
-import StepStorage
+import StepRecordings
 import SystemPackage
 
 /// The `count` subcommand: counts the steps in recordings, with the detector that counts them live. Needs no running program.

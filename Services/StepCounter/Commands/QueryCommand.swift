@@ -2,6 +2,7 @@ import ArgumentParser
 import Messages
 import Recording
 import ServiceKit
+import StepRecordings
 
 /// The `query` subcommand: how many steps a device made in a time, as the running step-counter knows it.
 struct QueryCommand: AsyncParsableCommand {
@@ -27,6 +28,9 @@ struct QueryCommand: AsyncParsableCommand {
     @Option(help: "Also show the steps of each piece of this length: 1h, 1d.")
     var interval: TimeSpan?
 
+    @Flag(help: "Also show how it was walked: walking time, step and stride time, variability.")
+    var gait = false
+
     @Option(help: "text, json or csv.")
     var format = StepReportFormat.text
 
@@ -51,14 +55,18 @@ struct QueryCommand: AsyncParsableCommand {
             let to = to ?? .now
             let reply = try await program.ask(
                 StepsQuery(
-                    device: device, from: from, to: to, interval: interval.map { Double($0.nanoseconds) / 1e9 }))
+                    device: device, from: from, to: to, interval: interval.map { Double($0.nanoseconds) / 1e9 },
+                    gait: gait ? true : nil))
             if format == .json { return try ReportTable.json(reply) }
             let bins =
                 reply.bins
-                ?? [StepsQuery.Bin(from: from, to: to, numberOfSteps: reply.numberOfSteps)]
+                ?? [StepsQuery.Bin(from: from, to: to, numberOfSteps: reply.numberOfSteps, gait: reply.gait)]
             let table = ReportTable(
-                columns: ["from", "to", "steps"],
-                rows: bins.map { [$0.from.utcText, $0.to.utcText, "\($0.numberOfSteps)"] }, textColumns: [0, 1])
+                columns: ["from", "to", "steps"] + (gait ? CountedRecording.gaitColumns : []),
+                rows: bins.map {
+                    [$0.from.utcText, $0.to.utcText, "\($0.numberOfSteps)"]
+                        + (gait ? CountedRecording.row(of: $0.gait ?? GaitMeasures()) : [])
+                }, textColumns: [0, 1])
             if format == .csv { return table.csv }
             var text = table.text
             if reply.bins != nil { text += "\(reply.numberOfSteps) steps in all\n" }

@@ -37,7 +37,7 @@ extension StepEngine {
             }
         case .recover(let stream):
             try await publishers.recover(
-                CountedStream(engine: self, name: stream), limit: settings.recoveryLimit.duration)
+                EngineStream(stream, of: self), limit: settings.recoveryLimit.duration)
         case .notice: return
         }
     }

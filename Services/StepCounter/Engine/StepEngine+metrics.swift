@@ -27,7 +27,8 @@ extension Metric {
         .counter, "holdfast_steps_dropped_total",
         "Steps missing in the history because it could not be written for too long.")
     fileprivate static let held = Metric(
-        .gauge, "holdfast_steps_held_bytes", "Memory of the batches that wait for samples before them.")
+        .gauge, "holdfast_steps_held_bytes", "Memory of the batches that wait for samples before them.",
+        health: "heldBytes")
     fileprivate static let delay = Metric(
         .histogram, "holdfast_steps_delay_seconds", "From a batch's publication until its steps are counted.",
         health: "delay")

@@ -21,6 +21,8 @@ actor StepEngine: Engine {
     let history: OwnThread<StepHistory>
     let reader: OwnThread<StepHistoryReader>
     let listener: Listener
+    /// Tells of sessions that are discarded.
+    private let recorders: Listener
     let publishers: Publishers
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -31,6 +33,8 @@ actor StepEngine: Engine {
         self.settings = settings
         listener = try await host.listenerToStreams(
             at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark)
+        recorders = try await host.listener(
+            to: [TopicArea.recording], of: .recorder, at: settings.recorder, isNeeded: false)
         let data = host.configuration.dataDirectory
         lock = try DataLock.acquire(
             in: data, directory: StepHistory.directoryName, for: Program.stepCounter.rawValue)
@@ -46,18 +50,24 @@ actor StepEngine: Engine {
 
     func run() async throws {
         try await serve(
-            { try await self.listener.forEachBatch { await self.take($0) } }, finish: { await self.finish() })
+            { try await self.listener.forEachBatch { await self.take($0) } },
+            { try await self.recorders.forEachBatch { await self.takeEvents(of: $0) } },
+            finish: { await self.finish() })
     }
 
-    /// Takes what was received.
-    private func take(_ batch: MessageBatch) {
-        let now = now
-        forEachEvent(in: batch) { frames, messages, message in
-            let description = try core.take(frames, at: now)
-            if let description, let origin = messages.origin(of: message) {
-                publishers.note(description.replay, heardFrom: origin)
-            }
+    /// Takes what recorders say of sessions.
+    private func takeEvents(of batch: MessageBatch) {
+        forEachEvent(in: batch) { frames, _, _ in
+            if try frames.decode(RecordingEvent.self).change == .discard { core.noteDiscard(at: now) }
         }
+        perform()
+    }
+
+    /// Takes what was received. What still waits when a stop is requested is replayed at the next start: a machine that is
+    /// behind would stop late.
+    private func take(_ batch: MessageBatch) {
+        guard !core.isStopping else { return }
+        takeEvents(in: batch, of: publishers, at: now)
         perform()
     }
 

@@ -9,6 +9,8 @@ package struct ArchiveChoices: Hashable, Sendable {
     package var separateSections: SeparateSections = .none
     /// Whether answers are written for Bridge, with `info.json` and `answers_schema.json` beside them.
     package var hasBridgeInfo = false
+    /// The names of streams in which steps are counted, for `taskResult.json`.
+    package var countedStreams: [String] = []
 
     /// Sections of a task's result.
     package enum SeparateSections: Hashable, Sendable {
@@ -32,8 +34,9 @@ package struct ArchiveChoices: Hashable, Sendable {
     /// - Parameter sections: names, or `all`.
     package init(
         leavingOut generated: [GeneratedFile], separateSections sections: [String], continuesOnFailure: Bool,
-        hasBridgeInfo: Bool
+        hasBridgeInfo: Bool, countingStepsIn countedStreams: [String] = []
     ) {
+        self.countedStreams = countedStreams
         inserts.subtract(generated)
         self.continuesOnFailure = continuesOnFailure
         self.hasBridgeInfo = hasBridgeInfo

@@ -20,6 +20,7 @@ struct ArchivePlan {
         var samples: Int?
         var gaps: Int?
         var fields: [ArchiveMetadata.Field]?
+        var origin: DataOrigin?
         /// What it must be, where that was noted.
         var sha256: String?
     }
@@ -92,7 +93,7 @@ struct ArchivePlan {
                     identifier: result?.identifier ?? log?.log.text, log: log?.log,
                     stepPath: result?.stepPath ?? log?.stepPath,
                     timestamp: result?.file.startDate ?? log?.date ?? contents.record.startDate,
-                    samples: log?.samples, gaps: log?.gaps, fields: log?.fields,
+                    samples: log?.samples, gaps: log?.gaps, fields: log?.fields, origin: log?.origin,
                     sha256: file.sha256))
         }
         self.items = items

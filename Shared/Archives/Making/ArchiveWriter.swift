@@ -13,13 +13,24 @@ struct ArchiveWriter {
     private let zip: ZipWriter
     private var metadata: ArchiveMetadata
 
-    init(_ plan: ArchivePlan, _ contents: SessionContents, _ choices: ArchiveChoices, into sink: any ByteSink) {
+    /// - Parameter found: results that nobody gave, of the task itself.
+    init(
+        _ plan: ArchivePlan, _ contents: SessionContents, _ choices: ArchiveChoices, found: [JSONValue],
+        into sink: any ByteSink
+    ) {
         self.plan = plan
         self.contents = contents
         self.choices = choices
         zip = ZipWriter(to: sink)
         let record = contents.record
-        let result = TaskResultDocument(plan, contents)
+        let files = plan.items.lazy.compactMap { item in
+            item.log.map { log in
+                TaskResultDocument.File(
+                    log: log, name: item.name, contentType: item.contentType, startDate: item.timestamp)
+            }
+        }
+        let result = TaskResultDocument(
+            record, results: plan.results, section: plan.section, found: found, files: files)
         let devices = Set(record.logs.map(\.device)).sorted().joined(separator: ", ")
         metadata = ArchiveMetadata(
             deviceInfo: devices.isEmpty ? "Unknown" : devices, appVersion: "version \(Version.current)",
@@ -79,7 +90,7 @@ struct ArchiveWriter {
             ArchiveMetadata.File(
                 filename: item.name, timestamp: item.timestamp, contentType: item.contentType,
                 identifier: item.identifier, stepPath: item.stepPath, bytes: file.count, sha256: item.sha256 ?? sha256,
-                samples: item.samples, gaps: item.gaps, fields: item.fields,
+                samples: item.samples, gaps: item.gaps, fields: item.fields, origin: item.origin,
                 originalName: item.name == item.file ? nil : item.file))
         return nil
     }

@@ -62,9 +62,10 @@ package struct SessionArchiver: Sendable {
         _ contents: SessionContents, of session: SessionDirectory, to archives: Directory,
         excluding excluded: [String: String]
     ) throws(ArchiveError) -> [MadeArchive] {
+        let steps = try choices.countedStreams.isEmpty ? [] : StepResults.results(of: session, choices.countedStreams)
         var made: [(file: ArchiveFile, archive: MadeArchive)] = []
         for plan in try ArchivePlan.plans(contents, choices, excluding: excluded) {
-            made.append(try make(plan, contents, of: session, to: archives))
+            made.append(try make(plan, contents, of: session, found: steps, to: archives))
         }
         // The task's own last: where it is, the others are too.
         for (file, _) in made.reversed() { try file.commit() }
@@ -77,11 +78,12 @@ package struct SessionArchiver: Sendable {
     }
 
     private func make(
-        _ plan: ArchivePlan, _ contents: SessionContents, of session: SessionDirectory, to archives: Directory
+        _ plan: ArchivePlan, _ contents: SessionContents, of session: SessionDirectory, found: [JSONValue],
+        to archives: Directory
     ) throws(ArchiveError) -> (ArchiveFile, MadeArchive) {
         let file = try ArchiveFile(name(plan.name), in: archives, calls: calls)
         let sink: any ByteSink = recipients.isEmpty ? file : try EncryptingSink(to: recipients, into: file)
-        var writer = ArchiveWriter(plan, contents, choices, into: sink)
+        var writer = ArchiveWriter(plan, contents, choices, found: found, into: sink)
         let metadata = try writer.write(session)
         try sink.finish()
         let archive = MadeArchive(

@@ -24,6 +24,8 @@ struct SessionContents {
         var stepPath: String?
         /// Of a stream of records: the fields that follow `sensorType` in a sample.
         var fields: [ArchiveMetadata.Field]?
+        /// Whether the stream was measured, replayed or simulated, if that is known.
+        var origin: DataOrigin?
         /// The runs of samples that are missing in it.
         var gaps = 0
     }
@@ -102,7 +104,8 @@ extension SessionContents {
             let (first, fields) = beginning(of: directory.directory.path.appending(file.name), log)
             let entry = LogFile(
                 log: log.name, samples: file.samples, date: first?.date,
-                stepPath: first.flatMap { $0.stepPath.isEmpty ? nil : $0.stepPath }, fields: fields)
+                stepPath: first.flatMap { $0.stepPath.isEmpty ? nil : $0.stepPath }, fields: fields,
+                origin: log.origin)
             let start = first?.position.map { Position(epoch: epochs[$0.epoch] ?? 0, sequence: $0.from) }
             // Of what is said twice one copy is kept, for there may be very many.
             let sum = sums[file.name]

@@ -57,6 +57,8 @@ package struct ArchiveMetadata: Codable, Hashable, Sendable {
         package var gaps: Int?
         /// Of a log's file: the fields of its samples, if these are records. Otherwise they are numbers.
         package var fields: [Field]?
+        /// Of a log's file: whether its stream was measured, replayed or simulated; `nil` if no publisher said.
+        package var origin: DataOrigin?
         /// The name that it has in the session's directory, where that is another one.
         package var originalName: String?
     }

@@ -1,11 +1,12 @@
 import CArchive
-import Encryption
+package import Encryption
 import Glibc
+package import SystemPackage
 
 /// Reads the files of a zip one after the other, as they come, by libarchive: in memory that does not grow with them.
 ///
 /// Confined to one thread.
-final class ArchiveReader {
+package final class ArchiveReader {
     /// What libarchive reads from, and why it could not.
     private final class Source {
         let bytes: any ArchiveBytes
@@ -14,10 +15,18 @@ final class ArchiveReader {
         init(_ bytes: any ArchiveBytes) {
             self.bytes = bytes
         }
+
+        /// What stands behind the last file is not needed, but whether an encrypted archive is what was made is known at its
+        /// end only.
+        func readToEnd() throws(ArchiveError) {
+            if let error { throw error }
+            while try !bytes.next().isEmpty {}
+        }
     }
 
     private let archive: OpaquePointer
-    private let source: Source
+    /// Nil for a zip of somebody else, which libarchive opens itself.
+    private let source: Source?
     /// For messages.
     private let name: String
     /// Names are UTF-8 whatever the user's language: libarchive looks at the thread's.
@@ -29,7 +38,8 @@ final class ArchiveReader {
         guard let archive = archive_read_new() else { preconditionFailure("there is no memory left") }
         self.archive = archive
         self.name = name
-        source = Source(bytes)
+        let source = Source(bytes)
+        self.source = source
         locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
         oldLocale = locale.map { uselocale($0) }
         archive_read_support_format_zip_streamable(archive)
@@ -50,6 +60,19 @@ final class ArchiveReader {
         guard result == ARCHIVE_OK else { throw failure() }
     }
 
+    /// Opens a zip that another program wrote. What is not a file in it is passed over.
+    /// - Throws: `damaged` if it is no zip.
+    package init(zip path: FilePath) throws(ArchiveError) {
+        guard let archive = archive_read_new() else { preconditionFailure("there is no memory left") }
+        self.archive = archive
+        name = path.string
+        source = nil
+        locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
+        oldLocale = locale.map { uselocale($0) }
+        archive_read_support_format_zip(archive)
+        guard archive_read_open_filename(archive, path.string, 1 << 16) == ARCHIVE_OK else { throw failure() }
+    }
+
     deinit {
         archive_read_free(archive)
         if let locale {
@@ -61,18 +84,26 @@ final class ArchiveReader {
     /// Goes on to the next file.
     /// - Returns: its name; `nil` at the archive's end.
     /// - Throws: `damaged` if the archive is not one of files alone.
-    func next() throws(ArchiveError) -> String? {
+    package func next() throws(ArchiveError) -> String? {
+        while true {
+            if let name = try nextEntry() { return name.isEmpty ? nil : name }
+        }
+    }
+
+    /// - Returns: an empty name at the archive's end; nil for what is passed over.
+    private func nextEntry() throws(ArchiveError) -> String? {
         var entry: OpaquePointer?
         switch archive_read_next_header(archive, &entry) {
         case ARCHIVE_EOF:
-            try readToEnd()
-            return nil
+            try source?.readToEnd()
+            return ""
         case ARCHIVE_OK, ARCHIVE_WARN: break
         default: throw failure()
         }
         guard let entry, let name = archive_entry_pathname(entry).map({ String(cString: $0) }),
             archive_entry_filetype(entry) == S_IFREG, archive_entry_hardlink(entry) == nil
         else {
+            if source == nil { return nil }
             throw ArchiveError(
                 .damaged, "\(self.name) has something in it that is not a file. No archive of ours has that.")
         }
@@ -80,7 +111,7 @@ final class ArchiveReader {
     }
 
     /// The current file's next bytes, which are there until the next call; none at its end. Its checksum was right then.
-    func read() throws(ArchiveError) -> UnsafeRawBufferPointer {
+    package func read() throws(ArchiveError) -> UnsafeRawBufferPointer {
         var bytes: UnsafeRawPointer?
         var count = 0
         var offset: la_int64_t = 0
@@ -94,22 +125,15 @@ final class ArchiveReader {
         }
     }
 
-    /// What stands behind the last file is not needed, but whether an encrypted archive is what was made is known at its
-    /// end only.
-    private func readToEnd() throws(ArchiveError) {
-        if let error = source.error { throw error }
-        while try !source.bytes.next().isEmpty {}
-    }
-
     private func failure() -> ArchiveError {
-        if let error = source.error { return error }
         // Bytes that make no sense are what a wrong key gives, too: the archive's end tells.
         do throws(ArchiveError) {
-            while try !source.bytes.next().isEmpty {}
+            try source?.readToEnd()
         } catch {
             return error
         }
         let reason = archive_error_string(archive).map { String(cString: $0) } ?? "it is not a zip"
+        if source == nil { return ArchiveError(.damaged, "its zip can't be read: \(reason)") }
         return ArchiveError(
             .damaged, "\(name) can't be read: \(reason). It is not an archive, or not what was made: get it again.")
     }

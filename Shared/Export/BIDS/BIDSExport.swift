@@ -20,6 +20,8 @@ package struct BIDSExport: ExportWriter {
     private var pending: ArraySlice<ExportedSession.Event> = []
     /// The last value of each column that is no number.
     private var texts: [Int: String] = [:]
+    /// Whether there are such columns.
+    private var hasTexts = false
     private var scans: [String: String] = [:]
 
     package init(_ session: ExportedSession, names: MotionNames, version: String, in directory: ExportDirectory) {
@@ -41,8 +43,9 @@ package struct BIDSExport: ExportWriter {
         events.buffer.append(utf8: "onset\tduration\ttrial_type\tvalue\tcount\n")
         self.events = events
         first = nil
-        pending = session.events.filter { $0.annotation?.stream ?? stream.name == stream.name }[...]
+        pending = session.events.filter { $0.stream ?? stream.name == stream.name }[...]
         texts = [:]
+        hasTexts = stream.columns.contains { $0.kind != .number }
     }
 
     @inline(__always)
@@ -51,13 +54,13 @@ package struct BIDSExport: ExportWriter {
         if first == nil { first = time }
         if let next = pending.first, next.time <= time { appendEvents(upTo: time) }
         table?.append(row, to: &motion.buffer)
-        if let stream, stream.numbers.count < stream.columns.count { appendTexts(of: row, stream, at: time) }
+        if hasTexts, let stream { appendTexts(of: row, stream, at: time) }
     }
 
     /// Values that are no numbers become events when they change.
     private mutating func appendTexts(of row: SampleRow, _ stream: ExportedStream, at time: Int64) {
         for (index, column) in stream.columns.enumerated() where column.kind != .number {
-            let text = row.isNull(index) ? nil : row.text(index)
+            let text = row.isNull(index) ? nil : row.text(index, column.kind)
             guard texts[index] != text else { continue }
             texts[index] = text
             appendEvent(at: time, duration: 0, column.name, value: text, count: nil)

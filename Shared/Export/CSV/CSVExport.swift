@@ -53,8 +53,15 @@ package struct CSVExport: ExportWriter {
         let header = "stream\tafter\tbefore\treason\tepoch\tfrom\tcount\n"
         try directory.write("\(session.name)/gaps.tsv", Array((header + gaps).utf8))
         let events = session.events.filter { $0.annotation == nil }
-            .map { session.line([session.text(of: $0.time), $0.name, $0.step]) }
-        try directory.write("\(session.name)/events.tsv", Array(("time\tevent\tstep\n" + events.joined()).utf8))
+        // A column for what no event is about would change the tables of all other sessions.
+        let hasStreams = events.contains { $0.stream != nil }
+        let lines = events.map { event in
+            session.line(
+                [session.text(of: event.time), event.name, event.step]
+                    + (hasStreams ? [event.stream?.description] : []))
+        }
+        let columns = hasStreams ? "time\tevent\tstep\tstream\n" : "time\tevent\tstep\n"
+        try directory.write("\(session.name)/events.tsv", Array((columns + lines.joined()).utf8))
         let annotations = session.events.compactMap { event in
             event.annotation.map { annotation in
                 let end = annotation.to.map { _ in session.text(of: event.time + event.duration) }

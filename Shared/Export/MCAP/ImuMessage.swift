@@ -74,16 +74,29 @@ package struct ImuMessage {
     package func append(
         time: Int64, acceleration: SIMD3<Double>, rotation: SIMD3<Double>?, to buffer: inout ByteBuffer
     ) {
-        let start = buffer.count
-        buffer.append(template)
-        let (seconds, nanoseconds) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
-        buffer.put(littleEndian: Int32(truncatingIfNeeded: seconds), at: start + 4)
-        buffer.put(littleEndian: UInt32(truncatingIfNeeded: nanoseconds), at: start + 8)
-        for axis in 0..<3 {
-            buffer.put(littleEndian: acceleration[axis].bitPattern, at: start + self.acceleration + axis * 8)
+        template.withUnsafeBytes { template in
+            buffer.withUnsafeMutableTail(reserving: template.count) { tail in
+                let message = UnsafeMutableRawBufferPointer(start: tail, count: template.count)
+                message.copyMemory(from: template)
+                let (seconds, nanoseconds) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
+                Self.put(UInt32(truncatingIfNeeded: seconds), at: 4, in: message)
+                Self.put(UInt32(truncatingIfNeeded: nanoseconds), at: 8, in: message)
+                for axis in 0..<3 {
+                    Self.put(acceleration[axis].bitPattern, at: self.acceleration + axis * 8, in: message)
+                }
+                if let rotation {
+                    for axis in 0..<3 { Self.put(rotation[axis].bitPattern, at: self.rotation + axis * 8, in: message) }
+                    Self.put(UInt64(0), at: self.rotation + 24, in: message)
+                }
+                return message.count
+            }
         }
-        guard let rotation else { return }
-        for axis in 0..<3 { buffer.put(littleEndian: rotation[axis].bitPattern, at: start + self.rotation + axis * 8) }
-        buffer.put(littleEndian: UInt64(0), at: start + self.rotation + 24)
+    }
+
+    @inline(__always)
+    private static func put<Number: FixedWidthInteger & BitwiseCopyable>(
+        _ number: Number, at place: Int, in message: UnsafeMutableRawBufferPointer
+    ) {
+        message.storeBytes(of: number.littleEndian, toByteOffset: place, as: Number.self)
     }
 }

@@ -1,7 +1,7 @@
 import Messages
 
 /// The JSON schemas of messages, in the part of the language that viewers know: a type for each property.
-enum JSONSchema {
+package enum JSONSchema {
     static func text(of stream: ExportedStream) -> String {
         text(
             title: stream.name.description,
@@ -17,7 +17,9 @@ enum JSONSchema {
             })
     }
 
-    static func text(title: String, _ properties: [(name: String, type: String, description: String?)]) -> String {
+    package static func text(title: String, _ properties: [(name: String, type: String, description: String?)])
+        -> String
+    {
         var buffer = ByteBuffer(capacity: 512)
         buffer.append(utf8: #"{"type":"object","title":"#)
         buffer.append(jsonString: title)

@@ -26,15 +26,27 @@ package struct MCAPExport: ExportWriter {
     private var latest: Int64
 
     /// An accelerometer whose samples become messages of ROS.
-    private struct Imu {
-        var channel: Int
+    private final class Imu {
+        let channel: Int
         /// Of the file for ROS.
-        var rosChannel: Int
-        var message: ImuMessage
-        var axes: [Int]
+        let rosChannel: Int
+        let message: ImuMessage
+        let axes: SIMD3<Int>
         /// What a value is multiplied by to be in m/s².
-        var scale: Double
-        var rotation: RotationSource?
+        let scale: Double
+        let rotation: RotationSource?
+
+        init(
+            channel: Int, rosChannel: Int, message: ImuMessage, axes: SIMD3<Int>, scale: Double,
+            rotation: RotationSource?
+        ) {
+            self.channel = channel
+            self.rosChannel = rosChannel
+            self.message = message
+            self.axes = axes
+            self.scale = scale
+            self.rotation = rotation
+        }
     }
 
     /// Gives the rotation of the same device.
@@ -126,7 +138,8 @@ package struct MCAPExport: ExportWriter {
                 name, schema: ros.allSchema, encoding: "cdr", metadata: qos, to: &file.buffer),
             rosChannel: ros.writer.addChannel(
                 name, schema: ros.schema, encoding: "cdr", metadata: qos, to: &ros.file.buffer),
-            message: ImuMessage(frame: device), axes: axes, scale: AccelerationUnit.standardGravity / unit.perG,
+            message: ImuMessage(frame: device), axes: SIMD3(axes[0], axes[1], axes[2]),
+            scale: AccelerationUnit.standardGravity / unit.perG,
             rotation: try companion(stream))
         self.ros = ros
     }
@@ -231,6 +244,10 @@ package struct MCAPExport: ExportWriter {
                     message.append(utf8: #","step":"#)
                     message.append(jsonString: step)
                 }
+                if let stream = event.stream {
+                    message.append(utf8: #","stream":"#)
+                    message.append(jsonString: stream.description)
+                }
                 if let annotation = event.annotation { Self.append(annotation, event.duration, to: &message) }
                 message.append(UInt8(ascii: "}"))
             }
@@ -249,9 +266,7 @@ package struct MCAPExport: ExportWriter {
     }
 
     private static func append(_ annotation: Annotation, _ duration: Int64, to message: inout ByteBuffer) {
-        let texts = [
-            ("label", annotation.label), ("stream", annotation.stream?.description), ("note", annotation.note),
-        ]
+        let texts = [("label", annotation.label), ("note", annotation.note)]
         for case (let name, let text?) in texts {
             message.append(utf8: #","\#(name)":"#)
             message.append(jsonString: text)

@@ -16,11 +16,14 @@ package struct MCAPWriter {
     /// Bytes of a chunk before compression.
     private static let chunkSize = 1 << 20
 
-    /// Where the messages of a channel are in the chunk.
+    /// Where the messages of a channel are in the chunk: time and offset of each, as the file has them.
     private struct Channel {
         var index: [(time: UInt64, offset: UInt64)] = []
         var messages: UInt64 = 0
     }
+
+    /// Bytes in front of a message: opcode, length, channel, sequence and two times.
+    private static let messageHeader = 31
 
     /// The memory of a chunk. A class, because a buffer can't be copied and a writer can.
     private final class Chunk {
@@ -102,17 +105,20 @@ package struct MCAPWriter {
         channel: Int, sequence: UInt32, time: UInt64, to output: inout ByteBuffer, at position: Int,
         _ body: (inout ByteBuffer) -> Void
     ) {
+        let chunk = chunk
         let start = chunk.records.count
-        chunk.records.append(Opcode.message.rawValue)
-        chunk.records.append(littleEndian: UInt64(0))
-        chunk.records.append(littleEndian: UInt16(truncatingIfNeeded: channel))
-        chunk.records.append(littleEndian: sequence)
-        chunk.records.append(littleEndian: time)
-        chunk.records.append(littleEndian: time)
+        chunk.records.withUnsafeMutableTail(reserving: Self.messageHeader) { header in
+            let header = UnsafeMutableRawPointer(header)
+            header.storeBytes(of: Opcode.message.rawValue, as: UInt8.self)
+            header.storeBytes(of: UInt16(truncatingIfNeeded: channel).littleEndian, toByteOffset: 9, as: UInt16.self)
+            header.storeBytes(of: sequence.littleEndian, toByteOffset: 11, as: UInt32.self)
+            header.storeBytes(of: time.littleEndian, toByteOffset: 15, as: UInt64.self)
+            header.storeBytes(of: time.littleEndian, toByteOffset: 23, as: UInt64.self)
+            return Self.messageHeader
+        }
         body(&chunk.records)
         chunk.records.put(littleEndian: UInt64(chunk.records.count - start - 9), at: start + 1)
-        channels[channel].index.append((time, UInt64(start)))
-        channels[channel].messages += 1
+        channels[channel].index.append((time.littleEndian, UInt64(start).littleEndian))
         times = times.map { min($0.lowerBound, time)...max($0.upperBound, time) } ?? time...time
         if chunk.records.count >= Self.chunkSize { endChunk(to: &output, at: position) }
     }
@@ -147,11 +153,9 @@ package struct MCAPWriter {
             Self.record(.messageIndex, to: &output) { content in
                 content.append(littleEndian: UInt16(number))
                 content.append(littleEndian: UInt32(channels[number].index.count * 16))
-                for entry in channels[number].index {
-                    content.append(littleEndian: entry.time)
-                    content.append(littleEndian: entry.offset)
-                }
+                channels[number].index.withUnsafeBytes { content.append($0) }
             }
+            channels[number].messages += UInt64(channels[number].index.count)
             channels[number].index.removeAll(keepingCapacity: true)
         }
         Self.record(.chunkIndex, to: &chunk.indexes) { content in

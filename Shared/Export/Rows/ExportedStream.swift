@@ -27,6 +27,8 @@ package struct ExportedStream: Hashable, Sendable {
     package var unit: String?
     /// Samples per second as the publisher names it, or as they were resampled.
     package var rate: Double?
+    /// Whether its data were measured, replayed or simulated, if that is known.
+    package var origin: DataOrigin?
     /// The publisher's epochs, in order.
     package var epochs: [String]
 
@@ -36,6 +38,7 @@ package struct ExportedStream: Hashable, Sendable {
         columns = log.fields.indices.dropFirst().map { Column(log.fields[$0], Column.Kind(of: $0, in: log.types)) }
         unit = log.unit
         rate = log.rate
+        origin = log.origin
         epochs = log.epochs.map(\.epoch)
     }
 

@@ -48,4 +48,9 @@ package struct SampleRow {
         guard cell.first == UInt8(ascii: "\"") else { return String(decoding: cell, as: UTF8.self) }
         return isJSON ? JSONScanner.string(at: 0..<cell.count, in: cell) : TableText.unquoted(cell)
     }
+
+    /// The same by the column's kind: nested values as JSON, also a text among them, so that it does not depend on the file's format.
+    package func text(_ index: Int, _ kind: ExportedStream.Column.Kind) -> String {
+        kind == .json && isJSON ? String(decoding: cell(index), as: UTF8.self) : text(index)
+    }
 }

@@ -8,6 +8,8 @@ package struct StreamBreak: Hashable, Sendable {
     package static let newEpoch = "newEpoch"
     /// The file that had them was removed after it was finished.
     package static let removed = "removed"
+    /// The session's ring removed the file that had them, as it was started to do.
+    package static let ring = "removedByRing"
     /// The file that had them is missing.
     package static let missing = "missing"
 
@@ -32,6 +34,6 @@ package struct StreamBreak: Hashable, Sendable {
         self.date = date
     }
 
-    /// Whether samples that were taken are absent from the export, other than those of a pause.
-    package var isLoss: Bool { reason != Self.paused && reason != Self.newEpoch }
+    /// Whether samples that were taken are absent from the export, other than those of a pause, or that a ring removed.
+    package var isLoss: Bool { ![Self.paused, Self.newEpoch, Self.ring].contains(reason) }
 }

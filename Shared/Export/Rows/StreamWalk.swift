@@ -39,15 +39,19 @@ package struct StreamWalk {
             case .marker(let marker, let discontinuity): note(marker, discontinuity)
             case .absent(let file, let removed):
                 open.append(
-                    StreamBreak(
-                        reason: removed == nil ? StreamBreak.missing : StreamBreak.removed, count: file.samples,
-                        date: removed?.date))
+                    StreamBreak(reason: Self.reason(removed), count: file.samples, date: removed?.date))
             }
             if reader.bytesRead >= end { return true }
         }
         damage = reader.damage
         if !open.isEmpty { closeBreaks(before: nil, in: &sink) }
         return false
+    }
+
+    /// Why the samples of a file are absent.
+    private static func reason(_ removed: RemovedFile?) -> String {
+        guard let removed else { return StreamBreak.missing }
+        return removed.reason == RemovedFile.ring ? StreamBreak.ring : StreamBreak.removed
     }
 
     /// Takes how many samples came out of a resampler, and when.
@@ -69,7 +73,7 @@ package struct StreamWalk {
             if !open.isEmpty { closeBreaks(before: time, in: &sink) }
             sink.append(
                 SampleRow(
-                    bytes: bytes, cells: cells, isJSON: reader.format == .json, timestamp: timestamp, time: time,
+                    bytes: bytes, cells: cells, isJSON: !reader.format.isTable, timestamp: timestamp, time: time,
                     sequence: reader.sequence))
             samples += 1
             if let time {

@@ -36,7 +36,8 @@ enum JSONCell {
         _ row: SampleRow, _ index: Int, _ kind: ExportedStream.Column.Kind, to buffer: inout ByteBuffer
     ) {
         let cell = row.cell(index)
-        if let first = cell.first, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10,
+        // In a table, text has no quotes that would tell it from a number.
+        if kind != .text, let first = cell.first, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10,
             row.isJSON || JSONScanner.isValid(cell)
         {
             return buffer.append(cell)

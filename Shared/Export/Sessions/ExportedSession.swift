@@ -3,13 +3,15 @@ package import Recording
 
 /// A session as an export describes it.
 package struct ExportedSession: Sendable {
-    /// Something that happened to the whole session.
+    /// Something that happened to the session, or to one of its streams.
     package struct Event: Hashable, Sendable {
         /// Nanoseconds since the session's start, on the recorder's clock.
         package var time: Int64
         package var name: String
         /// The step path behind it.
         package var step: String?
+        /// The only stream that it is about; `nil` for all.
+        package var stream: StreamName?
         /// What somebody noted; its `from` is `time`.
         package var annotation: Annotation?
 
@@ -43,7 +45,7 @@ package struct ExportedSession: Sendable {
             events.append(
                 Event(
                     time: Nanoseconds.from(seconds: change.timestamp) ?? 0, name: change.event.name,
-                    step: change.step.map(path)))
+                    step: change.step.map(path), stream: change.stream))
         }
         for date in record.restarts {
             events.append(Event(time: date.nanosecondsSince1970 - startDate, name: "resumed", step: nil))
@@ -51,7 +53,8 @@ package struct ExportedSession: Sendable {
         for annotation in annotations {
             events.append(
                 Event(
-                    time: annotation.from.nanosecondsSince1970 - startDate, name: "annotation", annotation: annotation))
+                    time: annotation.from.nanosecondsSince1970 - startDate, name: "annotation",
+                    stream: annotation.stream, annotation: annotation))
         }
         if let end = record.endDate {
             events.append(Event(time: end.nanosecondsSince1970 - startDate, name: "stop", step: nil))

@@ -24,6 +24,8 @@ struct Provenance: Codable, Hashable, Sendable {
         var types: [String]?
         var unit: String?
         var rate: Double?
+        /// Whether its data were measured, replayed or simulated, if that is known.
+        var origin: DataOrigin?
         /// Samples that were written.
         var samples: Int
         /// Dates of the first and the last sample, on the clock of the export.

@@ -235,7 +235,7 @@ package struct SessionExport {
         return Provenance.Stream(
             stream: stream.name.description, files: files, columns: stream.columns.map(\.name),
             types: kinds.contains { $0 != "number" } ? kinds : nil, unit: stream.unit, rate: stream.rate,
-            samples: walk.samples, start: date(walk.first), end: date(walk.last),
+            origin: stream.origin, samples: walk.samples, start: date(walk.first), end: date(walk.last),
             absent: walk.breaks.map {
                 Provenance.Absence(
                     reason: $0.reason, epoch: $0.epoch, from: $0.from, count: $0.count, after: seconds($0.after),

@@ -15,6 +15,7 @@ package struct XDFExport: ExportWriter {
     private var texts: XDFWriter.Stream?
     private var numberColumns: [Int] = []
     private var textColumns: [Int] = []
+    private var textKinds: [ExportedStream.Column.Kind] = []
     private var markers: XDFWriter.Stream
     private var stream: ExportedStream?
 
@@ -41,6 +42,7 @@ package struct XDFExport: ExportWriter {
         self.stream = stream
         numberColumns = stream.numbers
         textColumns = stream.columns.indices.filter { stream.columns[$0].kind != .number }
+        textKinds = textColumns.map { stream.columns[$0].kind }
         numbers = numberColumns.isEmpty ? nil : begin(stream, numberColumns, suffix: "", isText: false)
         texts =
             textColumns.isEmpty ? nil : begin(stream, textColumns, suffix: numbers == nil ? "" : " text", isText: true)
@@ -74,7 +76,9 @@ package struct XDFExport: ExportWriter {
         }
         if var stream = texts {
             writer.append(time: time, to: &stream, output: &file.buffer) { sample in
-                for index in textColumns { XDFWriter.append(row.isNull(index) ? "" : row.text(index), to: &sample) }
+                for (index, kind) in zip(textColumns, textKinds) {
+                    XDFWriter.append(row.isNull(index) ? "" : row.text(index, kind), to: &sample)
+                }
             }
             texts = stream
         }
@@ -110,7 +114,8 @@ package struct XDFExport: ExportWriter {
     package mutating func finish() throws(RecordingError) {
         for event in session.events {
             mark(
-                [event.name, event.value].compactMap { $0 }.joined(separator: " "),
+                [event.name, event.value, event.annotation == nil ? event.stream?.description : nil].compactMap { $0 }
+                    .joined(separator: " "),
                 at: event.time)
         }
         writer.end(&markers, to: &file.buffer)

@@ -7,12 +7,13 @@ extension LogFormat {
         case .json: 0
         case .csv: 1
         case .tsv: 2
+        case .added: formatter?.number ?? -1
         }
     }
 
     /// The format of a number in the catalog.
     package init?(number: Int) {
-        guard let format = Self.allCases.first(where: { $0.number == number }) else { return nil }
+        guard let format = Self.known.first(where: { $0.number == number }) else { return nil }
         self = format
     }
 }

@@ -12,6 +12,17 @@ public struct EventFrames {
     /// The samples of a packed batch.
     public let packed: UnsafeRawBufferPointer?
 
+    /// Frames that were received in another way.
+    package init(
+        topic: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, time: UnsafeRawBufferPointer,
+        packed: UnsafeRawBufferPointer? = nil
+    ) {
+        self.topic = topic
+        self.body = body
+        self.time = time
+        self.packed = packed
+    }
+
     /// Finds the frames of one message of a batch.
     /// - Throws: `MessageError` if there are fewer than three.
     public init(_ message: Int, of messages: UnsafeMessages) throws(MessageError) {

@@ -23,7 +23,7 @@ package struct ReplayRefusals: Sendable {
         guard let refusal, let reason = Self.reason(refusal) else { return }
         if endpoint == announced { isRefusedWhereAnnounced = true }
         // Who knows the stream knows more than who does not.
-        if self.reason != .epochEnded { self.reason = reason }
+        if self.reason == nil || self.reason == .notRetained { self.reason = reason }
     }
 
     /// Why the samples are gone; nil if that is not known.
@@ -36,6 +36,8 @@ package struct ReplayRefusals: Sendable {
         switch refusal.data?.reason {
         case RequestError.Reason.unknownEpoch.word: .epochEnded
         case RequestError.Reason.unknownStream.word: .notRetained
+        case RequestError.Reason.notInSource.word: .notInSource
+        case RequestError.Reason.estimated.word: .estimated
         default: nil
         }
     }

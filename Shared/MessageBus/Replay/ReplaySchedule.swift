@@ -600,6 +600,8 @@ extension RequestError {
 
     /// Whether it says something of one stream, and not of the whole request.
     fileprivate var isAboutStream: Bool {
-        [Reason.unknownStream, .unknownEpoch, .invalidParameter].contains { data?.reason == $0.word }
+        [Reason.unknownStream, .unknownEpoch, .invalidParameter, .notInSource, .estimated].contains {
+            data?.reason == $0.word
+        }
     }
 }

@@ -20,3 +20,9 @@ package struct StreamDescriptions {
         return description
     }
 }
+
+extension StreamDescription {
+    /// Publishers describe their streams each second. One that has not done so for this long, in nanoseconds, is not running or not
+    /// reachable: asking it would only hold up who asks.
+    package static let life: Int64 = 5_000_000_000
+}

@@ -87,8 +87,7 @@ package struct ReceivedBatch {
             }
             if let packed {
                 for row in 0..<body.count {
-                    let bits = packed.loadUnaligned(fromByteOffset: row * columns * 8, as: UInt64.self)
-                    append(Double(bitPattern: UInt64(littleEndian: bits)))
+                    append(packed.packedNumber(row * columns))
                 }
             } else if let values = body.values {
                 var rows = SampleRows(frame, values: values, columns: columns, types: try types)

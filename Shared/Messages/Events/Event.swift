@@ -20,6 +20,10 @@ public protocol Event: Codable, Sendable {
 public enum TopicArea {
     /// `samples/<device>/<stream>`: each batch of samples.
     public static let samples = "samples/"
+    /// The topics of the streams of a pattern: a name, a device with a slash at the end, or `StreamName.everything`.
+    public static func samples(of pattern: String) -> String {
+        samples + (pattern == StreamName.everything ? "" : pattern)
+    }
     /// `stream/<device>/<stream>`: each stream's description, each second and on a change.
     public static let stream = "stream/"
     /// `recording/<session>`: what happens to a recording.

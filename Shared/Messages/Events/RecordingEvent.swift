@@ -53,7 +53,7 @@ public struct RecordingEvent: Event, Hashable {
     public var status: String
     /// The step path after it.
     public var step: String
-    /// The stream that lost samples, that failed, or that an annotation is about.
+    /// The stream that lost samples, that failed, that is paused or resumed by itself, or that an annotation is about.
     public var stream: StreamName?
     /// Which samples were lost.
     public var gap: Gap?

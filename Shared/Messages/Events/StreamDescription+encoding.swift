@@ -23,6 +23,8 @@ extension StreamDescription {
         buffer.append(key: #","lastSample":"#, number: lastSample)
         buffer.append(utf8: #","nextSequence":"#)
         buffer.append(nextSequence)
+        buffer.append(key: #","origin":"#, text: origin?.rawValue)
+        if let over { buffer.append(utf8: over ? #","over":true"# : #","over":false"#) }
         buffer.append(utf8: packed ? #","packed":true"# : #","packed":false"#)
         buffer.append(key: #","rate":"#, number: rate)
         buffer.append(key: #","reason":"#, text: reason)

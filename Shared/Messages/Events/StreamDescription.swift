@@ -67,6 +67,10 @@ public struct StreamDescription: Event, Hashable {
     /// How many seconds a sample is kept for `samples.replay`: less than configured if the memory for all streams runs out
     /// earlier. Absent if it is unknown or unlimited.
     public var retention: Double?
+    /// Whether the data are measured, replayed or simulated. Absent if the publisher does not say.
+    public var origin: DataOrigin?
+    /// True in the last description before the publisher ends in good order: `nextSequence` is how many samples its epoch has in all.
+    public var over: Bool?
 
     /// A description with all that must be said.
     public init(
@@ -74,8 +78,10 @@ public struct StreamDescription: Event, Hashable {
         types: [FieldType]? = nil, unit: String? = nil, rate: Double? = nil, packed: Bool, nextSequence: Int,
         replay: String,
         clock: ClockReading, description: String? = nil, truth: SignalTruth? = nil, reason: String? = nil,
-        lastSample: Double? = nil, retention: Double? = nil
+        lastSample: Double? = nil, retention: Double? = nil, origin: DataOrigin? = nil, over: Bool? = nil
     ) {
+        self.over = over
+        self.origin = origin
         self.source = source
         self.sequence = sequence
         self.device = device

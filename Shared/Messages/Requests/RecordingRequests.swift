@@ -14,7 +14,8 @@ public struct RecordingStart: Request, Hashable {
     /// The step that the session begins with.
     public var step: String?
     /// Streams by full name (`phone/accelerometer`), all of a device (`left-wrist/`), or all that there are (`*`).
-    public var streams: [String]
+    /// Each in all steps, or in some.
+    public var streams: [StreamChoice]
     /// `json` (default), `csv` or `tsv`.
     public var format: String?
     /// `array` (default) or `dictionary`; for `json` only.
@@ -33,6 +34,12 @@ public struct RecordingStart: Request, Hashable {
     /// The session begins so many seconds ago, with what publishers still have of that time; 0 by default. What they do not have
     /// any more is a gap.
     public var before: Double?
+    /// In place of `before`: the session begins at this moment of the recorder's clock, up to 86,400 seconds ago. One that has
+    /// not come yet is now.
+    public var from: WallTime?
+    /// Stream files that were finished more than so many seconds ago are removed while the session runs, unless `recording.keep`
+    /// saves them; without it, none is.
+    public var keep: Double?
 
     /// What is recorded from now on.
     public struct Reply: Codable, Hashable, Sendable {
@@ -51,19 +58,22 @@ public struct RecordingStart: Request, Hashable {
         }
     }
 
-    /// Asks for a recording.
+    /// Asks for a recording of streams in all steps.
     public init(
         session: String? = nil, task: String? = nil, step: String? = nil, streams: [String], format: String? = nil,
         root: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil,
-        resultsWithin: Double? = nil, keys: JSONValue? = nil, before: Double? = nil
+        resultsWithin: Double? = nil, keys: JSONValue? = nil, before: Double? = nil, from: WallTime? = nil,
+        keep: Double? = nil
     ) {
+        self.keep = keep
         self.before = before
+        self.from = from
         self.resultsWithin = resultsWithin
         self.keys = keys
         self.session = session
         self.task = task
         self.step = step
-        self.streams = streams
+        self.streams = streams.map { StreamChoice($0) }
         self.format = format
         self.root = root
         self.maximumFileSize = maximumFileSize
@@ -88,11 +98,15 @@ public struct LogSummary: Codable, Hashable, Sendable {
     public var gaps: Int
     /// Samples that were lost in a first delivery and got back.
     public var recovered: Int
+    /// Whether samples are left out at present, by a pause or because of the step; absent if not.
+    public var paused: Bool?
 
     /// A log's state.
     public init(
-        name: String, file: String, stream: StreamName, samples: Int, bytes: Int, gaps: Int, recovered: Int
+        name: String, file: String, stream: StreamName, samples: Int, bytes: Int, gaps: Int, recovered: Int,
+        paused: Bool? = nil
     ) {
+        self.paused = paused
         self.name = name
         self.file = file
         self.stream = stream
@@ -111,8 +125,10 @@ public struct RecordingState: Codable, Hashable, Sendable {
     public var status: String
     /// The current step path.
     public var step: String
-    /// Whether samples are left out at present.
+    /// Whether samples of all streams are left out at present.
     public var paused: Bool
+    /// The streams that are paused by themselves; absent if there are none.
+    public var pausedStreams: [StreamName]?
     /// The logs.
     public var logs: [LogSummary]
     /// What failed so far, sensors included; absent if nothing did.
@@ -150,12 +166,19 @@ public struct RecordingState: Codable, Hashable, Sendable {
         public var shard: String?
         /// Seconds for which it began before it was asked for.
         public var before: Double?
+        /// Seconds after which finished files are removed that nobody keeps.
+        public var keep: Double?
+        /// The streams that are recorded in some steps alone; absent if there are none.
+        public var choices: [StreamChoice]?
 
         /// A configuration.
         public init(
             streams: [String], format: String, root: String? = nil, maximumFileSize: Int? = nil,
-            maximumFileAge: Double? = nil, duration: Double? = nil, shard: String? = nil, before: Double? = nil
+            maximumFileAge: Double? = nil, duration: Double? = nil, shard: String? = nil, before: Double? = nil,
+            keep: Double? = nil, choices: [StreamChoice]? = nil
         ) {
+            self.keep = keep
+            self.choices = choices
             self.before = before
             self.streams = streams
             self.format = format
@@ -193,6 +216,8 @@ public struct RecordingResult: Codable, Hashable, Sendable {
     public var directory: String
     /// The logs with their finished files.
     public var logs: [Log]
+    /// What `taskResult.json` of an archive of the session says: answers, steps, files. Only if it was asked for.
+    public var taskResult: JSONValue?
 
     /// A log that is complete.
     public struct Log: Codable, Hashable, Sendable {
@@ -247,7 +272,75 @@ public struct RecordingMoveTo: Request, Hashable {
     }
 }
 
-/// Leaves out samples taken from now on: `recording.pause`.
+/// Has a recording that stops by itself last longer: `recording.extend`. It never stops earlier than before, so a second one
+/// changes nothing. One that does not stop by itself stays so.
+public struct RecordingExtend: Request, Hashable {
+    /// What the method answers.
+    public typealias Reply = RecordingState
+    /// The method's name on the wire.
+    public static let method = "recording.extend"
+    /// Who may ask.
+    public var neededRole: Role { .command }
+
+    /// The session.
+    public var session: String
+    /// When it stops by itself, on the recorder's clock.
+    public var until: WallTime
+
+    /// Asks for more time.
+    public init(session: String, until: WallTime) {
+        self.session = session
+        self.until = until
+    }
+}
+
+/// Saves a time of a recording that has a ring of files from removal: `recording.keep`. When it is answered, files with samples
+/// of that time stay, also those that are finished later.
+public struct RecordingKeep: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "recording.keep"
+    /// Who may ask.
+    public var neededRole: Role { .command }
+
+    /// The session.
+    public var session: String
+    /// When the time begins, on the recorder's clock; the session's start if it is not given.
+    public var from: WallTime?
+    /// When it ends; now if it is not given.
+    public var to: WallTime?
+
+    /// What is kept.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// The session's name.
+        public var session: String
+        /// When the time begins that is kept, together with what was kept before and touches it.
+        public var from: WallTime
+        /// When it ends.
+        public var to: WallTime
+        /// The finished files with samples of that time, by their paths under the data directory.
+        public var files: [String]
+        /// Those that were removed before; absent if none was.
+        public var removed: [String]?
+
+        /// What is kept.
+        public init(session: String, from: WallTime, to: WallTime, files: [String], removed: [String]? = nil) {
+            self.session = session
+            self.from = from
+            self.to = to
+            self.files = files
+            self.removed = removed
+        }
+    }
+
+    /// Asks to keep a time.
+    public init(session: String, from: WallTime? = nil, to: WallTime? = nil) {
+        self.session = session
+        self.from = from
+        self.to = to
+    }
+}
+
+/// Leaves out samples taken from now on, of all streams or of one: `recording.pause`.
 public struct RecordingPause: Request, Hashable {
     /// What the method answers.
     public typealias Reply = RecordingState
@@ -257,12 +350,17 @@ public struct RecordingPause: Request, Hashable {
     public var neededRole: Role { .command }
     /// The session.
     public var session: String
+    /// The only stream that is paused; none for all.
+    public var stream: StreamName?
 
     /// Asks for a pause.
-    public init(session: String) { self.session = session }
+    public init(session: String, stream: StreamName? = nil) {
+        self.session = session
+        self.stream = stream
+    }
 }
 
-/// Writes samples taken from now on again: `recording.resume`.
+/// Writes samples taken from now on again: `recording.resume`. A stream that was paused by itself is resumed by its name.
 public struct RecordingResume: Request, Hashable {
     /// What the method answers.
     public typealias Reply = RecordingState
@@ -272,9 +370,14 @@ public struct RecordingResume: Request, Hashable {
     public var neededRole: Role { .command }
     /// The session.
     public var session: String
+    /// The stream that is resumed; none for a pause of all.
+    public var stream: StreamName?
 
     /// Asks to continue.
-    public init(session: String) { self.session = session }
+    public init(session: String, stream: StreamName? = nil) {
+        self.session = session
+        self.stream = stream
+    }
 }
 
 /// Ends a recording whose result nobody wants: `recording.cancel`. Its files stay, complete and valid.
@@ -339,9 +442,14 @@ public struct RecordingResultRequest: Request, Hashable {
     public var neededRole: Role { .listen }
     /// The session.
     public var session: String
+    /// Whether to answer the encoded result too: `taskResult`.
+    public var encoded: Bool?
 
     /// Asks.
-    public init(session: String) { self.session = session }
+    public init(session: String, encoded: Bool? = nil) {
+        self.session = session
+        self.encoded = encoded
+    }
 }
 
 /// Asks for the recordings on disk: `recording.list`.

@@ -76,6 +76,10 @@ public struct RequestError: Error, Codable, Hashable, Sendable, CustomStringConv
         public static let notAllowed = Reason(19, "notAllowed")
         /// The program has too much to do at this moment.
         public static let busy = Reason(20, "busy")
+        /// The publisher's source does not have these samples: a client says that it can't send them any more.
+        public static let notInSource = Reason(21, "notInSource")
+        /// The same, and their number is estimated: something was lost on the way to the publisher that has no count of samples.
+        public static let estimated = Reason(22, "estimated")
     }
 
     /// An error of one of our kinds.

@@ -185,6 +185,8 @@ public struct StepsQuery: Request, Hashable {
     public static let maximumBins = 20_000
     /// How many times an answer lists in `gaps`.
     public static let maximumGaps = 1_000
+    /// How many steps measures of gait are made of at most: two weeks of somebody who walks a lot.
+    public static let maximumGaitSteps = 500_000
 
     /// How many steps there were.
     public struct Reply: Codable, Hashable, Sendable {
@@ -204,11 +206,13 @@ public struct StepsQuery: Request, Hashable {
         public var gapsOmitted: Int?
         /// Whether a sample of the device was ever heard of.
         public var isKnown: Bool?
+        /// How the steps of the range were walked, where `gait` asked for it.
+        public var gait: GaitMeasures?
 
         /// An answer.
         public init(
             numberOfSteps: Int, firstAvailable: WallTime, bins: [Bin]? = nil, coverage: Double? = nil,
-            gaps: [UncountedTime]? = nil, gapsOmitted: Int? = nil, isKnown: Bool? = nil
+            gaps: [UncountedTime]? = nil, gapsOmitted: Int? = nil, isKnown: Bool? = nil, gait: GaitMeasures? = nil
         ) {
             self.numberOfSteps = numberOfSteps
             self.firstAvailable = firstAvailable
@@ -217,6 +221,7 @@ public struct StepsQuery: Request, Hashable {
             self.gaps = gaps
             self.gapsOmitted = gapsOmitted
             self.isKnown = isKnown
+            self.gait = gait
         }
     }
 
@@ -230,13 +235,18 @@ public struct StepsQuery: Request, Hashable {
         public var numberOfSteps: Int
         /// Which part of it was counted, from 0 to 1, as in the answer.
         public var coverage: Double?
+        /// As in the answer; absent for a bin without steps.
+        public var gait: GaitMeasures?
 
         /// A bin.
-        public init(from: WallTime, to: WallTime, numberOfSteps: Int, coverage: Double? = nil) {
+        public init(
+            from: WallTime, to: WallTime, numberOfSteps: Int, coverage: Double? = nil, gait: GaitMeasures? = nil
+        ) {
             self.from = from
             self.to = to
             self.numberOfSteps = numberOfSteps
             self.coverage = coverage
+            self.gait = gait
         }
     }
 
@@ -248,12 +258,15 @@ public struct StepsQuery: Request, Hashable {
     public var to: WallTime
     /// Seconds of a bin; none if it is left out.
     public var interval: Double?
+    /// Whether the answer has measures of gait, for ranges of up to `maximumGaitSteps`.
+    public var gait: Bool?
 
     /// Asks.
-    public init(device: String, from: WallTime, to: WallTime, interval: Double? = nil) {
+    public init(device: String, from: WallTime, to: WallTime, interval: Double? = nil, gait: Bool? = nil) {
         self.device = device
         self.from = from
         self.to = to
         self.interval = interval
+        self.gait = gait
     }
 }

@@ -20,6 +20,11 @@ public struct Gap: Codable, Hashable, Sendable {
         public static let malformed = Reason(rawValue: "malformed")
         /// They arrived, and could not be written: a full disk, say.
         public static let notWritten = Reason(rawValue: "notWritten")
+        /// The file that was imported, or the device that pushed the samples, does not have them, as its own sequence numbers show.
+        public static let notInSource = Reason(rawValue: "notInSource")
+        /// The times in the file that was imported, or that a phone pushed, have a gap, from which their number is estimated: there are
+        /// no numbers of samples.
+        public static let estimated = Reason(rawValue: "estimated")
     }
 
     /// The publisher's epoch.

@@ -24,7 +24,8 @@ public struct SampleBatch: Event, Hashable {
     public var fields: [String]
     /// What the values of the columns are, in a stream of records; nil if all are numbers.
     public var types: [FieldType]?
-    /// One instant on both of the publisher's clocks.
+    /// One instant on both of the publisher's clocks. If its machine slept after the last sample was taken, the date is without that
+    /// sleep: dates that are computed from uptimes are those of the samples.
     public var clock: ClockReading
     /// The samples, one row each with a value per field; nil when they travel packed in a frame of their own, and in a stream
     /// of records.

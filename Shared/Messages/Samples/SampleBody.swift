@@ -235,7 +235,10 @@ extension SampleBody {
                     guard frame[value.lowerBound] == UInt8(ascii: "\"") else {
                         throw MessageError(.wrongType, "\"clock.date\" must be a string")
                     }
-                    date = try WallTime(iso8601: string(at: value, in: frame))
+                    // Between the quotes.
+                    let text = UnsafeRawBufferPointer(rebasing: frame[value].dropFirst().dropLast())
+                    date = WallTime(iso8601: text)
+                    if date == nil { date = try WallTime(iso8601: string(at: value, in: frame)) }
                 }
             } while scanner.skip(UInt8(ascii: ","))
         }

@@ -2,8 +2,8 @@ import Glibc
 
 /// Reads the text of a number, as it stands in JSON or in a table, to the nearest `Double`.
 ///
-/// Up to 19 digits with a small power of ten are exact in one multiplication or division (William Clinger, "How to read
-/// floating point numbers accurately", 1990); the rest is left to the C library, which rounds correctly too. The program must
+/// Up to 53 bits with a small power of ten are exact in one multiplication or division (William Clinger, "How to read
+/// floating point numbers accurately", 1990); up to 19 digits, 19 of them behind the point, in one of integers; the rest is left to the C library, which rounds correctly too. The program must
 /// not have called `setlocale`, or the C library may expect a decimal comma.
 public enum DecimalParser {
     /// The number that `bytes` spell, or nil when they are no number.
@@ -59,12 +59,33 @@ public enum DecimalParser {
         guard index == end else { return nil }
 
         // 19 digits can't overflow the significand; leading zeros among them only send it to the slow path.
-        if digitCount <= 19, significand <= 1 << 53, exponent.magnitude < powersOfTen.count {
+        guard digitCount <= 19 else { return readByTheCLibrary(bytes) }
+        if significand <= 1 << 53, exponent.magnitude < powersOfTen.count {
             let power = powersOfTen[Int(exponent.magnitude)]
             let magnitude = exponent < 0 ? Double(significand) / power : Double(significand) * power
             return isNegative ? -magnitude : magnitude
         }
+        if exponent <= 0, -exponent < integerPowersOfTen.count, significand > 0 {
+            let magnitude = quotient(significand, integerPowersOfTen[-exponent])
+            return isNegative ? -magnitude : magnitude
+        }
         return readByTheCLibrary(bytes)
+    }
+
+    /// The quotient of two numbers above zero, to the nearest.
+    private static func quotient(_ dividend: UInt64, _ divisor: UInt64) -> Double {
+        let (shift, divisorShift) = (dividend.leadingZeroBitCount, divisor.leadingZeroBitCount)
+        let high = dividend << shift
+        let (quotient, rest) = (divisor << divisorShift).dividingFullWidth((high >> 1, high << 63))
+        // Of its 63 or 64 bits a Double takes 53; the last one tells whether there is more behind them.
+        let rounded = Double(quotient | (rest == 0 ? 0 : 1))
+        let power = Double(bitPattern: UInt64(1023 + divisorShift - shift - 63) << 52)
+        return rounded * power
+    }
+
+    /// The powers of ten that a UInt64 holds.
+    private static let integerPowersOfTen: [UInt64] = (0...19).map { exponent in
+        (0..<exponent).reduce(1) { power, _ in power * 10 }
     }
 
     @inline(__always)

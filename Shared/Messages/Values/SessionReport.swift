@@ -88,14 +88,22 @@ public struct SessionReport: Codable, Hashable, Sendable {
         public var epochs: [EpochSpan]?
         /// What the values of a stream of records are, by the name of their field; nil if all are numbers.
         public var types: [String: FieldType]?
+        /// Whether its data were measured, replayed or simulated; nil if no publisher said.
+        public var origin: DataOrigin?
+        /// Files that the session's ring removed, which are among `files`; absent if it removed none.
+        public var removedFiles: Int?
+        /// Samples that were in them.
+        public var removedSamples: Int?
 
         /// A stream's part of a report.
         public init(
             stream: StreamName, log: String, files: [String], bytes: Int, expected: Int, received: Int, recovered: Int,
             duplicates: Int, lost: Int, paused: Int, gaps: [Gap], isEndKnown: Bool, nominalRate: Double?,
             actualRate: Double?, firstUptime: Double?, lastUptime: Double?, jitter: Latency? = nil,
-            longestSilence: Double? = nil, epochs: [EpochSpan]? = nil, types: [String: FieldType]? = nil
+            longestSilence: Double? = nil, epochs: [EpochSpan]? = nil, types: [String: FieldType]? = nil,
+            origin: DataOrigin? = nil
         ) {
+            self.origin = origin
             self.stream = stream
             self.log = log
             self.files = files

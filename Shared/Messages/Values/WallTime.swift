@@ -128,28 +128,39 @@ extension WallTime {
     /// Throws `malformed` for any other form, a date that the calendar does not have, or no zone; `outOfRange` for a year
     /// that can't be held.
     public init(iso8601 text: String) throws(MessageError) {
-        var reader = Reader(text: Array(text.utf8.prefix(64)))
-        guard let civil = reader.dateAndTime(), let decimals = reader.decimals(), let offset = reader.offset(),
-            reader.isAtEnd
-        else {
+        switch Array(text.utf8.prefix(64)).withUnsafeBytes({ Self.read($0) }) {
+        case nil:
             throw MessageError(
                 .malformed,
                 "\"\(text.prefix(64))\" is not a date and time with a zone, such as 2026-11-21T02:55:01.123Z")
+        case .some(nil): throw MessageError(.outOfRange, "\"\(text)\" is outside of the years 1678 to 2261")
+        case .some(let time?): self = time
         }
+    }
+
+    /// Reads the same from bytes, and allocates nothing. Nil for what is malformed or can't be held.
+    package init?(iso8601 text: UnsafeRawBufferPointer) {
+        guard let time = Self.read(text) ?? nil else { return nil }
+        self = time
+    }
+
+    /// - Returns: nil for what is malformed, and a time that is nil if it can't be held.
+    private static func read(_ text: UnsafeRawBufferPointer) -> WallTime?? {
+        var reader = Reader(text: text)
+        guard let civil = reader.dateAndTime(), let decimals = reader.decimals(), let offset = reader.offset(),
+            reader.isAtEnd
+        else { return nil }
         let (whole, overflow) = (civil - offset).multipliedReportingOverflow(by: 1_000_000_000)
         let (nanoseconds, carry) = whole.addingReportingOverflow(decimals)
-        guard !overflow, !carry else {
-            throw MessageError(.outOfRange, "\"\(text)\" is outside of the years 1678 to 2261")
-        }
-        nanosecondsSince1970 = nanoseconds
+        return .some(overflow || carry ? nil : WallTime(nanosecondsSince1970: nanoseconds))
     }
 
     /// Reads the parts of a date from left to right; each returns nil when something else stands there.
     private struct Reader {
-        let text: [UInt8]
+        let text: UnsafeRawBufferPointer
         var index = 0
 
-        init(text: [UInt8]) {
+        init(text: UnsafeRawBufferPointer) {
             self.text = text
         }
 

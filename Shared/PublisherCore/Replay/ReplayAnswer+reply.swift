@@ -25,7 +25,7 @@ extension Publication.Retained {
     fileprivate var reply: (SamplesReplay.Reply, [[UInt8]]) {
         let reply = SamplesReplay.Reply(
             from: Int(answer.from), count: answer.count, first: Int(answer.first), last: Int(answer.last))
-        return (reply, answer.frames(encoder, clock: clock))
+        return (reply, answer.frames(encoder) { sleepWatch.reading(of: $0.rows, count: $0.count, at: clock) })
     }
 }
 
@@ -33,10 +33,11 @@ extension ReplayAnswer {
     /// The batches as further frames of a reply: each one's body, followed by its matrix if it is packed.
     ///
     /// The same as they were published but for the clock, which is read for the reply, and the cuts between batches.
-    fileprivate func frames(_ encoder: SampleBatchEncoder, clock: ClockReading) -> [[UInt8]] {
+    fileprivate func frames(_ encoder: SampleBatchEncoder, clock: (Slice) -> ClockReading) -> [[UInt8]] {
         var frames: [[UInt8]] = []
         var buffer = ByteBuffer(capacity: 1 << 12)
         for slice in slices {
+            let clock = clock(slice)
             slice.rows.withUnsafeBufferPointer { rows in
                 buffer.removeAll()
                 if let records = slice.records {

@@ -65,6 +65,14 @@ package struct RetentionBuffer {
         expire(at: now)
     }
 
+    /// Whether nothing of a stream is kept.
+    func isEmpty(at position: Int) -> Bool { position >= streams.count || streams[position].entries.isEmpty }
+
+    /// Has a position of which nothing is kept begin with another stream.
+    mutating func begin(at position: Int) {
+        if position < streams.count { streams[position].nextSequence = 0 }
+    }
+
     /// Drops what is older than `maximumAge`: also to be called now and then while nothing comes in.
     package mutating func expire(at now: Int64) {
         while let position = order.first, let oldest = streams[position].entries.first,

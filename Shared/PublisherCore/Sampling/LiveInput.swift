@@ -2,12 +2,29 @@ package import Messages
 package import SampleSources
 import TextInput
 
-/// The samples that a program writes to our standard input, line by line: bytes in, batches out.
+/// The samples that a program writes to our standard input, or a device to a serial port, line by line: bytes in, batches out.
 ///
 /// What the fields are is known from the first good line on. A line that can't be read is counted and left out; after
 /// `tolerance` of them in a row the stream has failed, until a good line comes. A class, because whoever reads the bytes and
 /// whoever publishes the stream mean the same one.
 package final class LiveInput: Sampler {
+    /// Where the lines come from.
+    package enum Origin: Hashable, Sendable {
+        case standardInput
+        case serial(path: String)
+
+        /// For people.
+        var name: String {
+            switch self {
+            case .standardInput: "standard input"
+            case .serial(let path): path
+            }
+        }
+    }
+
+    /// The most samples that are guessed to be lost while a port is away.
+    private static let maximumEstimate = 1_000_000
+
     /// How many lines in a row may be unreadable: a sensor's program that prints a warning has not failed.
     package static let tolerance = 10
 
@@ -22,6 +39,7 @@ package final class LiveInput: Sampler {
     package private(set) var lastProblem: PublisherError?
 
     private let format: LineParser.Format
+    private let origin: Origin
     private let isMotion: Bool
     private var layout: DeviceMotionLayout?
     private var lines = LineSplitter()
@@ -29,16 +47,24 @@ package final class LiveInput: Sampler {
     private var sampler: LiveSampler
     private var row: [Double] = []
     private var isOver = false
+    /// Whether the port is away, or nothing came since it is back.
+    private var isInterrupted = false
+    /// Whether the next line may be the rest of one, which would still look like a sample.
+    private var mayBeCut = false
+    private var firstArrival: Int64?
+    private var samplesTaken = 0
     private var malformedInARow = 0
 
     /// - Throws: `invalidParameter` for an impossible batch.
     package init(
-        format: LineParser.Format, batch: Int, unit: String? = nil, rate: Double? = nil,
+        format: LineParser.Format, origin: Origin = .standardInput, batch: Int, unit: String? = nil,
+        rate: Double? = nil,
         choice: FieldChoice = FieldChoice()
     ) throws(PublisherError) {
         self.unit = unit
         self.rate = rate
         self.format = format
+        self.origin = origin
         isMotion = choice.isMotion
         parser = LineParser(format: format, choice)
         sampler = try LiveSampler(batch: batch)
@@ -47,7 +73,8 @@ package final class LiveInput: Sampler {
     /// What it is, and what of it is not published.
     package var description: String {
         let leftOut = types == nil ? [] : parser.leftOut
-        return "stdin:\(format.rawValue)" + (leftOut.isEmpty ? "" : ", without \(leftOut.joined(separator: ", "))")
+        let source = origin == .standardInput ? "stdin" : "serial"
+        return "\(source):\(format.rawValue)" + (leftOut.isEmpty ? "" : ", without \(leftOut.joined(separator: ", "))")
     }
 
     package var state: SamplerState { sampler.state }
@@ -90,6 +117,34 @@ package final class LiveInput: Sampler {
         return batches
     }
 
+    /// Says that the port is away, and gives what is left. It may come back.
+    package func interrupt(_ error: PublisherError, at now: Int64) -> [RowBatch] {
+        isInterrupted = true
+        // The line under way will not end.
+        lines = LineSplitter()
+        if state == .running { failure = error }
+        return [sampler.flush(at: now)].compactMap(\.self)
+    }
+
+    /// Says that something comes from a port that was away.
+    /// - Returns: about how many samples were lost meanwhile, by the rate so far; nil if it was not away.
+    package func resume(at now: Int64) -> Int? {
+        guard isInterrupted else { return nil }
+        isInterrupted = false
+        mayBeCut = !fields.isEmpty
+        guard state == .running else { return nil }
+        recover()
+        guard let last = sampler.lastArrival else { return nil }
+        var measured: Double?
+        if let firstArrival, last > firstArrival {
+            measured = Double(samplesTaken - 1) / Nanoseconds.seconds(last - firstArrival)
+        }
+        let expected = ((rate ?? measured ?? 0) * Nanoseconds.seconds(now - last)).rounded() - 1
+        let lost = Int(max(1, min(expected, Double(Self.maximumEstimate))))
+        sampler.resume(without: lost)
+        return lost
+    }
+
     package func advance(to now: Int64) -> RowBatch? {
         sampler.advance(to: now)
     }
@@ -113,14 +168,24 @@ package final class LiveInput: Sampler {
                     line = try parser.parse(text, into: &row)
                 }
                 guard hasLine else { return batches }
-                guard case .sample(let time) = line else { continue }
+                let isCut = mayBeCut
+                mayBeCut = false
+                guard case .sample(let time) = line, !isCut else { continue }
                 if fields.isEmpty { try settleFields() }
                 layout?.apply(to: &row, from: 0)
                 let record = types == nil ? nil : parser.record
+                if state == .running {
+                    if firstArrival == nil { firstArrival = now }
+                    samplesTaken += 1
+                }
                 if let batch = sampler.take(row, record: record, time: time, at: now) { batches.append(batch) }
                 if malformedInARow > 0 { recover() }
             } catch {
-                let problem = error.at("standard input, line \(lines.lineNumber)")
+                if mayBeCut {
+                    mayBeCut = false
+                    continue
+                }
+                let problem = error.at("\(origin.name), line \(lines.lineNumber)")
                 malformedLines += 1
                 lastProblem = problem
                 malformedInARow += 1

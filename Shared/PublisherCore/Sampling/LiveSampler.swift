@@ -65,6 +65,12 @@ package struct LiveSampler {
         return count == batch || records?.isFull == true ? flush(at: now) : nil
     }
 
+    /// Continues after samples that were lost. What measures has restarted, maybe with another clock. Call `flush` before.
+    mutating func resume(without count: Int) {
+        nextSequence += Int64(count)
+        offset = nil
+    }
+
     /// When the batch under way is to be given out although it is not full; nil if it is empty.
     package var nextDeadline: Int64? {
         count > 0 ? firstArrival + maximumDelay : nil

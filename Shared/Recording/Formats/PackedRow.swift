@@ -1,3 +1,5 @@
+import Messages
+
 /// A row of a packed batch: little-endian Float64 values at any alignment.
 struct PackedRow {
     private let bytes: UnsafeRawBufferPointer
@@ -11,6 +13,6 @@ struct PackedRow {
 
     @inline(__always)
     subscript(column: Int) -> Double {
-        Double(bitPattern: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: column * 8, as: UInt64.self)))
+        bytes.packedNumber(column)
     }
 }

@@ -14,6 +14,8 @@ package import Messages
 /// Values of a stream of records are copied as they came too, arrays and objects without their blanks. In a table a text
 /// stands without its JSON escapes, an empty one as two quotes, and what is of the type `json` as its JSON text.
 ///
+/// In a format that was added, each record is formatted as JSON first, and its `LogFormatter` writes that as a line.
+///
 /// A value that remembers how the last row's step is written: keep one per log. Formatting does not allocate, apart
 /// from the growth of the buffer and of the memory for uptimes, pauses, and changes of the step.
 package struct RecordFormatter: Sendable {
@@ -25,6 +27,11 @@ package struct RecordFormatter: Sendable {
     package let fields: [String]
     /// What the values of a row's columns are, in a stream of records; nil if all are numbers.
     package let types: [FieldType]?
+
+    /// What writes records of a format that was added.
+    private let formatter: (any LogFormatter)?
+    /// How records are written before that.
+    private var written: LogFormat { formatter == nil ? format : .json }
 
     private static let leading = ["uptime", "timestamp", "stepPath", "sensorType"]
     private static let numericTrailing = [
@@ -44,6 +51,7 @@ package struct RecordFormatter: Sendable {
     package init(format: LogFormat, sensorType: String, fields: [String], types: [FieldType]? = nil) {
         precondition(!fields.isEmpty, "A row has an uptime.")
         self.format = format
+        formatter = format.formatter
         self.sensorType = sensorType
         // A document that somebody has changed may name too few.
         self.types = types.map { types in fields.indices.map { $0 < types.count ? types[$0] : .json } }
@@ -58,7 +66,8 @@ package struct RecordFormatter: Sendable {
 
     /// The first line of a table, without a line end.
     package var header: String {
-        (Self.leading + fields + trailing).map(tableText).joined(separator: delimiter)
+        let names = Self.leading + fields + trailing
+        return formatter?.header(of: names) ?? names.map(tableText).joined(separator: delimiter)
     }
 
     // MARK: Samples
@@ -71,6 +80,19 @@ package struct RecordFormatter: Sendable {
     ///   - timeline: the session's steps and pauses.
     ///   - origin: the publisher's uptime at the session's start, in nanoseconds.
     package mutating func append(
+        packed: UnsafeRawBufferPointer, rows: Range<Int>, timeline: SessionTimeline, origin: Int64,
+        to buffer: inout ByteBuffer
+    ) -> FormattedRows {
+        guard let formatter else {
+            return write(packed: packed, rows: rows, timeline: timeline, origin: origin, to: &buffer)
+        }
+        var objects = ByteBuffer(capacity: 0)
+        let result = write(packed: packed, rows: rows, timeline: timeline, origin: origin, to: &objects)
+        Self.append(objects, asLinesOf: formatter, separator: format.separator, to: &buffer)
+        return result
+    }
+
+    private mutating func write(
         packed: UnsafeRawBufferPointer, rows: Range<Int>, timeline: SessionTimeline, origin: Int64,
         to buffer: inout ByteBuffer
     ) -> FormattedRows {
@@ -113,6 +135,21 @@ package struct RecordFormatter: Sendable {
     ///   - timeline, origin: as for packed rows.
     /// - Throws: what is wrong with the array, also outside of `rows`; then nothing was appended.
     package mutating func append(
+        values: Range<Int>, of frame: UnsafeRawBufferPointer, count: Int, rows: Range<Int>, timeline: SessionTimeline,
+        origin: Int64, to buffer: inout ByteBuffer
+    ) throws(MessageError) -> FormattedRows {
+        guard let formatter else {
+            return try write(
+                values: values, of: frame, count: count, rows: rows, timeline: timeline, origin: origin, to: &buffer)
+        }
+        var objects = ByteBuffer(capacity: 0)
+        let result = try write(
+            values: values, of: frame, count: count, rows: rows, timeline: timeline, origin: origin, to: &objects)
+        Self.append(objects, asLinesOf: formatter, separator: format.separator, to: &buffer)
+        return result
+    }
+
+    private mutating func write(
         values: Range<Int>, of frame: UnsafeRawBufferPointer, count: Int, rows: Range<Int>, timeline: SessionTimeline,
         origin: Int64, to buffer: inout ByteBuffer
     ) throws(MessageError) -> FormattedRows {
@@ -167,6 +204,24 @@ package struct RecordFormatter: Sendable {
         }
     }
 
+    /// Appends JSON records, each with its separator in front, as lines.
+    private static func append(
+        _ objects: borrowing ByteBuffer, asLinesOf formatter: any LogFormatter, separator: String,
+        to buffer: inout ByteBuffer
+    ) {
+        objects.withUnsafeBytes { bytes in
+            let gap = LogFormat.json.separator.utf8.count
+            var start = gap
+            while start < bytes.count {
+                // No line feed stands in a JSON string.
+                let next = bytes[start...].firstIndex(of: UInt8(ascii: "\n")).map { $0 - gap + 1 } ?? bytes.count
+                buffer.append(utf8: separator)
+                formatter.append(UnsafeRawBufferPointer(rebasing: bytes[start..<next]), to: &buffer)
+                start = next + gap
+            }
+        }
+    }
+
     /// A result for so many rows, in the memory of the last one.
     private mutating func beginRows(_ count: Int) -> FormattedRows {
         var result = FormattedRows()
@@ -182,10 +237,17 @@ package struct RecordFormatter: Sendable {
     ///
     /// - Parameter origin: the publisher's uptime at the session's start, in nanoseconds.
     package func append(_ marker: Marker, origin: Int64, to buffer: inout ByteBuffer) {
+        guard let formatter else { return write(marker, origin: origin, to: &buffer) }
+        var object = ByteBuffer(capacity: 0)
+        write(marker, origin: origin, to: &object)
+        Self.append(object, asLinesOf: formatter, separator: format.separator, to: &buffer)
+    }
+
+    private func write(_ marker: Marker, origin: Int64, to buffer: inout ByteBuffer) {
         let uptime = Double(origin &+ marker.time) / 1e9
         let timestamp = Double(marker.time) / 1e9
-        if format == .json {
-            buffer.append(utf8: "\(format.separator){\"uptime\":")
+        if written == .json {
+            buffer.append(utf8: "\(written.separator){\"uptime\":")
             buffer.append(json: uptime)
             buffer.append(utf8: ",\"timestamp\":")
             buffer.append(json: timestamp)
@@ -264,8 +326,8 @@ package struct RecordFormatter: Sendable {
         let opening: String
         let beforeTimestamp: String
         var step: String
-        if format == .json {
-            opening = "\(format.separator){\"uptime\":"
+        if written == .json {
+            opening = "\(written.separator){\"uptime\":"
             beforeTimestamp = ",\"timestamp\":"
             step = ",\"stepPath\":\(Self.jsonText(stepPath)),\"sensorType\":\(Self.jsonText(sensorType))"
             between = fields.map { ",\(Self.jsonText($0)):" } + ["}"]
@@ -304,7 +366,7 @@ package struct RecordFormatter: Sendable {
     private func withWriter<Failure: Error>(_ body: (RowWriter) throws(Failure) -> Void) throws(Failure) {
         try pieces.withLent { lent throws(Failure) in
             try body(
-                RowWriter(pieces: lent, format: format, fieldCount: fields.count, pieceRoom: pieces.byteCount))
+                RowWriter(pieces: lent, format: written, fieldCount: fields.count, pieceRoom: pieces.byteCount))
         }
     }
 

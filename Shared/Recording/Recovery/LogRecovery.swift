@@ -90,7 +90,7 @@ struct LogRecovery {
             current = nil
         }
         if let current {
-            if format != .json { takeFields(of: current.columns, current.types) }
+            if format.isTable { takeFields(of: current.columns, current.types) }
             log.file = name
         }
         var isRemoved = false
@@ -309,7 +309,7 @@ struct LogRecovery {
         log.gaps = log.gaps.filter { found.contains($0.extent) || isListed($0) }
         let known = Set(log.gaps.map(\.extent))
         log.gaps += gaps.filter { !known.contains($0.extent) }
-        if !record.pauses.isEmpty { countPaused() }
+        if record.leavesOut { countPaused() }
     }
 
     /// Whether a stored gap lies before the files that were read. Otherwise its marker would be in them, or was torn off

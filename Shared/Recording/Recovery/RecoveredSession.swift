@@ -18,4 +18,8 @@ package struct RecoveredLog: Sendable {
     package let file: StreamFile.Extent?
     /// Where each epoch continues, in the order in which they were met, the current one last.
     package let positions: [Marker.Position]
+
+    package init(file: StreamFile.Extent?, positions: [Marker.Position]) {
+        (self.file, self.positions) = (file, positions)
+    }
 }

@@ -139,7 +139,7 @@ extension SessionDirectory {
         let names = try directory.names()
         for name in record.strays(among: names, FinishedName.byLog(names)) {
             let isCommitted = committed.contains { log in
-                LogFormat.allCases.contains { log.fileName($0) == name } || FinishedName(name, of: log) != nil
+                LogFormat.known.contains { log.fileName($0) == name } || FinishedName(name, of: log) != nil
             }
             if !isCommitted { try Directory.removeFile(directory.path.appending(name)) }
         }
@@ -149,7 +149,7 @@ extension SessionDirectory {
 extension SessionRecord {
     /// The names of files that look like a log's, and belong to none that the session has.
     func strays(among names: [String], _ finished: [LogName: [FinishedName]]) -> [String] {
-        let formats = isFormatDefault == true ? LogFormat.allCases : [format]
+        let formats = isFormatDefault == true ? LogFormat.known : [format]
         let known = Set(
             logs.flatMap { log in
                 [log.name.fileName(format(of: log))] + (finished[log.name] ?? []).map(\.description)

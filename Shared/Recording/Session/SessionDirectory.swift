@@ -30,6 +30,12 @@ package struct SessionDirectory: Hashable, Sendable {
         self.directory = directory
     }
 
+    /// The directory in which a session is made before it gets its name.
+    package init(of session: SessionIdentifier, madeAt path: FilePath) {
+        self.session = session
+        directory = Directory(path)
+    }
+
     package static func recordings(in data: FilePath) -> Directory {
         Directory(data.appending(recordingsName))
     }

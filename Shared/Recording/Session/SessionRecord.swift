@@ -15,6 +15,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     package var step: String
     /// The streams asked for: `phone/accelerometer`, or `left-wrist/` for all of a device.
     package var streams: [String]
+    /// Those of them that are recorded in some steps alone.
+    package var choices: [StreamChoice]?
     package var format: LogFormat
     /// Whether nobody asked for that format, so that a log may have one of its own; `nil` if somebody did.
     package var isFormatDefault: Bool?
@@ -41,6 +43,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     /// What people noted while it was recorded, in the order in which it arrived; `annotations.ndjson` has what came later. In
     /// the write-ahead log, only those that it does not have already.
     package var annotations: [Annotation]?
+    /// Times whose files the ring does not remove, in order, apart from each other.
+    package var kept: [KeptTime]?
     /// What else belongs to it, as it was given with `recording.start`.
     package var keys: JSONValue?
     /// How far the recorder's write-ahead log is in here and in the files; `nil` once the session is over, and in one
@@ -80,15 +84,34 @@ package struct SessionRecord: Codable, Hashable, Sendable {
 
     package func format(of log: Log) -> LogFormat { log.format ?? format }
 
-    /// Its steps and pauses, in order.
-    package var changes: [(event: Marker.Event, timestamp: Double, step: String?)] {
-        var changes: [(event: Marker.Event, timestamp: Double, step: String?)] = []
-        changes += steps.map { (.step, $0.timestamp, $0.step) }
+    /// Its steps and pauses, in order. Those of one time stand in the order in which they are taken.
+    package var changes: [Change] {
+        var changes = steps.map { Change(event: .step, timestamp: $0.timestamp, step: $0.step) }
         for pause in pauses {
-            changes.append((.pause, pause.from, nil))
-            if let end = pause.to { changes.append((.resume, end, nil)) }
+            changes.append(Change(event: .pause, timestamp: pause.from, stream: pause.stream))
+            if let end = pause.to {
+                changes.append(Change(event: .resume, timestamp: end, stream: pause.stream))
+            }
         }
-        return changes.sorted { $0.timestamp < $1.timestamp }
+        return changes.enumerated().sorted { ($0.element.timestamp, $0.offset) < ($1.element.timestamp, $1.offset) }
+            .map(\.element)
+    }
+
+    /// Another step, or the beginning or end of a pause.
+    package struct Change: Hashable, Sendable {
+        package var event: Marker.Event
+        /// Seconds since the session's start.
+        package var timestamp: Double
+        package var step: String?
+        /// The stream that is paused or resumed; `nil` for all.
+        package var stream: StreamName?
+
+        package init(event: Marker.Event, timestamp: Double, step: String? = nil, stream: StreamName? = nil) {
+            self.event = event
+            self.timestamp = timestamp
+            self.step = step
+            self.stream = stream
+        }
     }
 
     package struct Step: Codable, Hashable, Sendable {
@@ -109,10 +132,13 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var from: Double
         /// Its end; `nil` while it lasts, and if the session was stopped in it.
         package var to: Double?
+        /// The only stream that is paused; `nil` for all.
+        package var stream: StreamName?
 
-        package init(from: Double, to: Double? = nil) {
+        package init(from: Double, to: Double? = nil, stream: StreamName? = nil) {
             self.from = from
             self.to = to
+            self.stream = stream
         }
     }
 
@@ -160,6 +186,10 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         /// Whether the session's stop was its last record, when this was stored last.
         package var isMarkedStopped: Bool?
 
+        /// Whether its data are measured, replayed or simulated, in all runs of its publisher together; `nil` if none of them
+        /// says so.
+        package var origin: DataOrigin? { DataOrigin(of: epochs.map(\.origin)) }
+
         package init(
             name: LogName, device: String, stream: String, fields: [String], types: [FieldType]? = nil,
             unit: String? = nil, rate: Double? = nil, epochs: [Epoch] = [], file: String? = nil,
@@ -191,12 +221,16 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var next: Int
         /// The first sample that does not belong to the session any more, once it is known.
         package var end: Int?
+        /// Whether its data are measured, replayed or simulated, if the publisher says so.
+        package var origin: DataOrigin?
         /// When the publisher described it last, on the recorder's clock.
         package var heard: WallTime
         /// When the publisher's machine slept, where the publisher says so.
         package var sleeps: UptimeClock?
         /// Whether it may have ended unheard, and no gap says so yet.
         package var isUnseen: Bool?
+        /// Whether its publisher said with its last description that it ended.
+        package var isOver: Bool?
 
         package init(
             epoch: String, clock: ClockReading, replay: String, from: Int = 0, next: Int = 0, end: Int? = nil,
@@ -224,11 +258,14 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var resultsWithin: Double?
         /// Seconds from its start to when it was asked for.
         package var before: Double?
+        /// Seconds after which finished files are removed that are not kept.
+        package var keep: Double?
 
         package init(
             maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil,
-            resultsWithin: Double? = nil, before: Double? = nil
+            resultsWithin: Double? = nil, before: Double? = nil, keep: Double? = nil
         ) {
+            self.keep = keep
             self.before = before
             self.resultsWithin = resultsWithin
             self.maximumFileSize = maximumFileSize

@@ -15,7 +15,13 @@ extension SessionReport {
                     ]
                 })
         for stream in streams {
+            if let origin = stream.origin, origin != .measured { lines.append("\(stream.stream) is \(origin)") }
             lines += stream.gaps.map { "gap in \(stream.stream): \($0.sentence)" }
+            if let files = stream.removedFiles, let samples = stream.removedSamples {
+                lines.append(
+                    "\(stream.stream): \(files) file\(files == 1 ? "" : "s") with \(samples) samples removed by the ring"
+                )
+            }
             if !stream.isEndKnown {
                 lines.append("end of \(stream.stream) unknown: its publisher did not say how many samples there are")
             }

@@ -39,7 +39,11 @@ extension SessionReport.Stream {
             epochs: log.epochs.map { SessionReport.EpochSpan(epoch: $0.epoch, from: $0.from, next: $0.next) },
             types: log.types.map { types in
                 Dictionary(zip(log.fields, types)) { first, _ in first }
-            })
+            }, origin: log.origin)
+        let removed = log.files.filter { $0.removed != nil }
+        if removed.isEmpty { return }
+        removedFiles = removed.count
+        removedSamples = removed.reduce(0) { $0 + $1.samples }
     }
 }
 

@@ -15,6 +15,8 @@ package struct SessionSummary: Codable, Hashable, Sendable {
     package var format: LogFormat
     package var steps: [SessionRecord.Step]
     package var pauses: [SessionRecord.Pause]
+    /// The streams that are recorded in some steps alone; `nil` if there are none.
+    package var choices: [StreamChoice]?
     package var restarts: [WallTime]
     package var failures: [String]
     package var streams: [Stream]
@@ -37,6 +39,8 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         /// Bytes of all files, removed ones too.
         package var bytes: Int
         package var format: LogFormat?
+        /// Whether its data were measured, replayed or simulated; `nil` if no publisher said.
+        package var origin: DataOrigin?
         /// Its files in order, the one being written last; those that were removed are not among them.
         package var files: [String]
         /// The files that were removed after they were finished; `nil` if none was.
@@ -59,13 +63,19 @@ package struct SessionSummary: Codable, Hashable, Sendable {
                     ]
                 },
             textColumns: [0, 6])
-        if !steps.isEmpty || !pauses.isEmpty { lines.append("") }
+        if !steps.isEmpty || !pauses.isEmpty || choices != nil { lines.append("") }
         lines += steps.map { "step at \(TextColumns.decimal($0.timestamp, places: 3)) s: \($0.step)" }
         lines += pauses.map { pause in
             let end = pause.to.map { "\(TextColumns.decimal($0, places: 3)) s" } ?? "the end"
-            return "paused from \(TextColumns.decimal(pause.from, places: 3)) s to \(end)"
+            let stream = pause.stream.map { "\($0) " } ?? ""
+            return "\(stream)paused from \(TextColumns.decimal(pause.from, places: 3)) s to \(end)"
+        }
+        lines += (choices ?? []).map { choice in
+            "\(choice.stream) recorded from \(choice.fromStep.map { "step \($0)" } ?? "the start") "
+                + "to \(choice.toStep.map { "the end of step \($0)" } ?? "the end")"
         }
         lines += (annotations ?? []).map { $0.sentence(since: startDate) }
+        lines += streams.compactMap { stream in stream.origin.map { "\(stream.stream) is \($0)" } }
         for stream in streams {
             guard let types = stream.types else { continue }
             let fields = zip(stream.fields, types).map { "\($0) \($1.rawValue)" }
@@ -96,7 +106,8 @@ extension SessionDirectory {
             session: record.session.text, task: record.task.isEmpty ? nil : record.task, status: record.status,
             startDate: record.startDate, endDate: record.endDate,
             duration: end.seconds(since: record.startDate),
-            format: record.format, steps: record.steps, pauses: record.pauses, restarts: record.restarts,
+            format: record.format, steps: record.steps, pauses: record.pauses,
+            choices: record.choices, restarts: record.restarts,
             failures: record.failures,
             streams: zip(record.logs, report.streams).map { log, stream in
                 let latest = lines.filter { $0.log == log.name && $0.kind == .commit }.max { $0.index < $1.index }
@@ -107,7 +118,7 @@ extension SessionDirectory {
                     unit: log.unit,
                     samples: max(log.counts.written, latest?.counts.written ?? 0), lost: stream.lost, gaps: log.gaps,
                     nominalRate: stream.nominalRate, actualRate: stream.actualRate, bytes: stream.bytes + openBytes,
-                    format: log.format, files: stream.files.filter { removed[$0] == nil },
+                    format: log.format, origin: log.origin, files: stream.files.filter { removed[$0] == nil },
                     removed: gone.isEmpty ? nil : gone)
             }, annotations: annotations.isEmpty ? nil : annotations)
     }

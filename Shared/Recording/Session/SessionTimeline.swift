@@ -1,4 +1,7 @@
-/// Knows which step a session was in, and whether it was paused, at any time since its start.
+package import Messages
+
+/// Knows which step a session was in, and whether samples were left out, at any time since its start: of all streams, or of one
+/// that is recorded in some steps alone, or was paused by itself.
 ///
 /// A sample gets the step that was valid when it was taken, however late it arrives; at exactly a change's time the new
 /// state counts. Times before the first change have the initial state, times after the last change have the last one.
@@ -16,15 +19,35 @@ package struct SessionTimeline: Hashable, Sendable {
         var state: State
     }
 
+    /// Why samples are left out.
+    private struct Causes: OptionSet, Hashable, Sendable {
+        let rawValue: UInt8
+
+        static let session = Causes(rawValue: 1)
+        static let stream = Causes(rawValue: 2)
+        static let steps = Causes(rawValue: 4)
+    }
+
     /// The task's name, the first part of each step path; may be empty.
     package let task: String
+    /// The stream whose timeline it is; nil for one of all streams that have none of their own.
+    package let stream: StreamName?
+    /// The steps that the stream is recorded in.
+    private let choice: StreamChoice?
+    private var step: String
+    private var causes: Causes
 
     /// In order of time, each later than the one before. The first holds from the beginning of time.
     private var changes: [Change]
 
-    package init(task: String, step: String) {
+    package init(task: String, step: String, stream: StreamName? = nil, choice: StreamChoice? = nil) {
         self.task = task
-        changes = [Change(time: .min, state: State(stepPath: Self.path(task: task, step: step), isPaused: false))]
+        self.step = step
+        self.stream = stream
+        self.choice = choice
+        causes = choice?.fromStep ?? step == step ? [] : .steps
+        let state = State(stepPath: Self.path(task: task, step: step), isPaused: !causes.isEmpty)
+        changes = [Change(time: .min, state: state)]
     }
 
     /// "task/step"; if one is empty, the other; if both are, nothing.
@@ -35,28 +58,33 @@ package struct SessionTimeline: Hashable, Sendable {
 
     package var current: State { changes[changes.count - 1].state }
 
-    package mutating func move(to step: String, at time: Int64) {
-        let path = Self.path(task: task, step: step)
+    package mutating func move(to next: String, at time: Int64) {
+        if let choice, next != step {
+            if step == choice.toStep { causes.insert(.steps) }
+            if next == choice.fromStep { causes.remove(.steps) }
+        }
+        step = next
+        let path = Self.path(task: task, step: next)
         change(at: time) { $0.stepPath = path }
     }
 
-    /// Pauses the session.
+    /// Pauses the session, or the stream alone.
     ///
     /// - Returns: `false`, and nothing changes, if it is paused.
     @discardableResult
-    package mutating func pause(at time: Int64) -> Bool {
-        guard !current.isPaused else { return false }
-        change(at: time) { $0.isPaused = true }
+    package mutating func pause(_ stream: StreamName? = nil, at time: Int64) -> Bool {
+        guard causes.insert(stream == nil ? .session : .stream).inserted else { return false }
+        change(at: time)
         return true
     }
 
-    /// Continues after a pause.
+    /// Continues after a pause of the session, or of the stream alone.
     ///
     /// - Returns: `false`, and nothing changes, if it is not paused.
     @discardableResult
-    package mutating func resume(at time: Int64) -> Bool {
-        guard current.isPaused else { return false }
-        change(at: time) { $0.isPaused = false }
+    package mutating func resume(_ stream: StreamName? = nil, at time: Int64) -> Bool {
+        guard causes.remove(stream == nil ? .session : .stream) != nil else { return false }
+        change(at: time)
         return true
     }
 
@@ -67,9 +95,10 @@ package struct SessionTimeline: Hashable, Sendable {
         return (changes[index].time...end, changes[index].state)
     }
 
-    private mutating func change(at time: Int64, _ body: (inout State) -> Void) {
+    private mutating func change(at time: Int64, _ body: (inout State) -> Void = { _ in }) {
         var state = current
         body(&state)
+        state.isPaused = !causes.isEmpty
         let last = changes.count - 1
         if time > changes[last].time {
             changes.append(Change(time: time, state: state))
@@ -91,15 +120,28 @@ package struct SessionTimeline: Hashable, Sendable {
 }
 
 extension SessionTimeline {
-    package init(_ record: SessionRecord) {
-        self.init(task: record.task, step: record.step)
-        for change in record.changes {
-            let time = Int64((change.timestamp * 1e9).rounded())
-            switch change.event {
-            case .pause: pause(at: time)
-            case .resume: resume(at: time)
-            default: move(to: change.step ?? "", at: time)
-            }
+    /// - Parameter stream: the stream whose timeline it is; nil for one of all streams that have none of their own.
+    package init(_ record: SessionRecord, of stream: StreamName? = nil) {
+        self.init(
+            task: record.task, step: record.step, stream: stream, choice: stream.flatMap { record.choice(of: $0) })
+        for change in record.changes where change.stream == nil || change.stream == stream { take(change) }
+    }
+
+    /// Takes a change of the session, or of its stream.
+    /// - Returns: what is to be marked in the stream's log.
+    @discardableResult
+    package mutating func take(_ change: SessionRecord.Change) -> [Marker.Event] {
+        let wasPaused = current.isPaused
+        let time = Int64((change.timestamp * 1e9).rounded())
+        var events: [Marker.Event] = []
+        switch change.event {
+        case .pause: pause(change.stream, at: time)
+        case .resume: resume(change.stream, at: time)
+        default:
+            move(to: change.step ?? "", at: time)
+            events.append(.step)
         }
+        if wasPaused != current.isPaused { events.append(wasPaused ? .resume : .pause) }
+        return events
     }
 }

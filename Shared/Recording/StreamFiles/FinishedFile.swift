@@ -1,5 +1,6 @@
 package import Files
 import Hashing
+package import Messages
 package import SystemPackage
 
 /// A log file that is complete and will not change any more.
@@ -10,6 +11,12 @@ package struct FinishedFile: Codable, Hashable, Sendable {
     package var samples: Int
     /// SHA-256 of its bytes, in lower-case hexadecimal digits.
     package var sha256: String
+    /// The time of its first sample in seconds since the session's start, in a session with a ring; `nil` if that is unknown.
+    package var from: Double?
+    /// The time of its last sample.
+    package var to: Double?
+    /// When the session's ring removed it.
+    package var removed: WallTime?
 
     package init(name: String, bytes: Int, samples: Int, sha256: String) {
         self.name = name

@@ -62,6 +62,14 @@ package struct FinishedName: Hashable, Sendable, Comparable, CustomStringConvert
         return Dictionary(grouping: names.compactMap { reader.read($0.utf8) }, by: \.log).mapValues { $0.sorted() }
     }
 
+    /// When the file was finished, to the second below.
+    package var date: WallTime? {
+        let digits = Array(stamp)
+        func part(_ start: Int, _ count: Int) -> String { String(digits[start..<(start + count)]) }
+        let day = "\(part(0, 4))-\(part(4, 2))-\(part(6, 2))"
+        return try? WallTime(iso8601: "\(day)T\(part(8, 2)):\(part(10, 2)):\(part(12, 2))Z")
+    }
+
     /// The stamp as a number, in which stamps stand in the same order.
     package var stampNumber: Int64 { Int64(stamp) ?? 0 }
 

@@ -29,6 +29,30 @@ extension LogScanner {
         }
     }
 
+    /// What stands at a place of a file of a format that was added: a line feed and a line.
+    /// - Parameter object: gets the record's object, in which `uptime` and `types` stand.
+    static func look(
+        for formatter: any LogFormatter, _ bytes: UnsafeRawBufferPointer, at place: Int, isLast: Bool,
+        types: [FieldType]?, _ object: inout [UInt8]
+    ) -> Finding<Record> {
+        guard place < bytes.count else { return isLast ? .none : .more }
+        guard bytes[place] == UInt8(ascii: "\n") else { return .none }
+        let start = place + 1
+        // Zeros may stand behind a crash.
+        let stop = bytes[start...].firstIndex { $0 == UInt8(ascii: "\n") || $0 == 0 }
+        guard let end = stop ?? (isLast ? bytes.count : nil) else { return .more }
+        guard let found = formatter.object(of: UnsafeRawBufferPointer(rebasing: bytes[start..<end])) else {
+            return .none
+        }
+        object = found
+        let finding = found.withUnsafeBytes { try? Self.object($0, in: 0..<$0.count, types) }
+        guard case .whole(let record)? = finding, record.bytes.count == found.count else { return .none }
+        return .whole(
+            Record(
+                isSample: record.isSample, bytes: start..<end, uptime: record.uptime, isProven: true,
+                types: record.types))
+    }
+
     /// A record's object: numbers and strings, among them a sensor type, or a marker; and whatever else `types` names.
     private static func object(
         _ bytes: UnsafeRawBufferPointer, in range: Range<Int>, _ types: [FieldType]?

@@ -14,8 +14,9 @@ package struct LogScanner: ~Copyable {
     package struct Record: Hashable, Sendable {
         /// Otherwise it is a marker, which has no sensor type.
         package let isSample: Bool
-        /// Where its bytes, without the separator in front of them, and its uptime stand in what is in memory.
+        /// Where its bytes stand in what is in memory, without the separator in front of them.
         let bytes: Range<Int>
+        /// Where its uptime stands there; in a format that was added, in its object.
         let uptime: Range<Int>
         /// Whether it shows by itself that nothing is missing at its end.
         ///
@@ -54,6 +55,14 @@ package struct LogScanner: ~Copyable {
     private var table: TableColumns
     private var isDone: Bool
     private var found = Record(isSample: false, bytes: 0..<0, uptime: 0..<0, isProven: false)
+    /// What reads records of a format that was added, and the object of the record that was found last.
+    private let formatter: (any LogFormatter)?
+    private let isAdded: Bool
+    private var object: [UInt8] = []
+    /// The form of samples, in JSON.
+    private var shape = SampleShape()
+    /// Whether the record that was found last has it.
+    private var hasShape = false
 
     /// - Parameters:
     ///   - offset: where to begin, the end of a record; `nil` for the first.
@@ -87,6 +96,8 @@ package struct LogScanner: ~Copyable {
         }
         self.source = source
         self.format = format
+        formatter = format.formatter
+        isAdded = formatter != nil
         terminator = Array(format == .json ? root.terminator.utf8 : "".utf8)
         openingEnd = opening?.end
         columns = opening?.columns ?? []
@@ -118,7 +129,7 @@ package struct LogScanner: ~Copyable {
             case .whole(let found):
                 self.found = found
                 if let types = found.types {
-                    self.types = piece.withBytes { Self.types(UnsafeRawBufferPointer(rebasing: $0[types])) }
+                    self.types = withTexts { Self.types(UnsafeRawBufferPointer(rebasing: $0[types])) }
                 }
                 piece.place = found.bytes.upperBound
                 end = piece.offset + piece.place
@@ -133,16 +144,31 @@ package struct LogScanner: ~Copyable {
 
     /// The record that `next` returned last, decoded. Before the following `next` only.
     package var record: LogRecord {
-        piece.withBytes { bytes in
-            let part = UnsafeRawBufferPointer(rebasing: bytes[found.bytes])
-            return format == .json ? LogRecord(json: part) : LogRecord(table: part, columns: columns, format: format)
+        withRecordBytes { part in
+            format.isTable ? LogRecord(table: part, columns: columns, format: format) : LogRecord(json: part)
         }
     }
 
-    /// Lends the bytes of the record that `next` returned last. Before the following `next` only.
+    /// Lends the bytes of the record that `next` returned last, an object or a row. Before the following `next` only.
     @inline(__always)
     package func withRecordBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        piece.withBytes { bytes in body(UnsafeRawBufferPointer(rebasing: bytes[found.bytes])) }
+        if isAdded { return object.withUnsafeBytes(body) }
+        return piece.withBytes { bytes in body(UnsafeRawBufferPointer(rebasing: bytes[found.bytes])) }
+    }
+
+    /// Finds the values of the sample that `next` returned last.
+    ///
+    /// - Returns: whether it has as many fields as the stream.
+    @inline(__always)
+    package func find(_ cells: inout SampleCells) -> Bool {
+        if hasShape { return cells.take(shape.numbers) }
+        return withRecordBytes { cells.find(in: $0, format) }
+    }
+
+    /// Lends the bytes in which the texts of the record that was found last stand.
+    @inline(__always)
+    private func withTexts<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        isAdded ? object.withUnsafeBytes(body) : piece.withBytes(body)
     }
 
     /// The types that a marker names.
@@ -154,18 +180,17 @@ package struct LogScanner: ~Copyable {
 
     /// The names of a sample's own columns, as the record that `next` returned last has them, which must be a sample.
     package var ownColumns: [String] {
-        if format != .json {
+        if format.isTable {
             return Array(columns.drop { $0 != "sensorType" }.dropFirst().prefix { $0 != "timestampDate" })
         }
-        return piece.withBytes { bytes in
-            let keys = LogRecord.keys(json: UnsafeRawBufferPointer(rebasing: bytes[found.bytes]))
-            return Array(keys.drop { $0 != "sensorType" }.dropFirst())
+        return withRecordBytes { bytes in
+            Array(LogRecord.keys(json: bytes).drop { $0 != "sensorType" }.dropFirst())
         }
     }
 
     /// The uptime of the record that `next` returned last, in seconds.
     package var uptime: Double {
-        piece.withBytes { bytes in Self.number(UnsafeRawBufferPointer(rebasing: bytes[found.uptime])) ?? .nan }
+        withTexts { bytes in Self.number(UnsafeRawBufferPointer(rebasing: bytes[found.uptime])) ?? .nan }
     }
 
     // MARK: Looking
@@ -180,6 +205,27 @@ package struct LogScanner: ~Copyable {
     }
 
     private mutating func look() -> Finding<Record> {
+        hasShape = false
+        guard format == .json, types == nil else { return lookForAny() }
+        let place = piece.place
+        let end = piece.withBytes { shape.match($0, at: place) }
+        if let end {
+            hasShape = true
+            let start = place + SampleShape.separatorLength
+            let uptime = shape.numbers[0]
+            return .whole(
+                Record(
+                    isSample: true, bytes: start..<end,
+                    uptime: (start + uptime.lowerBound)..<(start + uptime.upperBound), isProven: true))
+        }
+        let finding = lookForAny()
+        if case .whole(let found) = finding, found.isSample {
+            piece.withBytes { shape.learn(UnsafeRawBufferPointer(rebasing: $0[found.bytes])) }
+        }
+        return finding
+    }
+
+    private mutating func lookForAny() -> Finding<Record> {
         piece.withBytes { bytes in
             let rest = UnsafeRawBufferPointer(rebasing: bytes[min(piece.place, bytes.count)...])
             // What stands in the piece ends the file; so what is not there will not come.
@@ -187,6 +233,9 @@ package struct LogScanner: ~Copyable {
             isClean = isLast && rest.elementsEqual(terminator)
             if isClean { return .none }
             if !isLast, rest.count <= terminator.count { return .more }
+            if let formatter {
+                return Self.look(for: formatter, bytes, at: piece.place, isLast: isLast, types: types, &object)
+            }
             return format == .json
                 ? Self.lookForJSON(bytes, at: piece.place, isFirst: end == openingEnd, isLast: isLast, types: types)
                 : table.look(bytes, at: piece.place, format: format, isLast: isLast, types: types)
@@ -245,7 +294,13 @@ package struct LogScanner: ~Copyable {
     private static func opening(
         _ bytes: UnsafeRawBufferPointer, format: LogFormat, root: JSONRoot, isLast: Bool
     ) -> Finding<(end: Int, columns: [String])> {
-        guard format == .json else { return TableColumns.texts(bytes, format: format, isLast: isLast) }
+        if format.isTable { return TableColumns.texts(bytes, format: format, isLast: isLast) }
+        if format != .json {
+            guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? (isLast ? bytes.count : nil) else {
+                return .more
+            }
+            return end > 0 ? .whole((end, [])) : .none
+        }
         // A string's inside stands between the parts.
         let mark = "\u{0}"
         let parts = root.opening(startDate: mark).split(separator: mark).map { Array($0.utf8) }

@@ -2,11 +2,13 @@ package import Files
 package import Messages
 import SystemPackage
 
-/// A finished log file that log-manager removed: a line of `removed.ndjson` in the session's directory, written before
+/// A finished log file that log-manager removed, or the session's ring: a line of `removed.ndjson` in the session's directory, written before
 /// the file goes. Who misses the file finds out here what became of it.
 package struct RemovedFile: Codable, Hashable, Sendable {
     /// The name of the file in which a session's directory has these.
     package static let fileName = "removed.ndjson"
+    /// The reason of files that a session's ring removed.
+    package static let ring = "keep"
 
     package var name: String
     package var bytes: Int
@@ -39,13 +41,19 @@ package struct RemovedFile: Codable, Hashable, Sendable {
 
     /// What became of it: `removed after upload at … (removeUploaded)`.
     var sentence: String {
-        "removed \(uploaded == nil ? "by policy" : "after upload") at \(date.utcText) (\(reason))"
+        "removed \(cause) at \(date.utcText) (\(reason))"
+    }
+
+    private var cause: String {
+        uploaded != nil ? "after upload" : reason == Self.ring ? "by the ring" : "by policy"
     }
 
     /// How many of each kind: `3 files removed after upload, 2 by policy`; `nil` if there are none.
     static func summary(_ files: [RemovedFile]) -> String? {
-        let uploaded = files.count { $0.uploaded != nil }
-        let kinds = [(uploaded, "after upload"), (files.count - uploaded, "by policy")].filter { $0.0 > 0 }
+        let kinds = ["after upload", "by the ring", "by policy"].map { cause in
+            (files.count { $0.cause == cause }, cause)
+        }
+        .filter { $0.0 > 0 }
         guard let first = kinds.first else { return nil }
         let texts = ["\(first.0) file\(first.0 == 1 ? "" : "s") removed \(first.1)"]
         return (texts + kinds.dropFirst().map { "\($0.0) \($0.1)" }).joined(separator: ", ")
@@ -58,8 +66,7 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         try LineFile(fileName, in: directory).lines().compactMap { try? WireCoding.decode(RemovedFile.self, from: $0) }
     }
 
-    /// Adds files that are about to be removed: when this returns, what it says would survive a power cut. One writer at
-    /// a time. A line that was torn by an earlier power cut is cut off.
+    /// Adds files that are about to be removed: when this returns, what it says would survive a power cut. A line that was torn by an earlier power cut is cut off.
     ///
     /// - Throws: `noSpace`, `notPermitted` or `inputOutput`, with the file as it was.
     package static func append(_ files: [RemovedFile], in directory: Directory) throws(RecordingError) {

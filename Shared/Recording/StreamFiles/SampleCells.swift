@@ -21,8 +21,20 @@ package struct SampleCells: Sendable {
     /// - Returns: whether the record has as many fields as the stream.
     @inline(__always)
     package mutating func find(in record: UnsafeRawBufferPointer, _ format: LogFormat) -> Bool {
-        if format == .json { return (try? findInObject(record)) ?? false }
+        if !format.isTable { return (try? findInObject(record)) ?? false }
         return findInRow(record, delimiter: format.delimiter)
+    }
+
+    /// Takes where uptime, timestamp and the stream's fields stand.
+    ///
+    /// - Returns: whether these are as many fields as the stream has.
+    @inline(__always)
+    mutating func take(_ numbers: [Range<Int>]) -> Bool {
+        guard numbers.count == values.count + 2 else { return false }
+        uptime = numbers[0]
+        timestamp = numbers[1]
+        for index in values.indices { values[index] = numbers[index + 2] }
+        return true
     }
 
     private mutating func findInObject(_ record: UnsafeRawBufferPointer) throws(MessageError) -> Bool {

@@ -134,7 +134,7 @@ package struct StreamReader: ~Copyable {
                     return .marker(marker, note(marker))
                 }
                 sequence += 1
-                let isFound = scanner?.withRecordBytes { cells.find(in: $0, format) } ?? false
+                let isFound = scanner?.find(&cells) ?? false
                 if isFound { return .sample }
                 try note("a sample at byte \(end) has other fields than the stream")
                 continue

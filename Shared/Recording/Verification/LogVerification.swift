@@ -32,11 +32,15 @@ struct LogVerification {
         var commits = commits[...]
         var found = 0
         var scanner = try LogScanner(path, format: format, root: self.record.root)
+        // Those that are not in `places` yet.
+        var behind = 0
         while let record = try scanner.next() {
             if record.isSample {
                 found += 1
-                if let epoch { places[epoch, default: 0] += 1 }
+                behind += 1
             } else {
+                advance(by: behind)
+                behind = 0
                 take(scanner.record, name: name)
             }
             let length = scanner.end + terminatorLength
@@ -46,6 +50,7 @@ struct LogVerification {
                 damage(name, "has not \(commit.samples) samples in \(commit.bytes) bytes, as the journal says")
             }
         }
+        advance(by: behind)
         samples += found
         session.files += 1
         session.samples += found
@@ -66,6 +71,10 @@ struct LogVerification {
         if let finished, finished.bytes != size { damage(name, "has \(size) bytes in place of \(finished.bytes)") }
     }
 
+    private mutating func advance(by samples: Int) {
+        if let epoch { places[epoch, default: 0] += samples }
+    }
+
     /// Passes over a file that was removed: its samples are the ones that are listed. The file after it says its place.
     mutating func pass(_ finished: FinishedFile) {
         hasRemoved = true
@@ -84,7 +93,9 @@ struct LogVerification {
                 if from < place {
                     damage(name, "goes back to sample \(from) of epoch \(next), after \(place - 1) was there already")
                 }
-                skipped = skipped.addingClamped(max(0, from - place))
+                // Samples before the session's start are none of its own: it may begin in the past.
+                let first = log.epochs.last { $0.epoch == next }?.from ?? 0
+                skipped = skipped.addingClamped(max(0, from - max(place, first)))
             }
             places[next] = from
             epoch = next

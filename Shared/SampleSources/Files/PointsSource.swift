@@ -34,6 +34,12 @@ package struct PointsSource: SampleSource {
             times.append(time)
             values += point.values
         }
+        self.init(fields: fields, times: times, values: values, unit: unit, rate: rate, description: description)
+    }
+
+    private init(
+        fields: [String], times: [Int64], values: [Double], unit: String?, rate: Double?, description: String
+    ) {
         self.fields = fields
         self.unit = unit
         self.rate = rate
@@ -62,17 +68,20 @@ package struct PointsSource: SampleSource {
             throw PublisherError(.invalidInput, "a JSON array of points was expected: \(error)")
         }
         var fields: [String] = []
-        var points: [Point] = []
-        points.reserveCapacity(items.count)
+        var times: [Int64] = []
+        var values: [Double] = []
+        times.reserveCapacity(items.count)
         for (index, item) in items.enumerated() {
             do throws(PublisherError) {
                 if index == 0 { fields = try item.fields() }
-                points.append(try item.point(fields: fields))
+                let point = try item.point(fields: fields)
+                times.append(point.time)
+                values += point.values
             } catch {
                 throw error.at("item \(index)")
             }
         }
-        try self.init(fields: fields, points: points, unit: unit, rate: rate, description: description)
+        self.init(fields: fields, times: times, values: values, unit: unit, rate: rate, description: description)
     }
 
     /// Reads a file of points (JSON, also compressed with gzip) into memory.

@@ -44,6 +44,8 @@ package struct LineParser {
     /// In a table of records the column of each field.
     private var places: [Int?] = []
     private var columns: [Column] = []
+    /// The line that named the columns.
+    private var header: [UInt8] = []
     /// What the header calls the time.
     private var timeName: String?
     private var isFirstLine = true
@@ -76,7 +78,13 @@ package struct LineParser {
             return .nothing
         case .csv:
             if fields.isEmpty { try decideColumns(by: text) }
-            return try records == nil ? parseCells(text, into: &row) : parseRecordCells(text)
+            do throws(PublisherError) {
+                return try records == nil ? parseCells(text, into: &row) : parseRecordCells(text)
+            } catch {
+                // A device that restarts says again what its columns are.
+                guard text.withUnsafeBufferPointer({ $0.elementsEqual(header) }) else { throw error }
+                return .nothing
+            }
         }
     }
 
@@ -94,8 +102,8 @@ package struct LineParser {
         }
         var fields = self.fields.isEmpty ? choice.fields?.map(\.name) ?? [] : self.fields
         if fields.isEmpty { fields = try item.fields() }
-        let (seconds, values) = try item.values(of: fields)
-        let time = try seconds.map { (seconds) throws(PublisherError) in try Self.time(seconds) }
+        let (written, values) = try item.values(of: fields)
+        let time = try written.map { (written) throws(PublisherError) in try written.nanoseconds() }
         self.fields = fields
         row += values
         return .sample(time: time)
@@ -125,12 +133,12 @@ package struct LineParser {
     }
 
     private mutating func parseRecord(_ text: Span<UInt8>) throws(PublisherError) -> Line {
-        let seconds = try text.withUnsafeBytes { (bytes) throws(PublisherError) -> Double? in
-            let seconds = try records?.parse(bytes)
-            return seconds ?? nil
+        let time = try text.withUnsafeBytes { (bytes) throws(PublisherError) -> Int64? in
+            let time = try records?.parse(bytes)
+            return time ?? nil
         }
         leftOut = records?.leftOut ?? []
-        return .sample(time: try seconds.map { (seconds) throws(PublisherError) in try Self.time(seconds) })
+        return .sample(time: time)
     }
 
     // MARK: - CSV
@@ -144,6 +152,7 @@ package struct LineParser {
         for (index, name) in names.enumerated() where !name.isEmpty && names[..<index].contains(name) {
             throw PublisherError(.invalidInput, "two columns are named \"\(name)\"")
         }
+        header = text.withUnsafeBufferPointer { Array($0) }
         let time = FieldOrder.timeIndex(in: names)
         timeName = time.map { names[$0] }
         columns = names.enumerated().map { index, name in index == time ? .time : .undecided(name) }
@@ -265,8 +274,8 @@ package struct LineParser {
     }
 
     private static func time(in cell: Range<Int>, of text: Span<UInt8>) throws(PublisherError) -> Int64 {
-        // So many digits do not fit into a Double.
-        if cell.count >= 18, let time = Nanoseconds.since1970(string(text.extracting(cell))) { return time }
+        let exact = text.extracting(cell).withUnsafeBufferPointer { Nanoseconds.from(text: UnsafeRawBufferPointer($0)) }
+        if let exact { return exact }
         return try time(try number(in: cell, of: text, name: "time"))
     }
 

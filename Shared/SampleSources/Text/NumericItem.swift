@@ -11,13 +11,21 @@ struct NumericItem: Decodable {
     }
 
     private let content: Content
+    /// The numbers that a `Double` does not hold exactly as times, by name.
+    private let whole: [String: Int64]
+    /// The name of an array's time.
+    private static let first = ""
 
     init(from decoder: any Decoder) throws {
+        var whole: [String: Int64] = [:]
         if let object = try? decoder.container(keyedBy: AnyKey.self) {
             var numbers: [String: Double] = [:]
             for key in object.allKeys {
                 if let number = try? object.decode(Double.self, forKey: key) {
                     numbers[key.stringValue] = number
+                    if Nanoseconds.isSince1970(number) {
+                        whole[key.stringValue] = try? object.decode(Int64.self, forKey: key)
+                    }
                 } else if let inner = try? object.nestedContainer(keyedBy: AnyKey.self, forKey: key) {
                     for innerKey in inner.allKeys {
                         numbers["\(key.stringValue).\(innerKey.stringValue)"] = try? inner.decode(
@@ -28,9 +36,14 @@ struct NumericItem: Decodable {
             content = .object(numbers)
         } else if let array = try? decoder.singleValueContainer().decode([Double].self) {
             content = .array(array)
+            if let time = array.first, Nanoseconds.isSince1970(time) {
+                var items = try decoder.unkeyedContainer()
+                whole[Self.first] = try? items.decode(Int64.self)
+            }
         } else {
             content = .other
         }
+        self.whole = whole
     }
 
     /// The fields of a stream that begins with this item. An object's names come sorted, since their order in the text means nothing.
@@ -61,8 +74,21 @@ struct NumericItem: Decodable {
         }
     }
 
-    /// The time as it stands there, if the item has one, and the values of `fields`.
-    func values(of fields: [String]) throws(PublisherError) -> (time: Double?, values: [Double]) {
+    /// A time as it stands there: in seconds, or in nanoseconds since 1970.
+    struct Time {
+        let number: Double
+        let whole: Int64?
+
+        /// - Throws: `invalidInput` if it is beyond what a time can be.
+        func nanoseconds() throws(PublisherError) -> Int64 {
+            let time = whole.map { $0 <= Nanoseconds.limit ? $0 : nil } ?? Nanoseconds.from(time: number)
+            guard let time else { throw PublisherError(.invalidInput, "\(number) is not a time in seconds") }
+            return time
+        }
+    }
+
+    /// The time, if the item has one, and the values of `fields`.
+    func values(of fields: [String]) throws(PublisherError) -> (time: Time?, values: [Double]) {
         switch content {
         case .object(let numbers):
             var values: [Double] = []
@@ -74,23 +100,26 @@ struct NumericItem: Decodable {
                 values.append(number)
             }
             let names = Array(numbers.keys)
-            return (FieldOrder.timeIndex(in: names).flatMap { numbers[names[$0]] }, values)
+            let time = FieldOrder.timeIndex(in: names).flatMap { index in
+                numbers[names[index]].map { Time(number: $0, whole: whole[names[index]]) }
+            }
+            return (time, values)
         case .array(let numbers):
             guard numbers.count == fields.count + 1 else {
                 throw PublisherError(
                     .invalidInput, "\(numbers.count) numbers, but the first item has \(fields.count + 1)")
             }
-            return (numbers[0], Array(numbers[1...]))
+            return (Time(number: numbers[0], whole: whole[Self.first]), Array(numbers[1...]))
         case .other:
             throw notAnItem
         }
     }
 
-    /// The item as a point; it must have a time.
-    func point(fields: [String]) throws(PublisherError) -> Point {
+    /// The item as a point, its time in nanoseconds; it must have one.
+    func point(fields: [String]) throws(PublisherError) -> (time: Int64, values: [Double]) {
         let (time, values) = try values(of: fields)
         guard let time else { throw PublisherError(.invalidInput, "no time; give \"t\" or \"timestamp\" in seconds") }
-        return Point(timestamp: time, values: values)
+        return (try time.nanoseconds(), values)
     }
 
     private var notAnItem: PublisherError {

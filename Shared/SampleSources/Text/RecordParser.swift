@@ -177,15 +177,15 @@ struct RecordParser {
     // MARK: Objects
 
     /// Reads an object into `record`.
-    /// - Returns: its time in seconds, if it has one.
+    /// - Returns: its time in nanoseconds, if it has one.
     /// - Throws: `invalidInput` with what is wrong with it.
-    mutating func parse(_ object: UnsafeRawBufferPointer) throws(PublisherError) -> Double? {
+    mutating func parse(_ object: UnsafeRawBufferPointer) throws(PublisherError) -> Int64? {
         for index in found.indices { found[index] = nil }
-        var time: Double?
+        var time: Int64?
         try Self.forEachMember(of: object) { (key, value) throws(PublisherError) in
             let name = JSONScanner.string(at: key, in: object)
             if name == timeName {
-                time = DecimalParser.parse(UnsafeRawBufferPointer(rebasing: object[value]))
+                time = Nanoseconds.from(text: UnsafeRawBufferPointer(rebasing: object[value]))
                 if time == nil { throw PublisherError(.invalidInput, "\"\(name)\" is not a time in seconds") }
             } else if let place = places[name] {
                 try note(value, at: place)

@@ -19,6 +19,7 @@ actor Connections {
     private let health: Health
     private let logger: Logger
     private let names: NameLookup
+    private let isNeeded: Bool
     private var plan: ConnectionPlan
     private var presence: Presence
     /// When the answers were given that were taken.
@@ -28,15 +29,16 @@ actor Connections {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     init(
-        of subscriber: Subscriber, to endpoints: [Endpoint], of program: Program, on host: ServiceHost,
-        names: NameLookup
+        of subscriber: Subscriber, to endpoints: [Endpoint], of program: Program, on thread: SocketThread,
+        isNeeded: Bool, health: Health, logger: Logger, names: NameLookup
     ) {
         self.subscriber = subscriber
         self.program = program
-        thread = host.thread
-        health = host.health
-        logger = host.logger
+        self.thread = thread
+        self.health = health
+        self.logger = logger
         self.names = names
+        self.isNeeded = isNeeded
         plan = ConnectionPlan(endpoints.map(\.description))
         presence = Presence(of: program, at: MonotonicClock.now)
     }
@@ -100,9 +102,11 @@ actor Connections {
             case .arrived(let address):
                 logger.notice("\(program) is there", metadata: [LogKey.peer: "\(address)"])
             case .left(let address):
-                logger.warning("\(program) is away", metadata: [LogKey.peer: "\(address)"])
+                logger.log(
+                    level: isNeeded ? .warning : .info, "\(program) is away", metadata: [LogKey.peer: "\(address)"])
             }
         }
+        guard isNeeded else { return }
         for route in plan.routes {
             let key = "\(program) \(route.endpoint)"
             if let complaint = presence.complaint(about: route, at: now) {

@@ -1,3 +1,4 @@
+package import Logging
 package import MessageBus
 package import ZeroMQ
 
@@ -15,19 +16,25 @@ package struct Peers: Sendable {
         self.security = security
     }
 
-    /// Opens a socket that will listen to programs: `ServiceHost.listener` connects it.
+    /// Listens to programs. A name that is not known yet is no error: health tells of it.
     /// - Parameters:
     ///   - topics: what their messages' topics begin with.
-    ///   - program: which program publishes them.
-    ///   - endpoints: where it does.
-    func subscriber(
-        to topics: [String], of program: Program, at endpoints: [Endpoint], options: SocketOptions
-    ) async throws -> Subscriber {
+    ///   - program: which program publishes there.
+    ///   - endpoints: where they publish: addresses, or names with any number of addresses.
+    ///   - names: who looks names up.
+    package func listener(
+        to topics: [String], of program: Program, at endpoints: [Endpoint], options: SocketOptions = SocketOptions(),
+        isNeeded: Bool = true, names: NameLookup = .system, health: Health, logger: Logger
+    ) async throws -> Listener {
         var options = options
         options.security = try security.connecting(to: program, at: endpoints)
         let subscriber = try Subscriber(context: context, thread: thread, options: options)
         for topic in topics { try await subscriber.subscribe(to: topic) }
-        return subscriber
+        let connections = Connections(
+            of: subscriber, to: endpoints, of: program, on: thread, isNeeded: isNeeded, health: health, logger: logger,
+            names: names)
+        try await connections.begin()
+        return Listener(subscriber, connections)
     }
 
     /// Opens a socket that asks a program.

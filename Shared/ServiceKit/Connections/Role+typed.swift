@@ -1,6 +1,6 @@
 package import Messages
 
-extension Role {
+extension Role: ConfigurationValue, CustomStringConvertible {
     /// Reads the word for a role.
     /// - Throws: `InvalidValue` with the words that there are.
     package init(typed text: String) throws(InvalidValue) {

@@ -10,6 +10,8 @@ package enum Program: String, CaseIterable, CustomStringConvertible, Sendable {
     case logManager = "log-manager"
     /// Archives and uploads finished sessions.
     case archiver
+    /// Serves a web page about the others.
+    case console
 
     /// The port of the PUB socket. The REP socket has the next one.
     private var firstPort: UInt16 {
@@ -19,11 +21,14 @@ package enum Program: String, CaseIterable, CustomStringConvertible, Sendable {
         case .stepCounter: 5570
         case .logManager: 5580
         case .archiver: 5590
+        case .console: 5500
         }
     }
 
-    /// Where the program publishes by default.
-    package var defaultPublish: Endpoint { .loopback(port: firstPort) }
+    /// Where the program publishes by default. The console publishes nothing, and its page is at its first port.
+    package var defaultPublish: Endpoint {
+        self == .console ? .inProcess("console") : .loopback(port: firstPort)
+    }
     /// Where the program answers requests by default.
     package var defaultReply: Endpoint { .loopback(port: firstPort + 1) }
 

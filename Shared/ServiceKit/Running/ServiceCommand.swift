@@ -46,7 +46,7 @@ extension ServiceCommand {
     /// The command's name, version and subcommands.
     package static func commandConfiguration(abstract: String, discussion: String = "") -> CommandConfiguration {
         CommandConfiguration(
-            commandName: program.rawValue, abstract: abstract, discussion: discussion, version: Version.current,
+            commandName: program.rawValue, abstract: abstract, discussion: discussion, version: Version.described,
             subcommands: [HealthCommand<Self>.self])
     }
 

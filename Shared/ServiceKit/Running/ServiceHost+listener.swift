@@ -8,17 +8,17 @@ extension ServiceHost {
     ///   - topics: what their messages' topics begin with.
     ///   - program: which program publishes there.
     ///   - endpoints: where they publish: addresses, or names with any number of addresses.
+    ///   - isNeeded: whether health reports that it is away. This program does without another one.
     ///   - names: who looks names up.
     package func listener(
         to topics: [String], of program: Program, at endpoints: [Endpoint], options: SocketOptions = SocketOptions(),
-        names: NameLookup = .system
+        isNeeded: Bool = true, names: NameLookup = .system
     ) async throws -> Listener {
         // Only a program that listens can get one: 0 says that none came.
         health.measure(.malformedMessages, 0)
-        let subscriber = try await peers.subscriber(to: topics, of: program, at: endpoints, options: options)
-        let connections = Connections(of: subscriber, to: endpoints, of: program, on: self, names: names)
-        try await connections.begin()
-        return Listener(subscriber, connections)
+        return try await peers.listener(
+            to: topics, of: program, at: endpoints, options: options, isNeeded: isNeeded, names: names, health: health,
+            logger: logger)
     }
 
     /// Listens to publishers' descriptions of their streams, and is told where each comes from: they say where to ask for

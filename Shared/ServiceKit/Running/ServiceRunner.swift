@@ -74,7 +74,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
         let bound = Bound(
             ServiceEndpoints(
                 publish: host.publishEndpoint, reply: configuration.reply.description,
-                metrics: metrics.map { address, server in address.url(port: server.port) }))
+                metrics: metrics.map { address, server in "http://\(address.place(port: server.port))/metrics" }))
         var router = running.router
         router.onServiceRequests(of: Command.program, health: host.health) { bound.endpoints }
         let server = try await host.replyServer(answering: router)
@@ -104,7 +104,7 @@ package enum ServiceRunner<Command: ServiceCommand> {
 
     /// The part that serves metrics, where they are wanted.
     private static func metricsParts(
-        _ metrics: (address: MetricsAddress, server: MetricsServer)?, of running: RunningService,
+        _ metrics: (address: HTTPAddress, server: MetricsServer)?, of running: RunningService,
         _ server: ReplyServer, on host: ServiceHost
     ) -> [any Service] {
         guard let (address, metricsServer) = metrics else { return [] }

@@ -29,6 +29,11 @@ package struct Endpoint: Hashable, Sendable {
         Endpoint(transport: .tcp, host: "127.0.0.1", port: port, description: "tcp://127.0.0.1:\(port)")
     }
 
+    /// An endpoint that nobody outside of this process reaches.
+    package static func inProcess(_ name: String) -> Endpoint {
+        Endpoint(transport: .inproc, host: name, port: nil, description: "inproc://\(name)")
+    }
+
     /// Whether nobody outside this machine can reach it.
     package var isLocal: Bool {
         switch transport {

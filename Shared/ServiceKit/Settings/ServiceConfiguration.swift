@@ -23,7 +23,7 @@ package struct ServiceConfiguration: Sendable {
     /// How log lines are written.
     package let logStyle: LogStyle
     /// Where metrics are served; nil if they are not.
-    package let metrics: MetricsAddress?
+    package let metrics: HTTPAddress?
 
     /// Reads the settings.
     /// - Throws: `ServiceError` (bad configuration) for a value that can't be read, and for an endpoint that other

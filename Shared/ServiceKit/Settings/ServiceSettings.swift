@@ -51,7 +51,7 @@ package struct ServiceSettings: SettingGroup {
         "Serve Prometheus metrics at this address; a bare port number binds to the loopback interface.",
         valueName: "[host:]port",
         default: "nowhere")
-    package var metrics: MetricsAddress?
+    package var metrics: HTTPAddress?
 
     package init() {}
 }

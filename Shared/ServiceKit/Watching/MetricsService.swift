@@ -10,7 +10,7 @@ struct MetricsService: Service {
     private static let limit = Duration.seconds(2)
 
     private let server: MetricsServer
-    private let address: MetricsAddress
+    private let address: HTTPAddress
     /// What is said anyway.
     private let common: @Sendable () -> MetricsPage
     /// What the program counts: may wait for a thread that hangs.
@@ -18,7 +18,7 @@ struct MetricsService: Service {
 
     /// Serves these metrics on a server that listens.
     init(
-        server: MetricsServer, at address: MetricsAddress, common: @escaping @Sendable () -> MetricsPage,
+        server: MetricsServer, at address: HTTPAddress, common: @escaping @Sendable () -> MetricsPage,
         own: @escaping @Sendable () async -> MetricsPage
     ) {
         self.server = server
@@ -29,7 +29,7 @@ struct MetricsService: Service {
 
     /// Listens.
     /// - Throws: `ServiceError` if the address can't be listened on.
-    static func listen(at address: MetricsAddress) throws -> MetricsServer {
+    static func listen(at address: HTTPAddress) throws -> MetricsServer {
         do {
             return try MetricsServer(host: address.host, port: address.port)
         } catch let error as Errno {

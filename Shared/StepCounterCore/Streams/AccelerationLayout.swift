@@ -55,8 +55,9 @@ struct AccelerationLayout: Hashable, Sendable {
                 body(
                     row,
                     SIMD4(
-                        packed.number(start), axis(axes.x) { packed.number(start + $0) },
-                        axis(axes.y) { packed.number(start + $0) }, axis(axes.z) { packed.number(start + $0) }))
+                        packed.packedNumber(start), axis(axes.x) { packed.packedNumber(start + $0) },
+                        axis(axes.y) { packed.packedNumber(start + $0) },
+                        axis(axes.z) { packed.packedNumber(start + $0) }))
             }
         } else if let values = batch.body.values {
             var found = SampleRows(batch.frame, values: values, columns: columns, types: types)
@@ -77,12 +78,4 @@ struct AccelerationLayout: Hashable, Sendable {
 
     @inline(__always)
     private func number(_ column: Int, _ row: borrowing SampleRows) -> Double { column < 0 ? 0 : row.number(column) }
-}
-
-extension UnsafeRawBufferPointer {
-    /// A number of a packed matrix.
-    @inline(__always)
-    fileprivate func number(_ index: Int) -> Double {
-        Double(bitPattern: UInt64(littleEndian: loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)))
-    }
 }

@@ -11,11 +11,17 @@ package struct DetectorSnapshot: Hashable, Sendable {
     package var settings: StepDetectorSettings
     /// When the present bout of walking began; nil while nobody walks.
     package var boutStart: WallTime?
+    /// From uptimes to the device's dates: steps may be credited later that were made before this.
+    package var dates: UptimeOffsets
 
-    package init(next: Int, state: [UInt8], settings: StepDetectorSettings, boutStart: WallTime? = nil) {
+    package init(
+        next: Int, state: [UInt8], settings: StepDetectorSettings, boutStart: WallTime? = nil,
+        dates: UptimeOffsets = UptimeOffsets()
+    ) {
         self.next = next
         self.state = state
         self.settings = settings
         self.boutStart = boutStart
+        self.dates = dates
     }
 }

@@ -7,10 +7,7 @@ import StepDetection
 /// Counts one run of the publisher, an epoch, at a time; with a new one the detector begins anew. Confined to the thread of
 /// its `StepCounting`.
 package final class DeviceCounter {
-    /// So many starts of the publisher are remembered, to know another publisher of the same stream by.
-    private static let rememberedEpochs = 64
-
-    package let name: StreamName
+    package var name: StreamName { ordered.name }
     /// Reads the bodies of its batches.
     package var reader = SampleBodyReader()
     /// Whether its missing samples are being replayed.
@@ -28,9 +25,7 @@ package final class DeviceCounter {
     private(set) var heardOther: Int64?
     /// The device's clocks, as last described.
     private(set) var clock: ClockReading
-    /// Where missing samples are replayed.
-    private(set) var replay: String
-    private(set) var buffer = ReorderBuffer()
+    private(set) var ordered: OrderedSamples
     private(set) var finder: StepFinder
     private var spans: CountedSpans
     /// What was wrong with the last samples that could not be read.
@@ -38,18 +33,14 @@ package final class DeviceCounter {
 
     /// Samples that were heard in epochs before this one.
     private var earlierSamples = 0
-    private var epoch: String
-    /// The epoch as it stands in a body.
-    private var token: [UInt8]
-    private var pastEpochs: [String] = []
-    private let held: HeldBytes
-    private var accountedBytes = 0
     /// Samples that are lost.
     private var gaps: [(gap: Gap, isLoss: Bool)] = []
     /// Whether no sample came yet of a stream that was not counted before: what is missing then is no loss.
     private var isJoining: Bool
     /// What must be added to the publisher's uptime to get an instant of the monotonic clock, in nanoseconds.
     private var offset: Int64
+    /// The same of the uptimes at which the epoch was described.
+    private var instants = UptimeOffsets()
     /// How far the detector was that is stored; nil if none of this epoch is.
     private var snapshotNext: Int?
 
@@ -62,20 +53,16 @@ package final class DeviceCounter {
         _ description: StreamDescription, _ layout: AccelerationLayout, _ settings: StepDetectorSettings,
         stored: StreamPosition?, spans: [CountedSpan], isLate: Bool, held: HeldBytes, at now: Moment
     ) {
-        name = description.name
+        ordered = OrderedSamples(description, held: held)
         self.spans = CountedSpans(spans)
-        replay = description.replay
-        self.held = held
         heard = now.monotonic
         clock = description.clock
-        epoch = description.epoch
-        token = Self.token(of: description.epoch)
         offset = Self.offset(description.clock, at: now)
         isJoining = stored == nil
         isPositionDue = stored != nil
         guard let stored, stored.epoch == description.epoch else {
             finder = StepFinder(layout, settings)
-            buffer.start(epoch: epoch, at: isLate ? description.nextSequence : 0)
+            ordered.buffer.start(epoch: epoch, at: isLate ? description.nextSequence : 0)
             if let stored {
                 // Its publisher may have continued to sample after that: how long is not known.
                 note(Gap(epoch: stored.epoch, from: stored.next, count: 0, reason: .epochEnded), at: now.date)
@@ -89,10 +76,10 @@ package final class DeviceCounter {
         {
             self.finder = finder
             snapshotNext = snapshot.next
-            buffer.start(epoch: epoch, at: snapshot.next)
+            ordered.buffer.start(epoch: epoch, at: snapshot.next)
         } else {
             finder = StepFinder(layout, settings)
-            buffer.start(epoch: epoch, at: stored.next)
+            ordered.buffer.start(epoch: epoch, at: stored.next)
         }
     }
 
@@ -113,7 +100,8 @@ package final class DeviceCounter {
     /// Samples in which steps were looked for.
     package var samplesCounted: Int { earlierSamples + finder.samplesHeard }
 
-    private var next: Int { buffer.next(of: epoch) ?? 0 }
+    private var epoch: String { ordered.epoch }
+    private var next: Int { ordered.buffer.next(of: epoch) ?? 0 }
 
     /// Whether a detector of this epoch is stored, or about to be.
     var hasSnapshot: Bool { snapshotNext != nil }
@@ -164,7 +152,7 @@ package final class DeviceCounter {
         _ description: StreamDescription, _ layout: AccelerationLayout, _ settings: StepDetectorSettings, at now: Moment
     ) -> Bool {
         if description.epoch != epoch {
-            guard !pastEpochs.contains(description.epoch) else {
+            guard !ordered.hasLeft(description.epoch) else {
                 heardOther = now.monotonic
                 return false
             }
@@ -173,10 +161,11 @@ package final class DeviceCounter {
             beginAnew(settings)
         }
         heard = now.monotonic
-        replay = description.replay
+        ordered.replay = description.replay
         clock = description.clock
         offset = Self.offset(description.clock, at: now)
-        return buffer.expect(epoch: epoch, upTo: description.nextSequence)
+        instants.note(offset, from: WallTime(seconds: description.clock.uptime).nanosecondsSince1970)
+        return ordered.buffer.expect(epoch: epoch, upTo: description.nextSequence)
     }
 
     /// Takes a batch as it arrived.
@@ -186,35 +175,27 @@ package final class DeviceCounter {
     /// - Returns: whether samples were found missing.
     /// - Throws: what can't be read, with nothing changed.
     func take(_ batch: ReceivedBatch, at now: Moment) throws(MessageError) -> Bool {
-        guard isOfEpoch(batch) else { return false }
+        guard ordered.isOfEpoch(batch) else { return false }
         try finder.check(batch)
-        let admission = buffer.admit(epoch: epoch, sequence: batch.body.sequence, count: batch.body.count)
-        switch admission {
-        case .take(let rows): count(rows, of: batch, at: now)
-        case .duplicate, .late: break
-        case .wait, .gap:
-            if held.hasRoom { buffer.hold(ReorderBuffer.HeldBatch(batch, epoch: epoch)) }
-            account()
-        }
+        let admission = ordered.admit(batch)
+        if case .take(let rows) = admission { count(rows, of: batch, at: now) }
         return admission == .gap
     }
 
     private func count(_ rows: Range<Int>, of batch: ReceivedBatch, at now: Moment) {
         isJoining = false
-        if let (unread, fault) = finder.hear(rows, of: batch, clock: clock, offset: offset, noting: &spans) {
+        if let (unread, fault) = finder.hear(rows, of: batch, clock: clock, instants: instants, noting: &spans) {
             // The publisher would send the same again.
             noteUnreadable(unread, from: batch.body.sequence, fault, at: now)
         }
     }
 
-    private func account() { held.account(for: buffer, &accountedBytes) }
-
     // MARK: What is missing
 
     /// What is to be replayed next; nil if nothing is missing.
     func missing(at now: Moment) -> MissingSamples? {
-        if buffer.recovery?.missing.isEmpty == true { resume(at: now) }
-        return buffer.recovery.map { MissingSamples($0, of: name, at: replay) }
+        if ordered.buffer.recovery?.missing.isEmpty == true { resume(at: now) }
+        return ordered.missing
     }
 
     /// Takes the answer to a request for what is missing next.
@@ -228,7 +209,7 @@ package final class DeviceCounter {
             }
         }
         // An answer that brings nothing would be requested without end.
-        if buffer.isMissing(request) { loseMissing(count > 0 ? .malformed : .notRetained, at: now) }
+        if ordered.buffer.isMissing(request) { loseMissing(count > 0 ? .malformed : .notRetained, at: now) }
         resume(at: now)
     }
 
@@ -242,19 +223,15 @@ package final class DeviceCounter {
         _ batch: ReceivedBatch, missingBefore reason: Gap.Reason?, at now: Moment
     ) throws(MessageError) {
         try finder.check(batch)
-        guard isOfEpoch(batch), batch.isOf(name) else {
-            throw MessageError(.malformed, "a replay brought another stream's samples")
-        }
-        let body = batch.body
-        if let reason { loseMissing(before: body.sequence, reason, at: now) }
-        guard let rows = buffer.admitRecovered(epoch: epoch, sequence: body.sequence, count: body.count) else { return }
-        count(rows, of: batch, at: now)
+        try ordered.checkReplayed(batch)
+        if let reason { loseMissing(before: batch.body.sequence, reason, at: now) }
+        if let rows = ordered.admitReplayed(batch) { count(rows, of: batch, at: now) }
     }
 
     /// Continues with what waited, once nothing before it is missing.
     private func resume(at now: Moment) {
-        defer { account() }
-        while let (batch, rows) = buffer.takeHeld() {
+        defer { ordered.account() }
+        while let (batch, rows) = ordered.buffer.takeHeld() {
             if rows.isEmpty { continue }
             do {
                 try batch.withBatch { batch in
@@ -273,21 +250,15 @@ package final class DeviceCounter {
     private func begin(
         _ epoch: String, _ layout: AccelerationLayout, _ settings: StepDetectorSettings, at now: Moment
     ) {
-        while buffer.recovery != nil { giveUp(.epochEnded, at: now) }
+        while ordered.buffer.recovery != nil { giveUp(.epochEnded, at: now) }
         finder.endBout()
         spans.interrupt()
-        if pastEpochs.count == Self.rememberedEpochs { pastEpochs.removeFirst() }
-        pastEpochs.append(self.epoch)
-
-        self.epoch = epoch
-        token = Self.token(of: epoch)
-        buffer = ReorderBuffer()
-        buffer.start(epoch: epoch, at: 0)
-        account()
+        ordered.begin(epoch)
         let found = finder.found
         earlierSamples += finder.samplesHeard
         finder = StepFinder(layout, settings)
         finder.found = found
+        instants = UptimeOffsets()
         snapshotNext = nil
     }
 
@@ -295,19 +266,9 @@ package final class DeviceCounter {
     /// that, it might credit steps that are.
     private func beginAnew(_ settings: StepDetectorSettings) {
         finder.restart(settings)
-        buffer.start(epoch: epoch, at: finder.firstNew)
+        ordered.buffer.start(epoch: epoch, at: finder.firstNew)
         snapshotNext = nil
     }
-
-    private func isOfEpoch(_ batch: ReceivedBatch) -> Bool {
-        let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
-        if token.isSame(as: self.token) { return true }
-        guard SampleBody.string(at: batch.body.epoch, in: batch.frame) == epoch else { return false }
-        self.token = Array(token)
-        return true
-    }
-
-    private static func token(of epoch: String) -> [UInt8] { Array("\"\(epoch)\"".utf8) }
 
     private static func offset(_ clock: ClockReading, at now: Moment) -> Int64 {
         now.monotonic.addingClamped(-WallTime(seconds: clock.uptime).nanosecondsSince1970)
@@ -316,7 +277,7 @@ package final class DeviceCounter {
     // MARK: Gaps
 
     private func loseMissing(before sequence: Int? = nil, _ reason: Gap.Reason, at now: Moment) {
-        guard let gap = buffer.giveUp(before: sequence, reason: reason) else { return }
+        guard let gap = ordered.buffer.giveUp(before: sequence, reason: reason) else { return }
         if gap.from < finder.firstNew { beginAnew(finder.settings) }
         noteNew(gap, at: now)
     }

@@ -22,6 +22,8 @@ struct StepFinder {
     private(set) var samplesHeard = 0
     private var detector: StepDetector
     private var lastStep: WallTime?
+    /// From uptimes to the device's dates, as its batches say.
+    private var dates = UptimeOffsets()
     private var layout: AccelerationLayout
     /// The names of the columns as they stood in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
@@ -45,6 +47,7 @@ struct StepFinder {
         self.firstNew = firstNew
         self.detector = detector
         boutStart = snapshot.boutStart
+        dates = snapshot.dates
     }
 
     var settings: StepDetectorSettings { detector.settings }
@@ -54,7 +57,8 @@ struct StepFinder {
 
     /// All that is known before a sample.
     func snapshot(before next: Int) -> DetectorSnapshot {
-        DetectorSnapshot(next: next, state: detector.state, settings: detector.settings, boutStart: boutStart)
+        DetectorSnapshot(
+            next: next, state: detector.state, settings: detector.settings, boutStart: boutStart, dates: dates)
     }
 
     /// Begins anew with other settings.
@@ -82,23 +86,29 @@ struct StepFinder {
     /// Lets the detector hear samples of a batch that has passed `check`.
     /// - Parameters:
     ///   - clock: the device's clocks, if the batch does not have them.
-    ///   - offset: what must be added to an uptime to get an instant of the monotonic clock, in nanoseconds.
+    ///   - instants: from uptimes to instants of the monotonic clock.
     ///   - spans: gets when samples were counted that are not in the history.
     /// - Returns: the rows that could not be read, the last of them, and why; nil if all could.
     mutating func hear(
-        _ rows: Range<Int>, of batch: ReceivedBatch, clock: ClockReading, offset: Int64,
+        _ rows: Range<Int>, of batch: ReceivedBatch, clock: ClockReading, instants: UptimeOffsets,
         noting spans: inout CountedSpans
     ) -> (unread: Range<Int>, fault: MessageError)? {
         // Taken out, so that nothing is allocated and the detector may fill it.
         var events = self.events
         self.events = []
         let (first, layout, firstNew) = (batch.body.sequence, layout, firstNew)
+        let clock = (try? SampleBody.clock(at: batch.body.clock, in: batch.frame)) ?? clock
+        let reading = WallTime(seconds: clock.uptime).nanosecondsSince1970
+        let offset = clock.date.nanosecondsSince1970.addingClamped(-reading)
         var end = rows.lowerBound
         var fault: MessageError?
         // The first and the last uptime of samples without a pause between them.
         var run: (first: Double, last: Double)?
         do {
             try layout.forEach(rows, of: batch) { row, sample in
+                if row == rows.lowerBound, sample.isUsable {
+                    dates.note(offset, from: WallTime(seconds: sample.x).nanosecondsSince1970)
+                }
                 let isNew = first + row >= firstNew
                 if isNew, sample.isUsable {
                     if let known = run, !(0...StepDetector.longestGap).contains(sample.x - known.last) {
@@ -115,28 +125,29 @@ struct StepFinder {
         }
         if let run { spans.count(from: run.first, to: run.last, clock: clock) }
         samplesHeard += end - rows.lowerBound
-        if !events.isEmpty {
-            let clock = (try? SampleBody.clock(at: batch.body.clock, in: batch.frame)) ?? clock
-            for (event, isNew) in events { note(event, clock, offset, isNew: isNew) }
-            events.removeAll(keepingCapacity: true)
-        }
+        for (event, isNew) in events { note(event, instants, isNew: isNew) }
+        events.removeAll(keepingCapacity: true)
         self.events = events
         return fault.map { (end..<rows.upperBound, $0) }
     }
 
-    private mutating func note(_ event: WalkingEvent, _ clock: ClockReading, _ offset: Int64, isNew: Bool) {
+    private func date(at uptime: Double) -> WallTime {
+        WallTime(nanosecondsSince1970: dates.time(at: WallTime(seconds: uptime).nanosecondsSince1970))
+    }
+
+    private mutating func note(_ event: WalkingEvent, _ instants: UptimeOffsets, isNew: Bool) {
         switch event {
         case .began(let time):
-            let date = clock.date(atUptime: time)
+            let date = date(at: time)
             boutStart = date
             if isNew { found.bouts.append((.resume, date, date)) }
         case .step(let step):
-            let date = clock.date(atUptime: step.time)
+            let date = date(at: step.time)
             lastStep = date
-            let instant = offset.addingClamped(WallTime(seconds: step.time).nanosecondsSince1970)
+            let instant = instants.time(at: WallTime(seconds: step.time).nanosecondsSince1970)
             if isNew { found.steps.append((date, instant)) }
         case .ended(let time):
-            let date = clock.date(atUptime: time)
+            let date = date(at: time)
             if isNew { found.bouts.append((.pause, date, boutStart ?? date)) }
             boutStart = nil
         }

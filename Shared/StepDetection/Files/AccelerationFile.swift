@@ -8,10 +8,13 @@ package struct AccelerationFile: ~Copyable {
     private let reader: LineReader<TextInputError>
     private var table = AccelerationTable()
     private var isJSON: Bool?
+    /// How its times are read; the next file of a recording continues with it.
+    private(set) var time: SampleTime
 
     /// - Throws: `unreadable` if the file cannot be opened.
-    package init(_ path: String) throws(TextInputError) {
+    init(_ path: String, _ time: SampleTime = SampleTime()) throws(TextInputError) {
         reader = try LineReader(path: path)
+        self.time = time
     }
 
     /// The next row; nil at the end.
@@ -22,7 +25,7 @@ package struct AccelerationFile: ~Copyable {
             let isLine = try reader.next { (line) throws(TextInputError) in
                 if line.isEmpty { return }
                 if isJSON == nil { isJSON = AccelerationObject.begins(line) }
-                row = isJSON == true ? AccelerationObject.row(line) : try table.row(line)
+                row = isJSON == true ? AccelerationObject.row(line, &time) : try table.row(line, &time)
             }
             if row != nil || !isLine { return row }
         }

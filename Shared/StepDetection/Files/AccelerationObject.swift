@@ -12,16 +12,18 @@ enum AccelerationObject {
     }
 
     /// Reads a line without its end; nil for one on which no object begins, or nothing but that.
-    static func row(_ line: Span<UInt8>) -> AccelerationRow? {
+    static func row(_ line: Span<UInt8>, _ time: inout SampleTime) -> AccelerationRow? {
         line.withUnsafeBytes { bytes in
             guard let start = bytes.firstIndex(of: UInt8(ascii: "{")),
                 bytes[(start + 1)...].contains(where: { $0 > 0x20 })
             else { return nil }
-            return (try? row(bytes, from: start)) ?? AccelerationRow.none
+            return (try? row(bytes, from: start, &time)) ?? AccelerationRow.none
         }
     }
 
-    private static func row(_ bytes: UnsafeRawBufferPointer, from start: Int) throws(MessageError) -> AccelerationRow {
+    private static func row(
+        _ bytes: UnsafeRawBufferPointer, from start: Int, _ time: inout SampleTime
+    ) throws(MessageError) -> AccelerationRow {
         var scanner = JSONScanner(bytes, in: start..<bytes.count)
         var sample = SIMD4<Double>(.nan, 0, 0, 0)
         var hasX = false
@@ -40,7 +42,7 @@ enum AccelerationObject {
             } else if let rank = rank(ofTime: name) {
                 guard rank < bestRank else { continue }
                 bestRank = rank
-                sample.x = number(bytes[value])
+                sample.x = time.seconds(UnsafeRawBufferPointer(rebasing: bytes[value]))
             } else if bytes[value.lowerBound] == UInt8(ascii: "\"") {
                 if name.elementsEqual("marker".utf8) { isMarker = true }
                 if name.elementsEqual("unit".utf8) { unit = JSONScanner.string(at: value, in: bytes) }
@@ -52,7 +54,6 @@ enum AccelerationObject {
         try scanner.expect(UInt8(ascii: "}"))
         if isMarker { return .marker(unit: unit) }
         for lane in 0..<4 where !sample[lane].isFinite { return .none }
-        sample.x = AccelerationTable.seconds(sample.x)
         return hasX ? .sample(sample) : .none
     }
 

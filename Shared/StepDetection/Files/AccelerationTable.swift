@@ -11,10 +11,6 @@ struct AccelerationTable {
     /// What the time may be called; if there are several, the first of these is meant.
     static let timeNames = ["t", "seconds_elapsed", "timestamp", "time", "uptime"]
 
-    /// A time in seconds. From 10¹⁷ on (March 1973) it is in nanoseconds since 1970, as no time in seconds can be.
-    @inline(__always)
-    static func seconds(_ time: Double) -> Double { time >= 1e17 ? time / 1e9 : time }
-
     /// The columns of time, x, y and z; an axis that is not there has none.
     private var columns: SIMD4<Int>?
     private var separator = UInt8(ascii: ",")
@@ -24,16 +20,16 @@ struct AccelerationTable {
 
     /// Reads a line without its end; nil for the one that names the columns.
     /// - Throws: `invalidInput` if the first line names no such columns, or has too few numbers.
-    mutating func row(_ line: Span<UInt8>) throws(TextInputError) -> AccelerationRow? {
-        if let columns { return row(line, columns) }
+    mutating func row(_ line: Span<UInt8>, _ time: inout SampleTime) throws(TextInputError) -> AccelerationRow? {
+        if let columns { return row(line, columns, &time) }
         let (columns, isHeader) = try decide(line)
         self.columns = columns
-        return isHeader ? nil : row(line, columns)
+        return isHeader ? nil : row(line, columns, &time)
     }
 
     @inline(__always)
-    private func row(_ line: Span<UInt8>, _ columns: SIMD4<Int>) -> AccelerationRow {
-        if let sample = Self.numbers(of: line, columns, separator) { return .sample(sample) }
+    private func row(_ line: Span<UInt8>, _ columns: SIMD4<Int>, _ time: inout SampleTime) -> AccelerationRow {
+        if let sample = Self.numbers(of: line, columns, separator, &time) { return .sample(sample) }
         guard let markerColumn, text(of: markerColumn, in: line) != nil else { return .none }
         return .marker(unit: unitColumn.flatMap { text(of: $0, in: line) })
     }
@@ -76,15 +72,15 @@ struct AccelerationTable {
     }
 
     private static func numbers(
-        of line: Span<UInt8>, _ columns: SIMD4<Int>, _ separator: UInt8
+        of line: Span<UInt8>, _ columns: SIMD4<Int>, _ separator: UInt8, _ time: inout SampleTime
     ) -> SIMD4<Double>? {
         var sample = SIMD4<Double>(repeating: .nan)
         for lane in 0..<4 where columns[lane] < 0 { sample[lane] = 0 }
         forEachCell(of: line, separator) { column, cell in
-            for lane in 0..<4 where columns[lane] == column { sample[lane] = number(cell) ?? .nan }
+            if columns.x == column { sample.x = time.seconds(trimmed(cell)) }
+            for lane in 1..<4 where columns[lane] == column { sample[lane] = number(cell) ?? .nan }
         }
         for lane in 0..<4 where !sample[lane].isFinite { return nil }
-        sample.x = seconds(sample.x)
         return sample
     }
 

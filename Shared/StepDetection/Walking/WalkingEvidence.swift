@@ -56,8 +56,9 @@ struct WalkingEvidence: Sendable {
     ///
     /// - Parameters:
     ///   - above: the standard deviation of what is above 6 Hz, in g.
-    mutating func weigh(_ estimate: GaitEstimate?, above: Double, at time: Double) {
-        let gain = gain(estimate, above: above, at: time)
+    ///   - odds: what `WalkingLikelihood` says.
+    mutating func weigh(_ estimate: GaitEstimate?, above: Double, odds: Double, at time: Double) {
+        let gain = gain(estimate, above: above, odds: odds, at: time)
         sum = min(sum + gain, thresholds.most)
         isInDoubt = gain < -thresholds.doubt
         if !isInDoubt { lastGain = time }
@@ -68,14 +69,15 @@ struct WalkingEvidence: Sendable {
         }
     }
 
-    private mutating func gain(_ estimate: GaitEstimate?, above: Double, at time: Double) -> Double {
+    private mutating func gain(_ estimate: GaitEstimate?, above: Double, odds: Double, at time: Double) -> Double {
         let loss = -thresholds.mostLoss
         guard let estimate else { return loss }
         let least = isWalking ? thresholds.leastDeviationInBout : thresholds.leastDeviation
         let quickest = max(estimate.cadence, thresholds.strongestShare * estimate.strongest)
         let leastByCadence = thresholds.leastDeviationByCadence * quickest * quickest
         guard estimate.deviation > max(least, leastByCadence),
-            above <= thresholds.mostAboveSixHertz * estimate.deviation
+            above <= thresholds.mostAboveSixHertz * estimate.deviation,
+            !isQuickWork(estimate, above: above)
         else {
             return loss
         }
@@ -100,9 +102,16 @@ struct WalkingEvidence: Sendable {
             + thresholds.symmetryWeight * max(0, estimate.symmetry - thresholds.symmetry)
             - min(thresholds.unusualWeight * unusual * unusual, thresholds.mostUnusual)
             - (isWalking ? thresholds.leastRegularityInBout : thresholds.leastRegularity)
+            + (isWalking ? 0 : thresholds.likelihood(odds))
         guard gain > 0 else { return max(loss, gain) }
         cadences.append(estimate.cadence)
         return gain
+    }
+
+    /// Whether hands do this, as in clapping: quicker than people walk, weaker than they run, and with blows.
+    private func isQuickWork(_ estimate: GaitEstimate, above: Double) -> Bool {
+        estimate.cadence > thresholds.quickestWalk && estimate.deviation < thresholds.leastDeviationOfRun
+            && above > thresholds.mostAboveSixHertzOfRun * estimate.deviation
     }
 
     /// Whether one other cadence has been the best for so long that it is the true one.

@@ -19,8 +19,14 @@ package struct WalkingThresholds: Hashable, Sendable {
     /// How much an unusual cadence f takes away: this times (ln f/1.8)², and at most so much. What is slow or quick is had by
     /// chance and by other work of the hands, at a table or a sink, more often than by walking.
     package var usualCadence = 1.8
-    package var unusualWeight = 0.5
-    package var mostUnusual = 0.3
+    package var unusualWeight = 0.6
+    package var mostUnusual = 0.4
+    /// What the learned log odds of walking add before a bout: the weight times the odds plus the margin, in this range. So
+    /// they slow down a bout's beginning more than they hasten it. In a bout they say nothing: what walks goes on.
+    package var likelihood = WalkingLikelihood.learned
+    package var likelihoodWeight = 0.05
+    package var likelihoodMargin = 1.0
+    package var likelihoodRange = -4.0...1
     /// The sum of what hops say that begins a bout: 6 hops of a perfect rhythm, 10 of a middling one.
     package var enough = 3.0
     /// The most that is remembered: what a bout lives on when its rhythm is lost.
@@ -57,6 +63,12 @@ package struct WalkingThresholds: Hashable, Sendable {
     /// The most that may be above 6 Hz, as a multiple of the deviation. Only for a known place: at the wrist walking has
     /// 0.1 to 0.35, clapping more than 0.43; a pocket with keys has more than either.
     package var mostAboveSixHertz = Double.infinity
+    /// Above this cadence people run, from 140 a minute on (Diedrich and Warren, "Why change gaits?", 1995), and leave the
+    /// ground: the magnitude deviates by 0.5 g or more. What has less than this, and more above 6 Hz than this multiple of
+    /// the deviation, is work of the hands.
+    package var quickestWalk = 2.2
+    package var leastDeviationOfRun = 0.35
+    package var mostAboveSixHertzOfRun = 0.4
 
     // MARK: - Which are the steps?
 
@@ -77,6 +89,11 @@ package struct WalkingThresholds: Hashable, Sendable {
     package var everyOther = 0.6
     /// How long before the first hop that spoke for a bout its steps may lie, in seconds: the rhythm's window reaches back.
     package var lookBack = 2.4
+
+    /// What the learned log odds add to a hop's gain.
+    func likelihood(_ odds: Double) -> Double {
+        likelihoodWeight * max(likelihoodRange.lowerBound, min(likelihoodRange.upperBound, odds + likelihoodMargin))
+    }
 
     package init(placement: SensorPlacement = .unknown, strictness: StepStrictness = .normal) {
         switch placement {

@@ -70,7 +70,7 @@ package final class StepHistory {
             let rows = try Row.fetchAll(
                 database,
                 sql: """
-                    SELECT name, stream.epoch, stream.next, detector.next, state, settings, boutStart
+                    SELECT name, stream.epoch, stream.next, detector.next, state, settings, boutStart, dates
                     FROM stream LEFT JOIN detector ON detector.stream = stream.id AND detector.epoch = stream.epoch
                     """)
             for row in rows {
@@ -83,7 +83,9 @@ package final class StepHistory {
                 if let settings {
                     position.snapshot = DetectorSnapshot(
                         next: row[3], state: [UInt8](row[4] as Data), settings: settings,
-                        boutStart: (row[6] as Int64?).map { WallTime(nanosecondsSince1970: $0) })
+                        boutStart: (row[6] as Int64?).map { WallTime(nanosecondsSince1970: $0) },
+                        dates: try (row[7] as String?).map { try WireCoding.decode(UptimeOffsets.self, from: $0.utf8) }
+                            ?? UptimeOffsets())
                 }
                 positions[name] = position
             }
@@ -219,12 +221,13 @@ package final class StepHistory {
         let settings = String(decoding: try WireCoding.encode(snapshot.settings), as: UTF8.self)
         try database.cachedStatement(
             sql: """
-                REPLACE INTO detector (stream, epoch, next, state, settings, boutStart)
-                VALUES ((SELECT id FROM stream WHERE name = ?), ?, ?, ?, ?, ?)
+                REPLACE INTO detector (stream, epoch, next, state, settings, boutStart, dates)
+                VALUES ((SELECT id FROM stream WHERE name = ?), ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             name.description, position.epoch, snapshot.next, Data(snapshot.state), settings,
             snapshot.boutStart?.nanosecondsSince1970,
+            String(decoding: try WireCoding.encode(snapshot.dates), as: UTF8.self),
         ])
     }
 

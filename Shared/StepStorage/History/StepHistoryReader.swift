@@ -2,6 +2,7 @@ package import Files
 import GRDB
 package import Messages
 import StepCounterCore
+import StepDetection
 import Storage
 package import SystemPackage
 
@@ -49,6 +50,16 @@ package final class StepHistoryReader {
                 reply.numberOfSteps += steps
                 if query.interval != nil { bins.append(StepsQuery.Bin(from: from, to: to, numberOfSteps: steps)) }
             }
+            if query.gait == true, let device {
+                let times = try Self.times(of: device, from: max(range.from, oldest), to: range.to, in: database)
+                reply.gait = Self.gait(of: times[...])
+                var rest = times[...]
+                for index in bins.indices {
+                    let own = rest.prefix { $0 < bins[index].to }
+                    rest = rest.dropFirst(own.count)
+                    bins[index].gait = Self.gait(of: own)
+                }
+            }
             let isKnown = try device != nil || Self.hasStream(of: query.device, in: database)
             reply.isKnown = isKnown
             if query.interval != nil { reply.bins = bins }
@@ -62,6 +73,36 @@ package final class StepHistoryReader {
             }
             return reply
         }
+    }
+
+    /// The dates of steps. Of two at one date, as a clock that was set back makes them, one counts.
+    /// - Throws: `invalidParameter` if there are too many.
+    private static func times(
+        of device: Int64, from: WallTime, to: WallTime, in database: Database
+    ) throws -> [WallTime] {
+        let dates = try Int64.fetchAll(
+            database.cachedStatement(
+                sql: "SELECT date FROM step WHERE device = ? AND date >= ? AND date < ? ORDER BY date LIMIT ?"),
+            arguments: [
+                device, from.nanosecondsSince1970, to.nanosecondsSince1970, StepsQuery.maximumGaitSteps + 1,
+            ])
+        guard dates.count <= StepsQuery.maximumGaitSteps else {
+            throw RecordingError(
+                .invalidParameter, action: "measure gait",
+                reason: "the range has more than \(StepsQuery.maximumGaitSteps) steps",
+                advice: "Ask for the range in parts.")
+        }
+        return dates.map { WallTime(nanosecondsSince1970: $0) }
+    }
+
+    /// How steps were walked. The last steps of a bin and the first of the next may be of one bout; each has its part.
+    private static func gait(of dates: ArraySlice<WallTime>) -> GaitMeasures? {
+        guard let first = dates.first else { return nil }
+        var summary = GaitSummary()
+        // From the first one on, since seconds since 1970 have no microseconds as floating-point numbers.
+        let times = dates.map { Double($0.distance(from: first)) * 1e-9 }
+        for bout in GaitSummary.bouts(in: times) { summary.add(bout: bout) }
+        return summary.measures
     }
 
     private static func add(_ coverage: Coverage, to reply: inout StepsQuery.Reply) {

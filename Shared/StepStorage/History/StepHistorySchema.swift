@@ -72,6 +72,9 @@ enum StepHistorySchema {
                     ALTER TABLE subscription ADD COLUMN lifetime INTEGER;
                     """)
         }
+        migrator.registerMigration("3") { database in
+            try database.execute(sql: "ALTER TABLE detector ADD COLUMN dates TEXT")
+        }
         return migrator
     }
 }

@@ -7,7 +7,8 @@ import SystemPackage
 /// A directory that files are copied into: a share of another machine, a second disk.
 ///
 /// A file is copied under another name, synced, read back and compared, and gets its name then, so that nobody ever
-/// finds half of it. One that has the name already is never replaced. The directory itself is not made: where a share
+/// finds half of it. A copy that was interrupted is continued by the next try, also of another run of the program on this machine.
+/// A file that has the name already is never replaced. The directory itself is not made: where a share
 /// is not mounted it would be made on the disk that the share is to relieve. Name one inside the share.
 struct DirectoryReceiver: Receiver {
     let directory: FilePath
@@ -23,20 +24,25 @@ struct DirectoryReceiver: Receiver {
     ) throws(UploadError) -> UploadConfirmation {
         let file = source.archive
         let final = directory.appending(file.name)
-        removeLeftovers(of: file)
+        let temporary = directory.appending(Self.temporaryName(of: file))
+        let begun = takeLeftovers(of: file, as: temporary)
         if try exists(final, file) {
+            _ = unlink(temporary.string)
             try compare(final, file, .different, throttle)
             try sync(file)
             return confirmation(of: file, wasThere: true)
         }
-        let temporary = directory.appending(Self.temporaryName(of: file.name))
         do throws(UploadError) {
-            try copy(source, to: temporary, throttle)
-            try compare(temporary, file, .corrupted, throttle)
+            var isWhole = try copy(source, to: temporary, from: begun, throttle)
+            if !isWhole, begun > 0 { isWhole = try copy(source, to: temporary, from: 0, throttle) }
+            guard isWhole else {
+                throw UploadError.mismatch(.corrupted, at: location(of: file.name), Self.difference)
+            }
             try name(temporary, final, file)
             try sync(file)
         } catch {
-            _ = unlink(temporary.string)
+            // What is there by now may be right; the next try continues behind it.
+            if !error.mayContinue { _ = unlink(temporary.string) }
             throw error
         }
         return confirmation(of: file, wasThere: false)
@@ -58,17 +64,30 @@ struct DirectoryReceiver: Receiver {
         }
     }
 
-    private func copy(_ source: SourceFile, to path: FilePath, _ throttle: UploadThrottle) throws(UploadError) {
+    /// Copies what follows on the bytes that are there, and reads the whole back.
+    /// - Returns: whether the copy is the file.
+    private func copy(
+        _ source: SourceFile, to path: FilePath, from begun: Int, _ throttle: UploadThrottle
+    ) throws(UploadError) -> Bool {
+        try write(source, to: path, from: begun, throttle)
+        return try isSame(path, source.archive, throttle)
+    }
+
+    private func write(
+        _ source: SourceFile, to path: FilePath, from begun: Int, _ throttle: UploadThrottle
+    ) throws(UploadError) {
         let file = source.archive
+        if begun == 0 { _ = unlink(path.string) }
         let target = try attempt(file) {
             try FileDescriptor.open(
-                path, .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec],
-                permissions: .byFileMode)
+                path, .writeOnly,
+                options: begun == 0 ? [.create, .exclusiveCreate, .closeOnExec] : [.closeOnExec, .noFollow],
+                permissions: begun == 0 ? .byFileMode : nil)
         }
         defer { try? target.close() }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
         defer { buffer.deallocate() }
-        var offset = 0
+        var offset = begun
         while offset < file.bytes {
             let allowed = throttle.allowance(upTo: min(buffer.count, file.bytes - offset))
             guard allowed > 0 else { throw .cancelled(at: location(of: file.name)) }
@@ -83,10 +102,20 @@ struct DirectoryReceiver: Receiver {
         try attempt(file) { if fsync(target.rawValue) != 0 { throw Errno(rawValue: errno) } }
     }
 
-    /// Reads what is there, from the disk if the system can be told to forget what it has in memory.
+    private static let difference = "the stored file differs from the one that was sent"
+
     private func compare(
         _ path: FilePath, _ file: UploadFile, _ code: UploadError.Code, _ throttle: UploadThrottle
     ) throws(UploadError) {
+        guard try isSame(path, file, throttle) else {
+            throw UploadError.mismatch(code, at: location(of: file.name), Self.difference)
+        }
+    }
+
+    /// Reads what is there, from the disk if the system can be told to forget what it has in memory.
+    private func isSame(
+        _ path: FilePath, _ file: UploadFile, _ throttle: UploadThrottle
+    ) throws(UploadError) -> Bool {
         let target = try attempt(file) {
             try FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .noFollow])
         }
@@ -105,10 +134,7 @@ struct DirectoryReceiver: Receiver {
             hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             offset += count
         }
-        guard offset == file.bytes, hash.finalize() == file.sha256Bytes else {
-            throw UploadError.mismatch(
-                code, at: location(of: file.name), "the stored file differs from the one that was sent")
-        }
+        return offset == file.bytes && hash.finalize() == file.sha256Bytes
     }
 
     private func name(_ temporary: FilePath, _ final: FilePath, _ file: UploadFile) throws(UploadError) {
@@ -134,8 +160,10 @@ struct DirectoryReceiver: Receiver {
 
     // MARK: - Names
 
-    private static func temporaryName(of name: String) -> String {
-        ".\(name).\(host).\(getpid()).\(String(UInt64.random(in: 0...UInt64.max), radix: 36)).part"
+    /// The name of a copy that is being made. Its last part says of which bytes: an archive that was made anew has the same name.
+    private static func temporaryName(of file: UploadFile) -> String {
+        let number = String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        return ".\(file.name).\(host).\(getpid()).\(number)-\(file.sha256.prefix(16)).part"
     }
 
     /// This machine, since a share has several.
@@ -146,11 +174,14 @@ struct DirectoryReceiver: Receiver {
             .filter { $0 != "/" && $0 != "." }
     }()
 
-    /// Removes what earlier tries left that were killed: copies by a process of this machine that has ended, or by an
-    /// earlier one of our number, and copies that nobody has written to for an hour.
-    private func removeLeftovers(of file: UploadFile) {
-        guard let entries = opendir(directory.string) else { return }
+    /// Takes what earlier tries left that were interrupted: copies by a process of this machine that has ended, or by an
+    /// earlier one of our number, and copies that nobody has written to for an hour. The longest of the same bytes is continued
+    /// under another name, and the others are removed.
+    /// - Returns: how many bytes there are to continue behind.
+    private func takeLeftovers(of file: UploadFile, as temporary: FilePath) -> Int {
+        guard let entries = opendir(directory.string) else { return 0 }
         defer { closedir(entries) }
+        var longest: (path: FilePath, bytes: Int)?
         while let entry = readdir(entries) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
                 name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
@@ -160,8 +191,17 @@ struct DirectoryReceiver: Receiver {
             guard let status = try? path.stat(followTargetSymlink: false), status.type == .regular else { continue }
             let writer = name.dropFirst(file.name.count + 2).split(separator: ".")
             let isOurs = writer.first == Self.host[...] && !Self.isAnother(pid_t(writer.dropFirst().first ?? "") ?? 0)
-            if isOurs || WallTime.now.seconds - Double(status.st_mtim.tv_sec) > 3600 { _ = unlink(path.string) }
+            guard isOurs || WallTime.now.seconds - Double(status.st_mtim.tv_sec) > 3600 else { continue }
+            let bytes = Int(status.size)
+            if name.hasSuffix("-\(file.sha256.prefix(16)).part"), bytes > longest?.bytes ?? 0, bytes <= file.bytes {
+                if let longest { _ = unlink(longest.path.string) }
+                longest = (path, bytes)
+            } else {
+                _ = unlink(path.string)
+            }
         }
+        guard let longest, rename(longest.path.string, temporary.string) == 0 else { return 0 }
+        return longest.bytes
     }
 
     /// Whether another process of this number is running.
@@ -185,4 +225,9 @@ struct DirectoryReceiver: Receiver {
             throw UploadError(error as? Errno ?? .ioError, at: location(of: file.name))
         }
     }
+}
+
+extension UploadError {
+    /// Whether what was copied before it may be continued: it says nothing of the bytes, and room is not what lacks.
+    fileprivate var mayContinue: Bool { retry == .later && code != .full && code != .corrupted }
 }

@@ -38,7 +38,7 @@ final class ScriptedLogManager {
         }
         core.start(at: now)
         perform()
-        while !waiting.isEmpty { carryOutNext() }
+        carryOutAll()
     }
 
     var now: Moment { Moment(monotonic: time, date: WallTime(nanosecondsSince1970: time)) }
@@ -72,6 +72,9 @@ final class ScriptedLogManager {
             }
         }
     }
+
+    /// Carries out all that waits.
+    func carryOutAll() { while !waiting.isEmpty { carryOutNext() } }
 
     /// Carries out the effect that waits longest.
     /// - Parameter failure: why a step of a removal is not done.

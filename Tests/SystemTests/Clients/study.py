@@ -1,5 +1,5 @@
 """A whole study session, from docs/protocol.md, docs/archives.md and docs/personal-data.md alone:
-study.py RECORDER_REPLY RECORDER_PUBLISH STEP_COUNTER_REPLY ARCHIVER_REPLY ARCHIVER_PUBLISH"""
+study.py RECORDER_REPLY RECORDER_PUBLISH STEP_COUNTER_REPLY ARCHIVER_REPLY ARCHIVER_PUBLISH RESULT_FILE"""
 import hashlib
 import json
 import sys
@@ -78,6 +78,12 @@ assert stopped["status"] == "finished" and stopped["report"]["isWhole"], stopped
 assert steps("steps.stopUpdates", subscription=counting["subscription"])["numberOfSteps"] >= 0
 status = recorder("recording.status", session="participant-7")
 assert status["keys"] == {"schedule": "2026-w48"}, status
+
+# The encoded result, before there is an archive.
+encoded = recorder("recording.result", session="participant-7", encoded=True)["taskResult"]
+assert encoded["stepHistory"] == results(2)["stepHistory"] and encoded["schedule"] == "2026-w48", encoded
+with open(sys.argv[6], "w") as file:
+    json.dump(encoded, file)
 
 # Archive and receipt: the event, or what is there by now.
 while True:

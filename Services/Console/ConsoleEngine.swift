@@ -1,0 +1,277 @@
+import ConsoleCore
+import Files
+import Logging
+import MessageBus
+import Messages
+import Metrics
+import Runtime
+import ServiceKit
+import SystemPackage
+import WebIdentity
+import WebServer
+import ZeroMQ
+
+/// Runs a console: passes to `LiveView` what programs publish, and carries out its effects; answers browsers.
+///
+/// It has a thread of its own, beside the web server's, so that a browser that does not read does not hold up what is received.
+actor ConsoleEngine: Engine {
+    /// A batch of a hundred samples of eight fields takes 16 KB as JSON.
+    private static let messageBytes = 20 << 10
+    /// As often as viewers are sent what arrived.
+    private static let readingPause: Int64 = 30_000_000
+    /// Messages after which more may wait: then nothing is put off.
+    private static let fullBatch = 256
+    /// How long a publisher that is heard may leave a request for missing samples unanswered.
+    private static let recoveryLimit = Duration.seconds(10)
+
+    enum Queue: Int, EffectQueueName {
+        case subscriptions, recoveries, state, delivery
+
+        var order: EffectOrder {
+            switch self {
+            case .subscriptions: .inTurn
+            case .recoveries: .atOnce
+            // Whatever waits is delivered at once.
+            case .state, .delivery: .newestOnly
+            }
+        }
+    }
+
+    let thread: SocketThread
+    let runtime: Runtime<LiveView.Effect, Queue>
+    let core: LiveView
+    let programs: ConsolePrograms
+    private let pages: ConsolePages
+    private let sessions: SessionRoutes
+    private let streams: Listener
+    private let listeners: [Listener]
+    private let publishers: Publishers
+    private let server: WebServer
+    /// Who may ask, and where.
+    nonisolated let access: ConsoleAccess
+    private var feeds: [Int: any ViewerFeed] = [:]
+    private var who: [Int: ConnectedViewer] = [:]
+    private let data: Directory
+    /// Samples that were left out for viewers that have gone.
+    private var leftOutBefore = 0
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// Connects to the programs, and listens for browsers.
+    /// - Throws: `ServiceError` if the address can't be listened on, or the page's files can't be read.
+    init(settings: ConsoleSettings, host: ServiceHost) async throws {
+        runtime = Runtime(host)
+        core = LiveView(at: runtime.now)
+        pages = try ConsolePages(in: settings.pages)
+        sessions = try SessionRoutes(in: host.configuration.dataDirectory)
+        programs = try ConsolePrograms(settings, peers: host.peers)
+        publishers = host.peers.publishers
+        data = Directory(host.configuration.dataDirectory)
+        thread = try SocketThread(name: "console")
+        streams = try await host.listenerToStreams(
+            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark,
+            messageBytes: Self.messageBytes)
+        listeners = [
+            try await host.listener(
+                to: [TopicArea.recording, TopicArea.segment], of: .recorder, at: settings.recorderEvents),
+            try await host.listener(to: [TopicArea.steps], of: .stepCounter, at: settings.stepCounterEvents),
+            try await host.listener(to: [TopicArea.log], of: .logManager, at: settings.logManagerEvents),
+            try await host.listener(to: [TopicArea.archive], of: .archiver, at: settings.archiverEvents),
+        ]
+        let keys = try ConsoleAccess.Keys(settings, at: runtime.now.date)
+        do {
+            server = try WebServer(
+                host: settings.listen.host, port: settings.listen.port, credentials: keys.identity?.credentials)
+        } catch let error as Errno {
+            throw ServiceError(
+                error == .addressNotAvailable ? .badConfiguration : .inputOutput,
+                "the page can't be served at \(settings.listen): \(error); give --listen another port or host")
+        }
+        access = ConsoleAccess(settings, keys, port: server.port)
+        if let notice = keys.identity?.notice { host.logger.warning("\(notice)") }
+    }
+
+    func run() async throws {
+        let routes = ConsoleRoutes(
+            engine: self, pages: pages, programs: programs, sessions: sessions,
+            history: try ConsoleHistory(engine: self, publishers: publishers), access: access)
+        let admission = access.admission
+        var parts: [@Sendable () async throws -> Void] = listeners.map { listener in
+            { try await listener.forEachBatch { await self.take($0) } }
+        }
+        parts.append { try await self.server.run(admitting: { admission.answer(to: &$0) }) { await routes.answer($0) } }
+        parts.append { try await self.streams.forEachBatch { try await self.takeAndRest($0) } }
+        let all = parts
+        try await serve({ try await runTogether(all) {} })
+    }
+
+    /// Takes what was received.
+    private func take(_ batch: MessageBatch) {
+        takeEvents(in: batch, of: publishers, at: now)
+        perform()
+    }
+
+    /// Takes samples, and lets the next ones come together before they are read: they are sent together anyway, and each message would wake
+    /// three threads otherwise.
+    private func takeAndRest(_ batch: MessageBatch) async throws {
+        take(batch)
+        guard batch.count < Self.fullBatch else { return }
+        try await wait(until: runtime.monotonic + Self.readingPause) { false }
+    }
+
+    // MARK: Viewers
+
+    /// Begins to send events to a viewer.
+    /// - Parameters:
+    ///   - wanted: the streams; nil for all.
+    ///   - role: what the viewer may do, which it is sent first.
+    ///   - address: where it is.
+    /// - Returns: nil if there are too many viewers.
+    func join(_ wanted: Set<StreamName>?, as role: Role, at address: String) -> EventFeed? {
+        removeGone()
+        guard let viewer = core.join(wanted, at: now) else { return nil }
+        let feed = EventFeed()
+        feed.add(ViewerQueue.Chunk(EventText.roles(role)))
+        feeds[viewer] = feed
+        who[viewer] = ConnectedViewer(kind: "page", address: address, role: role, sinceDate: now.date)
+        perform()
+        return feed
+    }
+
+    /// Begins to send a client of Foxglove what it subscribes to.
+    /// - Returns: nil if there are too many.
+    func joinFoxglove(as role: Role, at address: String, asking methods: BusMethods) -> FoxgloveSession? {
+        removeGone()
+        guard let viewer = core.joinFoxglove(as: role) else { return nil }
+        let session = FoxgloveSession(engine: self, viewer: viewer, role: role, methods: methods)
+        feeds[viewer] = session
+        who[viewer] = ConnectedViewer(kind: "foxglove", address: address, role: role, sinceDate: now.date)
+        perform()
+        return session
+    }
+
+    /// Takes what a client of Foxglove said.
+    /// - Returns: what it asks programs for, and the sessions that run.
+    func take(
+        _ message: WebSocketReader.Message, ofFoxglove viewer: Int
+    ) -> (requests: [FoxgloveRequest], running: [String]) {
+        let requests = core.take(message, ofFoxglove: viewer, at: now)
+        perform()
+        return (requests, core.runningSessions(at: now) ?? [])
+    }
+
+    func answer(_ request: FoxgloveRequest, _ reply: Result<[UInt8], RequestError>, to viewer: Int) {
+        core.answer(request, reply, to: viewer, at: now)
+        perform()
+    }
+
+    private func removeGone() {
+        let gone = feeds.filter(\.value.isGone)
+        guard !gone.isEmpty else { return }
+        for (viewer, feed) in gone {
+            feeds[viewer] = nil
+            who[viewer] = nil
+            leftOutBefore += feed.samplesLeftOut
+        }
+        core.leave(Set(gone.keys))
+        perform()
+    }
+
+    /// How the programs are, as `/api/state` answers.
+    /// - Parameter role: what the page may do; nil if it knows.
+    func state(for role: Role? = nil) async throws -> [UInt8] {
+        let sessions = core.runningSessions(at: now)
+        return try WireCoding.encode(await ConsoleState.now(of: programs, sessions: sessions, role: role))
+    }
+
+    /// How the whole system is, as `/api/system` answers.
+    func system() async throws -> [UInt8] {
+        removeGone()
+        let connected = who.sorted { $0.key < $1.key }.map { number, viewer in
+            var viewer = viewer
+            viewer.waitingBytes = feeds[number]?.waitingBytes ?? 0
+            viewer.samplesLeftOut = feeds[number]?.samplesLeftOut ?? 0
+            return viewer
+        }
+        let state = await SystemState.now(
+            of: programs, freeBytes: try? data.freeBytes(), connected: connected
+        ) { await self.now }
+        return try WireCoding.encode(state)
+    }
+
+    /// What a stream's publisher said of it last, and the time; nil if no publisher has it.
+    func description(of name: StreamName) -> (StreamDescription, Moment)? {
+        core.description(of: name).map { ($0, now) }
+    }
+
+    // MARK: Effects
+
+    static func queue(of effect: LiveView.Effect) -> Queue? {
+        switch effect {
+        case .subscribe, .unsubscribe: .subscriptions
+        case .recover: .recoveries
+        case .lookAtState: .state
+        case .send, .notice: nil
+        }
+    }
+
+    func carryOut(_ effect: LiveView.Effect) {
+        switch effect {
+        case .notice(let notice): runtime.tell(notice)
+        case .send(let chunk, let viewers):
+            for viewer in viewers { feeds[viewer]?.add(chunk) }
+            runtime.add(.send(chunk, to: []), to: .delivery)
+        case .subscribe, .unsubscribe, .recover, .lookAtState: return
+        }
+    }
+
+    func carryOutQueued(_ effect: LiveView.Effect) async throws {
+        switch effect {
+        case .subscribe(let topic): await change(topic) { try await self.streams.subscribe(to: topic) }
+        case .unsubscribe(let topic): await change(topic) { try await self.streams.unsubscribe(from: topic) }
+        case .recover(let name):
+            try await publishers.recover(EngineStream(name, of: self), limit: Self.recoveryLimit)
+        case .lookAtState:
+            removeGone()
+            let state = try? await state()
+            core.take(state: state)
+        case .send: await server.deliver()
+        case .notice: return
+        }
+    }
+
+    private func change(_ topic: String, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch {
+            logger.error("a subscription did not change", metadata: ["topic": "\(topic)", LogKey.error: "\(error)"])
+        }
+    }
+
+    // MARK: Measures
+
+    func measure() {
+        removeGone()
+        health.measure(.viewers, core.viewerCount)
+        health.measure(.clients, core.clientCount)
+        health.measure(.viewedSamples, core.samplesSeen)
+        health.measure(.lostSamples, core.samplesLost)
+        health.measure(.leftOutSamples, feeds.values.reduce(leftOutBefore) { $0 + $1.samplesLeftOut })
+    }
+}
+
+extension Metric {
+    fileprivate static let viewers = Metric(
+        .gauge, "holdfast_console_viewers", "Browsers that see samples and events live.", health: "viewers")
+    fileprivate static let clients = Metric(
+        .gauge, "holdfast_console_foxglove_clients", "Clients that speak Foxglove's protocol.",
+        health: "foxgloveClients")
+    fileprivate static let viewedSamples = Metric(
+        .counter, "holdfast_console_samples_total", "Samples received for viewers.", health: "samplesTaken")
+    fileprivate static let lostSamples = Metric(
+        .counter, "holdfast_console_lost_samples_total",
+        "Samples that viewers missed because the publisher does not have them any more.", health: "samplesLost")
+    fileprivate static let leftOutSamples = Metric(
+        .counter, "holdfast_console_left_out_samples_total", "Samples left out for viewers that were too slow.",
+        health: "samplesLeftOut")
+}

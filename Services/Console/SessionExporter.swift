@@ -1,0 +1,62 @@
+import Export
+import Files
+import FoundationEssentials
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+
+/// Writes sessions in the formats of analysis tools, for people who download them. Confined to one thread: one at a time, since each reads
+/// a whole session and takes as much room where temporary files are.
+final class SessionExporter {
+    /// Those that are one file each.
+    enum Format: String, Sendable {
+        case csv, mcap, xdf
+    }
+
+    /// A file that has no name any more: it is gone once it is closed.
+    struct Download: Sendable {
+        let file: FileDescriptor
+        let count: Int
+        /// What it is to be called.
+        let name: String
+    }
+
+    private let library: SessionLibrary
+
+    init(in data: FilePath) { library = SessionLibrary(in: data) }
+
+    /// Exports a session.
+    /// - Parameter stream: the only stream; nil for all.
+    /// - Throws: `unreadable` if the session is damaged; `notFound` if it has no such stream; `noSpace`.
+    func export(
+        _ session: String, as format: Format, stream: StreamName?
+    ) throws(RecordingError) -> Download {
+        let directory = try library.directory(of: session)
+        var options = SessionExport.Options(
+            format: SessionExport.Format(rawValue: format.rawValue) ?? .csv, clock: format == .xdf ? .recorder : .utc)
+        options.streams = stream.map { [$0.description] }
+        let place = FilePath(FileManager.default.temporaryDirectory.path).appending("holdfast-export-\(UUID())")
+        // What is open stays there for who reads it.
+        defer { try? Directory.removeTree(place) }
+        let outcome = try SessionExport(directory, options, version: Version.current).run(to: place) { _, _ in }
+        // Beside a table there are the gaps and the like, and beside an MCAP that of ROS 2.
+        let names = outcome.files.filter { $0.hasSuffix(".\(format.rawValue)") }
+        guard let name = names.min(by: { $0.utf8.count < $1.utf8.count }) else {
+            throw RecordingError(
+                .notFound, action: "export", path: directory.directory.path, reason: "it has no file of this format",
+                advice: "Choose a stream that the session has.")
+        }
+        do {
+            let file = try FileDescriptor.open(place.appending(name), .readOnly, options: [.closeOnExec, .noFollow])
+            return Download(
+                file: file, count: Int(try file.seek(offset: 0, from: .end)),
+                // Several people's downloads meet in one directory.
+                name: String(name.map { $0 == "/" ? "_" : $0 }))
+        } catch {
+            throw RecordingError(
+                .inputOutput, action: "read", path: place.appending(name), errno: error as? Errno,
+                advice: "Free some space for temporary files, and export again.")
+        }
+    }
+}

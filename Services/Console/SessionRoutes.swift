@@ -1,0 +1,173 @@
+import ConsoleCore
+import Files
+import Messages
+import Recording
+import Runtime
+import SessionOverview
+import SystemPackage
+import WebServer
+
+/// What the paths below `/api/sessions` answer: the sessions on disk.
+struct SessionRoutes: Sendable {
+    static let path = "/api/sessions"
+    private let library: OwnThread<SessionLibrary>
+    /// Where sessions are verified, which takes as long as it takes to read them.
+    private let verifier: OwnThread<SessionLibrary>
+    private let exporter: OwnThread<SessionExporter>
+
+    /// - Parameter data: the data directory.
+    init(in data: FilePath) throws {
+        library = try OwnThread(name: "sessions", SessionLibrary(in: data))
+        verifier = try OwnThread(name: "verify", SessionLibrary(in: data))
+        exporter = try OwnThread(name: "export", SessionExporter(in: data))
+    }
+
+    /// Answers a request to one of these paths; nil if there is no such path.
+    func answer(_ request: WebRequest) async -> WebResponse? {
+        let parts = request.path.dropFirst(Self.path.count).split(separator: "/", omittingEmptySubsequences: false)
+            .dropFirst().map(String.init)
+        do {
+            switch (request.method, parts.count, parts.count > 1 ? parts[1] : "") {
+            case ("GET", 0, _), ("HEAD", 0, _): return try await list(request)
+            case ("GET", 1, _), ("HEAD", 1, _):
+                let details = try await library.run { (library) throws(RecordingError) in
+                    WebResponse.json(try library.details(of: parts[0]))
+                }
+                return details
+            case ("GET", 2, "overview"), ("HEAD", 2, "overview"): return try await overview(parts[0], request)
+            case ("GET", 2, "report"), ("HEAD", 2, "report"): return try await report(parts[0])
+            case ("POST", 2, "verify"): return try await verify(parts[0])
+            case ("GET", 2, "export"): return try await export(parts[0], request)
+            case ("GET", 3, "files"): return try await file(parts[2], of: parts[0])
+            case ("POST", _, _): return .wrongMethod
+            default: return nil
+            }
+        } catch {
+            let (status, code): (UInt32, String) =
+                switch error.code {
+                case .notFound: (404, "unknownSession")
+                case .invalidParameter: (400, "invalidParameter")
+                case .unreadable: (409, "unreadable")
+                default: (500, "inputOutput")
+                }
+            return .json(["error": ["code": code, "message": error.description]], status: status)
+        }
+    }
+
+    private func list(_ request: WebRequest) async throws(RecordingError) -> WebResponse {
+        let (search, after) = (request.arguments["search"], request.arguments["after"])
+        return try await library.run { (library) throws(RecordingError) in
+            .json(try library.list(search: search, after: after))
+        }
+    }
+
+    private func overview(_ session: String, _ request: WebRequest) async throws(RecordingError) -> WebResponse {
+        guard let stream = request.arguments["stream"].flatMap(StreamName.init), let range = PlotRange(request) else {
+            return .refusal(400, "invalidParams", "write stream=DEVICE/STREAM, and from, to and columns as numbers")
+        }
+        return try await library.run { (library) throws(RecordingError) in
+            guard let (overview, start) = try library.overview(of: stream, in: session) else {
+                return .refusal(404, "unknownStream", "the session has no stream of this name")
+            }
+            let origin = start.nanosecondsSince1970
+            let part = overview.envelope.part(range.since(origin), columns: range.columns)
+            return WebResponse(
+                body: PlotText.json(
+                    of: stream, fields: overview.fields, part, gaps: overview.gaps.map { ($0.from, $0.to) },
+                    start: origin))
+        }
+    }
+
+    private func report(_ session: String) async throws(RecordingError) -> WebResponse {
+        try await library.run { (library) throws(RecordingError) in
+            var page = WebResponse(
+                type: "text/html; charset=utf-8",
+                body: .bytes(Array(try SessionPage.html(of: library.directory(of: session)).utf8)))
+            // It has its own style and nothing that runs.
+            page.headers = [("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")]
+            return page
+        }
+    }
+
+    private func verify(_ session: String) async throws(RecordingError) -> WebResponse {
+        try await verifier.run { (library) throws(RecordingError) in
+            let verification = try library.directory(of: session).verify()
+            return .json(
+                Verification(
+                    whole: verification.verdict == .whole, problems: verification.findings.map(\.description),
+                    summary: verification.summary))
+        }
+    }
+
+    private struct Verification: Encodable {
+        var whole: Bool
+        var problems: [String]
+        var summary: String
+    }
+
+    private func export(_ session: String, _ request: WebRequest) async throws(RecordingError) -> WebResponse {
+        let stream = request.arguments["stream"].flatMap(StreamName.init)
+        guard let format = request.arguments["format"].flatMap(SessionExporter.Format.init),
+            (format == .csv) == (stream != nil), stream != nil || request.arguments["stream"] == nil
+        else {
+            return .refusal(
+                400, "invalidParams", "write format=mcap or format=xdf, or format=csv and stream=DEVICE/STREAM")
+        }
+        let download = try await exporter.run { (exporter) throws(RecordingError) in
+            try exporter.export(session, as: format, stream: stream)
+        }
+        return .download(download.file, count: download.count, name: download.name)
+    }
+
+    private func file(_ name: String, of session: String) async throws(RecordingError) -> WebResponse {
+        guard
+            let (file, count) = try await library.run({ (library) throws(RecordingError) in
+                try library.open(name, of: session)
+            })
+        else { return .refusal(404, "notFound", "the session has no file of this name") }
+        return .download(file, count: count, name: name)
+    }
+}
+
+extension WebResponse {
+    /// A file that a browser keeps under a name.
+    fileprivate static func download(_ file: FileDescriptor, count: Int, name: String) -> WebResponse {
+        var response = WebResponse(type: "application/octet-stream", body: .file(file, count: count))
+        let safe = name.unicodeScalars.map { $0.isASCII && $0 >= " " && $0 != "\"" && $0 != "\\" ? Character($0) : "_" }
+        response.headers = [("Content-Disposition", "attachment; filename=\"\(String(safe))\"")]
+        return response
+    }
+}
+
+/// The time that a plot shows, and in how many columns, as a request says it.
+struct PlotRange: Sendable {
+    private static let maximumColumns = 4_000
+
+    /// Nanoseconds since 1970.
+    var from: Int64?
+    var to: Int64?
+    var columns = 800
+
+    /// - Returns: nil for what is no number.
+    init?(_ request: WebRequest) {
+        func time(_ name: String) -> Int64?? {
+            guard let text = request.arguments[name], !text.isEmpty else { return .some(nil) }
+            guard let seconds = Double(text), seconds.magnitude < 9e9 else { return nil }
+            return Int64(seconds * 1e9)
+        }
+        guard let from = time("from"), let to = time("to") else { return nil }
+        (self.from, self.to) = (from, to)
+        if let text = request.arguments["columns"], !text.isEmpty {
+            guard let count = Int(text), count > 0 else { return nil }
+            columns = min(count, Self.maximumColumns)
+        }
+    }
+
+    /// The time counted from another origin; nil if it is not bounded.
+    func since(_ origin: Int64) -> Range<Int64>? {
+        if from == nil, to == nil { return nil }
+        let lower = (from ?? -9_000_000_000_000_000_000).addingClamped(-origin)
+        let upper = (to ?? 9_000_000_000_000_000_000).addingClamped(-origin)
+        return lower..<max(lower, upper)
+    }
+}

@@ -1,0 +1,103 @@
+import ConsoleCore
+import MessageBus
+import Messages
+import ServiceKit
+
+/// What `/api/system` answers: how the programs are, the disk and its thresholds, what waits, clocks, and who is connected.
+struct SystemState: Encodable {
+    struct Disk: Encodable {
+        var freeBytes: Int
+    }
+
+    /// What waits in a program.
+    struct Queue: Encodable {
+        var program: String
+        var queue: String
+        var value: Double
+    }
+
+    /// How far a program's clock is ahead of the console's.
+    struct Clock: Encodable {
+        var program: String
+        var offsetSeconds: Double
+        /// The offset is known to half of this.
+        var roundTripSeconds: Double
+    }
+
+    /// Measures of programs that say how much waits.
+    private static let queues = [
+        "behindSeconds", "backlogBytes", "heldBytes", "devicesCatchingUp", "waitingRemovals", "queuedSessions",
+    ]
+    /// How long a program may take to answer.
+    private static let limit = Duration.seconds(1)
+    private static let roundTrips = 3
+
+    var date: WallTime
+    var programs: [ConsoleState.ProgramState]
+    /// Of the disk of the console's data directory; nil if it can't be read.
+    var disk: Disk?
+    /// From log-manager; nil if it does not answer.
+    var usage: LogsUsage.Reply?
+    var thresholds: LogThresholds?
+    var queues: [Queue]
+    var clocks: [Clock]
+    var connected: [ConnectedViewer]
+
+    /// Asks all programs at the same time.
+    static func now(
+        of programs: ConsolePrograms, freeBytes: Int?, connected: [ConnectedViewer],
+        by clock: @escaping @Sendable () async -> Moment
+    ) async -> SystemState {
+        async let usage = try? programs.logManager.send(LogsUsage(logs: true), timeout: limit)
+        async let thresholds = try? programs.logManager.send(LogsThresholds(), timeout: limit)
+        async let clocks = clocks(of: programs, by: clock)
+        let states = await ConsoleState.states(of: programs)
+        let waiting = states.flatMap { state in
+            queues.compactMap { name in
+                state.health?.measures?[name].map { Queue(program: state.name, queue: name, value: $0) }
+            }
+        }
+        let pages = Queue(
+            program: Program.console.rawValue, queue: "waitingBytes",
+            value: Double(connected.reduce(0) { $0 + $1.waitingBytes }))
+        return SystemState(
+            date: await clock().date, programs: states, disk: freeBytes.map { Disk(freeBytes: $0) },
+            usage: await usage, thresholds: await thresholds, queues: waiting + [pages], clocks: await clocks,
+            connected: connected)
+    }
+
+    private static func clocks(
+        of programs: ConsolePrograms, by clock: @escaping @Sendable () async -> Moment
+    ) async -> [Clock] {
+        await withTaskGroup(of: (Int, Clock?).self) { group in
+            for (index, program) in programs.all.enumerated() {
+                group.addTask {
+                    var best: Clock?
+                    for _ in 0..<roundTrips {
+                        let start = await clock()
+                        guard let reply = try? await program.client.send(ServiceClock(), timeout: limit) else { break }
+                        let roundTrip = await clock().monotonic - start.monotonic
+                        let middle = start.date.nanosecondsSince1970 + roundTrip / 2
+                        let offset = Double(reply.clock.date.nanosecondsSince1970 - middle) / 1e9
+                        let seconds = Double(roundTrip) / 1e9
+                        if best.map({ seconds < $0.roundTripSeconds }) ?? true {
+                            best = Clock(program: program.name, offsetSeconds: offset, roundTripSeconds: seconds)
+                        }
+                    }
+                    return (index, best)
+                }
+            }
+            return await group.reduce(into: [(Int, Clock?)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.compactMap(\.1)
+        }
+    }
+}
+
+/// A page or a viewer that is sent what happens.
+struct ConnectedViewer: Encodable {
+    var kind: String
+    var address: String
+    var role: Role
+    var sinceDate: WallTime
+    var waitingBytes = 0
+    var samplesLeftOut = 0
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Messages
+import Recording
+import ServiceKit
+
+/// The `keep` subcommand: saves a time of a session with a ring from removal, by the running recorder.
+struct KeepCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keep", abstract: "Save a time of a session that removes its old files.",
+        discussion: """
+            recorder keep always --from 10h --to 10h30m
+
+            Times count from the session's start. recorder info lists the files; their names say when each was finished.
+            """)
+
+    private static let timeout = TimeSpan.seconds(10)
+
+    @OptionGroup var options: ServiceOptions
+
+    @Argument(help: ArgumentHelp("The session's name.", valueName: "session"))
+    var session: String
+
+    @Option(
+        help: ArgumentHelp("When the time begins, since the session's start (default: its start).", valueName: "time"))
+    var from: TimeSpan?
+
+    @Option(help: ArgumentHelp("When it ends, since the session's start (default: now).", valueName: "time"))
+    var to: TimeSpan?
+
+    @Option(help: ArgumentHelp("Keep this much up to now, in place of --from.", valueName: "time"))
+    var last: TimeSpan?
+
+    func validate() throws {
+        if last != nil, from != nil || to != nil { throw ValidationError("give --last, or --from and --to") }
+    }
+
+    func run() async throws {
+        try await RunningProgram.report(of: .recorder, options: options) { program in
+            let state = try await program.ask(RecordingStatus(session: session), timeout: Self.timeout)
+            guard let start = state.startDate else {
+                throw MessageError(.malformed, "the recorder does not say when session \(session) began: update it")
+            }
+            func date(_ time: TimeSpan) -> WallTime {
+                WallTime(nanosecondsSince1970: start.nanosecondsSince1970.addingClamped(time.nanoseconds))
+            }
+            var request = RecordingKeep(session: session, from: from.map(date), to: to.map(date))
+            if let last {
+                let now = try await program.ask(ServiceClock(), timeout: Self.timeout).clock.date
+                request.from = WallTime(
+                    nanosecondsSince1970: now.nanosecondsSince1970.addingClamped(-last.nanoseconds))
+            }
+            let reply = try await program.ask(request, timeout: Self.timeout)
+            var lines = ["session \(session) keeps \(reply.from.localText) to \(reply.to.localText)"]
+            lines += reply.files.map { "keeps \($0)" }
+            lines += (reply.removed ?? []).map { "was removed before: \($0)" }
+            return lines.map { $0 + "\n" }.joined()
+        }
+    }
+}

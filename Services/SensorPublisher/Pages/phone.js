@@ -1,0 +1,304 @@
+// Samples the phone's motion, numbers every event, keeps it until the computer has it, and sends it in batches.
+
+import { Store } from "/store.js";
+
+/** Streams by their names: of which event, with which fields and unit. A reading gives null for an event without it. */
+const streams = {
+  accelerometer: { event: "devicemotion", unit: "m/s2", read: (event) => axes(event.accelerationIncludingGravity) },
+  userAcceleration: { event: "devicemotion", unit: "m/s2", read: (event) => axes(event.acceleration) },
+  gyroscope: { event: "devicemotion", unit: "rad/s", read: (event) => rotation(event.rotationRate) },
+  orientation: {
+    event: "deviceorientation", unit: "deg", fields: ["alpha", "beta", "gamma"],
+    read: (event) => numeric([event.alpha, event.beta, event.gamma]),
+  },
+};
+const names = Object.keys(streams);
+const pause = 1000;
+const longestPause = 5000;
+const longestAnswer = 10000;
+const batch = 2000;
+/** How many seconds without an event are worth a word. */
+const patience = 5;
+
+const byId = (id) => document.getElementById(id);
+const token = takeToken();
+let store;
+/** The run under way; null if nothing is sampled. */
+let run = null;
+/** By stream, the number that its next sample gets. */
+let numbers = {};
+/** What is added to an event's time to get milliseconds since 1970. */
+let origin = 0;
+let wakeLock = null;
+let events = 0;
+let secondsWithout = 0;
+
+function numeric(values) { return values.every((value) => typeof value === "number") ? values : null; }
+
+function axes(vector) { return vector ? numeric([vector.x, vector.y, vector.z]) : null; }
+
+/** The browser has degrees a second about z, x and y. */
+function rotation(rate) {
+  return rate ? numeric([rate.beta, rate.gamma, rate.alpha])?.map((value) => value * Math.PI / 180) ?? null : null;
+}
+
+/** What is known of the axes' signs, for people. */
+function describe() {
+  const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || navigator.platform === "MacIntel" && navigator.maxTouchPoints > 1;
+  return isApple
+    ? "motion events of a browser on iOS: z of gravity is negative if the phone lies on its back"
+    : "motion events of a browser: z of gravity is positive if the phone lies on its back";
+}
+
+/** The token is behind the # of the address, so that no server and no log sees it there. */
+function takeToken() {
+  const shown = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (shown) localStorage.setItem("token", shown);
+  return shown ?? localStorage.getItem("token");
+}
+
+const authorization = () => token ? { Authorization: `Bearer ${token}` } : {};
+
+function show(id, text) { if (byId(id).textContent !== text) byId(id).textContent = text; }
+
+function report(problem) {
+  byId("problem").hidden = !problem;
+  show("problem", problem ?? "");
+}
+
+function randomName() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+// Sampling
+
+async function allow(kind) {
+  if (typeof kind?.requestPermission !== "function") return;
+  if (await kind.requestPermission() !== "granted") {
+    throw new Error("this browser was not allowed to read motion: allow it in the browser's settings, and open the page again");
+  }
+}
+
+async function start(device) {
+  if (typeof DeviceMotionEvent === "undefined") {
+    throw new Error("this browser gives no motion to this page: open it over https");
+  }
+  // Both at once: the second would not count as an answer to the tap.
+  await Promise.all([allow(globalThis.DeviceMotionEvent), allow(globalThis.DeviceOrientationEvent)]);
+  const last = (await store.runs()).at(-1);
+  if (last && !last.isOver && last.device === device) {
+    run = last;
+  } else {
+    run = { run: (last?.run ?? 0) + 1, device, epoch: randomName(), isOver: false, next: {} };
+    await store.putRun(run);
+  }
+  numbers = {};
+  for (const name of names) numbers[name] = await store.end(run.run, name) ?? run.next[name] ?? 0;
+  setOrigin();
+  for (const kind of ["devicemotion", "deviceorientation"]) addEventListener(kind, take);
+  secondsWithout = 0;
+  await keepAwake();
+  show("toggle", "Stop");
+  byId("device").disabled = true;
+}
+
+async function stop() {
+  for (const kind of ["devicemotion", "deviceorientation"]) removeEventListener(kind, take);
+  const ended = run;
+  run = null;
+  ended.isOver = true;
+  await store.putRun(ended);
+  await wakeLock?.release();
+  wakeLock = null;
+  show("toggle", "Start");
+  byId("device").disabled = false;
+}
+
+/** The clock of events may stand still while the phone sleeps. */
+function setOrigin() {
+  const now = Date.now() - performance.now();
+  if (Math.abs(now - origin) > 100) origin = now;
+}
+
+/** Numbers an event's samples and keeps them. What is sent is read from there, so a number that was sent is never given again. */
+function take(event) {
+  // Seconds since 1970, as text: a number would not hold them to the microsecond.
+  const time = ((origin + event.timeStamp) / 1000).toFixed(6);
+  const samples = [];
+  for (const name of names) {
+    if (streams[name].event !== event.type) continue;
+    const values = streams[name].read(event);
+    if (values) samples.push([name, numbers[name]++, [time, ...values]]);
+  }
+  if (samples.length === 0) return;
+  if (event.type === "devicemotion") events += 1;
+  store.put(run.run, samples).catch((error) => report(`this phone can't keep more samples: ${error?.message ?? error}. Make room on it.`));
+}
+
+async function keepAwake() {
+  try {
+    wakeLock = await navigator.wakeLock?.request("screen") ?? null;
+  } catch {
+    wakeLock = null;
+  }
+}
+
+// Sending
+
+/** Sends a batch of each stream of each run, the oldest run first: a computer that knows a later run takes nothing of an earlier one.
+ *  @returns whether there is more to send. */
+async function sendSome() {
+  for (const stored of await store.runs()) {
+    const one = run?.run === stored.run ? run : stored;
+    let hasMore = false;
+    for (const name of names) hasMore = await send(one, name) || hasMore;
+    if (hasMore) return true;
+    if (!one.isOver) continue;
+    // The computer is told that this silence is none.
+    for (const name of names) await send(one, name, true);
+    await store.removeRun(one.run);
+  }
+  return false;
+}
+
+/** @param last whether the run's last sample is sent, again, as its last.
+ *  @returns whether there is more to send of a stream. */
+async function send(one, name, last = false) {
+  const next = last ? await store.end(one.run, name) - 1 : one.next[name] ?? 0;
+  const { first, oldest, samples, isFull } = await store.read(one.run, name, next, batch);
+  if (first === null) return false;
+  const { unit, fields } = streams[name];
+  const head = JSON.stringify({
+    device: one.device, stream: name, epoch: one.epoch, first, oldest, unit, fields, description: describe(), last, now: Date.now() / 1000,
+  });
+  const rows = samples.map((sample) => `[${sample.join(",")}]`).join(",");
+  const response = await fetch("/samples", {
+    method: "POST", body: `${head.slice(0, -1)},"samples":[${rows}]}`, headers: authorization(), signal: AbortSignal.timeout(longestAnswer),
+  });
+  const answer = await response.json();
+  if (response.status === 410) {
+    // The computer has a later run: it takes nothing of this one any more.
+    one.next[name] = first + samples.length;
+  } else if (Number.isInteger(answer.next)) {
+    // It may be less than before: a program that was started anew asks for what it does not know.
+    one.next[name] = answer.next;
+  } else {
+    throw new Error(answer.error?.message ?? `the computer answers ${response.status}`);
+  }
+  await store.putRun(one);
+  await store.forget(one.run, name, one.next[name]);
+  return isFull || one.next[name] < first + samples.length;
+}
+
+async function keepSending() {
+  let wait = pause;
+  for (;;) {
+    let hasMore = false;
+    try {
+      hasMore = await sendSome();
+      if (wait > pause) report(null);
+      wait = pause;
+    } catch (error) {
+      wait = Math.min(wait * 2, longestPause);
+      report(`Nothing can be sent: ${error.message}. Samples are kept on this phone, and sent when the computer answers again.`);
+    }
+    if (!hasMore) await new Promise((resolve) => { setTimeout(resolve, wait); });
+  }
+}
+
+// What is shown
+
+function refresh() {
+  show("rate", String(events));
+  secondsWithout = events > 0 || document.hidden ? 0 : secondsWithout + 1;
+  events = 0;
+  if (!run) return show("status", "Not sampling");
+  show("status", document.hidden ? "Paused: the page is hidden" : secondsWithout < patience ? "Sampling" : "No motion comes: this device has no sensors, or the browser blocks them");
+  const sum = (of) => names.reduce((total, name) => total + of(name), 0);
+  const safe = sum((name) => run.next[name] ?? 0);
+  show("safe", String(safe));
+  show("backlog", String(Math.max(0, sum((name) => numbers[name]) - safe)));
+}
+
+/** What the recorder says, as the computer passes it on. */
+function recordingText({ sessions, streams: recorded, problem }) {
+  if (problem) return problem;
+  if (sessions.length === 0) return "Not recording: no session runs";
+  if (recorded.length === 0) return `Not recording this phone: session ${sessions.join(", ")} runs without it`;
+  const name = [...new Set(recorded.map(({ session }) => session))].join(", ");
+  return recorded.every(({ paused }) => paused) ? `Paused in session ${name}` : `Recording in session ${name}`;
+}
+
+async function keepAsking() {
+  for (;;) {
+    try {
+      const device = encodeURIComponent(run?.device ?? byId("device").value);
+      const response = await fetch(`/recording?device=${device}`, { headers: authorization(), signal: AbortSignal.timeout(longestAnswer) });
+      const answer = await response.json();
+      if (!response.ok) throw new Error(answer.error?.message);
+      show("recording", recordingText(answer));
+      show("recorded", String(answer.streams.reduce((sum, { samples }) => sum + samples, 0)));
+    } catch {
+      show("recording", "The computer does not answer");
+    }
+    await new Promise((resolve) => { setTimeout(resolve, 2 * pause); });
+  }
+}
+
+async function begin() {
+  if (!await ownsPage()) throw new Error("it is open in another tab or window already: close one of them, and load this one again");
+  store = await Store.open();
+  await navigator.storage?.persist?.();
+  const last = (await store.runs()).at(-1);
+  byId("device").value = localStorage.getItem("device") ?? last?.device ?? `phone-${randomName().slice(0, 4)}`;
+  byId("form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    byId("toggle").disabled = true;
+    try {
+      if (run) {
+        await stop();
+      } else {
+        localStorage.setItem("device", byId("device").value);
+        report(null);
+        await start(byId("device").value);
+      }
+    } catch (error) {
+      report(error.message);
+    }
+    byId("toggle").disabled = false;
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (!run || document.hidden) return;
+    setOrigin();
+    keepAwake();
+  });
+  // After a reload it continues by itself, if the browser asks for no tap.
+  if (last && !last.isOver) {
+    try {
+      await start(last.device);
+    } catch {
+      report("Tap Start to continue.");
+    }
+  }
+  byId("toggle").disabled = false;
+  refresh();
+  setInterval(refresh, 1000);
+  keepSending();
+  keepAsking();
+}
+
+/** Whether no other tab numbers events of the same run. The lock is kept as long as the page lives. */
+function ownsPage() {
+  if (!navigator.locks) return true;
+  return new Promise((resolve) => {
+    navigator.locks.request("holdfast-phone", { ifAvailable: true }, (lock) => {
+      resolve(Boolean(lock));
+      return lock ? new Promise(() => {}) : undefined;
+    });
+  });
+}
+
+begin().catch((error) => {
+  show("status", "Not sampling");
+  report(`This page does not work here: ${error.message}.`);
+});

@@ -1,0 +1,80 @@
+import Messages
+import PublisherCore
+import SampleSources
+import ServiceKit
+import WebServer
+
+/// What clients push over HTTP, and what they are answered. Bodies are read here, off the engine's thread.
+struct PushRoutes: Sendable {
+    /// What an answer says.
+    private struct Reply: Encodable {
+        struct Failure: Encodable {
+            var code: String
+            var message: String
+        }
+
+        var next: Int?
+        var error: Failure?
+    }
+
+    let engine: SamplingEngine
+    /// The link of the page for phones.
+    let phoneLink: String
+
+    func answer(_ request: WebRequest) async -> WebResponse {
+        do throws(PublisherError) {
+            switch (request.method, request.path) {
+            case ("POST", "/samples"): return await push(.numbered(try NumberedSamples(request.body)))
+            case ("POST", "/sensor-logger"): return await push(.sensorLogger(try SensorLoggerMessage(request.body)))
+            case (_, "/samples"), (_, "/sensor-logger"):
+                return .refusal(405, "notAllowed", "send samples with POST")
+            case (_, "/recording"):
+                return Self.response(200, await engine.recording(of: request.arguments["device"] ?? ""))
+            case (_, "/phone-link.svg"):
+                return WebResponse(type: "image/svg+xml", body: Array((QRCode(phoneLink)?.svg ?? "").utf8))
+            default:
+                return PhonePages.response(request.path)
+                    ?? .refusal(
+                        404, "notFound",
+                        "send samples to /samples, and Sensor Logger's messages to /sensor-logger; a phone opens /phone"
+                    )
+            }
+        } catch {
+            return Self.response(400, Reply(error: Reply.Failure(code: error.code.rawValue, message: error.message)))
+        }
+    }
+
+    private func push(_ message: PushMessage) async -> WebResponse {
+        switch await engine.push(message) {
+        case .accepted(let next): return Self.response(200, Reply(next: next))
+        case .unstored(let sentence):
+            return WebResponse(status: 499, type: "text/plain; charset=utf-8", body: Array(sentence.utf8))
+        case .wanted(let next):
+            return Self.response(
+                409,
+                Reply(next: next, error: Reply.Failure(code: "wanted", message: "send the samples from \(next) on")))
+        case .refused(let refusal):
+            return Self.response(
+                refusal.status, Reply(error: Reply.Failure(code: refusal.kind.rawValue, message: refusal.message)))
+        }
+    }
+
+    private static func response(_ status: UInt32, _ reply: some Encodable) -> WebResponse {
+        guard let body = try? WireCoding.encode(reply) else {
+            return .refusal(500, "internalError", "the answer can't be written as JSON")
+        }
+        return WebResponse(status: status, body: body)
+    }
+}
+
+extension PushRefusal {
+    /// The HTTP status that says the most like it.
+    fileprivate var status: UInt32 {
+        switch kind {
+        case .invalid: 400
+        case .conflict: 409
+        case .tooLate: 410
+        case .tooMany, .stopping: 503
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import MessageBus
+import Messages
+import PublisherCore
+import Runtime
+import ServiceKit
+import ZeroMQ
+
+/// How a recorder is heard and asked, for devices that push.
+struct RecorderLink: Sendable {
+    let listener: Listener
+    let client: RequestClient
+
+    /// - Returns: nil without `listen-http`, and if nobody named a recorder and its key is not here.
+    init?(_ settings: PublisherSettings, on host: ServiceHost) async throws {
+        guard settings.listenHTTP != nil else { return nil }
+        let events = settings.recorderEvents ?? Program.recorder.defaultPublish
+        do {
+            client = try host.peers.client(of: .recorder, at: settings.recorder ?? Program.recorder.defaultReply)
+            listener = try await host.listener(
+                to: [TopicArea.recording], of: .recorder, at: [events], isNeeded: false)
+        } catch is ServiceError where settings.recorder == nil && settings.recorderEvents == nil {
+            return nil
+        }
+    }
+}
+
+/// What of a device is recorded, as `/recording` answers.
+struct RecordedDevice: Encodable, Sendable {
+    struct Stream: Encodable, Sendable {
+        var session: String
+        var stream: String
+        var samples: Int
+        var paused: Bool?
+    }
+
+    /// The sessions that run, with or without the device.
+    var sessions: [String]
+    var streams: [Stream]
+    /// Why nothing is stored; nil while nothing is known to be wrong.
+    var problem: String?
+}
+
+extension SamplingEngine {
+    /// How long an answer of the recorder is passed on, in nanoseconds, however many phones ask.
+    private static let statusLife: Int64 = 1_000_000_000
+    /// Sessions that the recorder is asked for at once.
+    private static let maximumSessions = 100
+
+    func take(_ batch: MessageBatch) {
+        forEachEvent(in: batch) { frames, _, _ in core.note(try frames.decode(RecordingEvent.self), at: runtime.now) }
+        perform()
+    }
+
+    /// What the recorder has of a device.
+    func recording(of device: String) async -> RecordedDevice {
+        let sessions = core.runningSessions(at: now)
+        if let recorder, now.monotonic - statusesAt >= Self.statusLife {
+            // Those who ask meanwhile are answered with what was known.
+            statusesAt = now.monotonic
+            var found: [RecordingState] = []
+            for session in sessions.prefix(Self.maximumSessions) {
+                let state = try? await recorder.client.send(RecordingStatus(session: session), timeout: .seconds(1))
+                guard let state else { break }
+                found.append(state)
+            }
+            statuses = found
+        }
+        let running = Set(sessions)
+        let streams = statuses.filter { running.contains($0.session) }.flatMap { state in
+            state.logs.filter { $0.stream.device == device }.map { log in
+                RecordedDevice.Stream(
+                    session: state.session, stream: log.stream.stream, samples: log.samples,
+                    paused: state.paused ? true : log.paused)
+            }
+        }
+        return RecordedDevice(sessions: sessions, streams: streams, problem: core.storageProblem)
+    }
+}

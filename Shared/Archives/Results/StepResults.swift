@@ -1,0 +1,64 @@
+import Encryption
+import Files
+import Messages
+import Recording
+import StepDetection
+import StepRecordings
+import TextInput
+
+/// The steps in a session's streams, as results for `taskResult.json`.
+///
+/// Counted in the session's own files, as `step-counter count` counts them: the same session gives the same results, whether a
+/// step-counter runs or not.
+enum StepResults {
+    /// The results of the streams of these names, in the order of the session's logs; none if it has no such stream.
+    /// - Throws: `stopped`.
+    static func results(of session: SessionDirectory, _ streams: [String]) throws(ArchiveError) -> [JSONValue] {
+        guard let record = try? session.record(),
+            let inputs = try? CountInput.recordings(inSession: session.directory.path, streams: streams)
+        else { return [] }
+        var results: [JSONValue] = []
+        for input in inputs {
+            if Task.isCancelled { throw ArchiveError(.stopped, "No archive was made: the program is stopping.") }
+            results.append(result(of: input, record))
+        }
+        return results
+    }
+
+    private static func result(of input: CountInput, _ record: SessionRecord) -> JSONValue {
+        let stream = input.stream?.description ?? input.name
+        var fields: [String: JSONValue] = [
+            "identifier": .string("steps \(stream)"), "type": .string("steps"), "stream": .string(stream),
+            "startDate": .string(record.startDate.utcText),
+            "endDate": .string((record.endDate ?? record.startDate).utcText),
+        ]
+        do throws(TextInputError) {
+            let count = try StepCount(ofFiles: input.files)
+            func date(_ seconds: Double) -> JSONValue {
+                .string(record.startDate.adding(seconds: seconds).utcText)
+            }
+            fields["numberOfSteps"] = .integer(count.steps.count)
+            fields["samples"] = .integer(count.samples)
+            if let cadence = count.cadence { fields["cadence"] = .number(cadence) }
+            fields["bouts"] = .array(
+                count.bouts.map { bout in
+                    .object([
+                        "startDate": date(bout.start), "endDate": date(bout.end),
+                        "numberOfSteps": .integer(bout.steps),
+                    ])
+                })
+        } catch {
+            fields["reason"] = .string("\(error)")
+        }
+        if !input.losses.isEmpty { fields["losses"] = .array(input.losses.map { .string($0) }) }
+        return .object(fields)
+    }
+}
+
+extension WallTime {
+    fileprivate func adding(seconds: Double) -> WallTime {
+        let (sum, overflow) = nanosecondsSince1970.addingReportingOverflow(
+            WallTime(seconds: seconds).nanosecondsSince1970)
+        return overflow ? self : WallTime(nanosecondsSince1970: sum)
+    }
+}

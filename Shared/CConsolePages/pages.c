@@ -1,0 +1,90 @@
+// Puts the files of the console's page into the program: the compiler reads them, and reads them again when they change.
+// Each has an array and a line in the table; a test looks whether one is missing.
+
+#include "pages.h"
+
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+static const unsigned char api_js[] = {
+#embed "../../Services/Console/Pages/api.js"
+};
+
+static const unsigned char dom_js[] = {
+#embed "../../Services/Console/Pages/dom.js"
+};
+
+static const unsigned char format_js[] = {
+#embed "../../Services/Console/Pages/format.js"
+};
+
+static const unsigned char icon_svg[] = {
+#embed "../../Services/Console/Pages/icon.svg"
+};
+
+static const unsigned char index_html[] = {
+#embed "../../Services/Console/Pages/index.html"
+};
+
+static const unsigned char live_js[] = {
+#embed "../../Services/Console/Pages/live.js"
+};
+
+static const unsigned char main_js[] = {
+#embed "../../Services/Console/Pages/main.js"
+};
+
+static const unsigned char plot_js[] = {
+#embed "../../Services/Console/Pages/plot.js"
+};
+
+static const unsigned char record_js[] = {
+#embed "../../Services/Console/Pages/record.js"
+};
+
+static const unsigned char series_js[] = {
+#embed "../../Services/Console/Pages/series.js"
+};
+
+static const unsigned char sessions_js[] = {
+#embed "../../Services/Console/Pages/sessions.js"
+};
+
+static const unsigned char store_js[] = {
+#embed "../../Services/Console/Pages/store.js"
+};
+
+static const unsigned char style_css[] = {
+#embed "../../Services/Console/Pages/style.css"
+};
+
+static const unsigned char system_js[] = {
+#embed "../../Services/Console/Pages/system.js"
+};
+
+static const unsigned char theme_js[] = {
+#embed "../../Services/Console/Pages/theme.js"
+};
+
+#define PAGE(name, bytes) {name, bytes, sizeof bytes}
+
+static const struct holdfast_page pages[] = {
+    PAGE("api.js", api_js),
+    PAGE("dom.js", dom_js),
+    PAGE("format.js", format_js),
+    PAGE("icon.svg", icon_svg),
+    PAGE("index.html", index_html),
+    PAGE("live.js", live_js),
+    PAGE("main.js", main_js),
+    PAGE("plot.js", plot_js),
+    PAGE("record.js", record_js),
+    PAGE("series.js", series_js),
+    PAGE("sessions.js", sessions_js),
+    PAGE("store.js", store_js),
+    PAGE("style.css", style_css),
+    PAGE("system.js", system_js),
+    PAGE("theme.js", theme_js),
+};
+
+const struct holdfast_page *holdfast_page(size_t index) {
+    return index < sizeof pages / sizeof pages[0] ? &pages[index] : NULL;
+}

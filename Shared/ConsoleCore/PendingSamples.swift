@@ -1,0 +1,180 @@
+import MessageBus
+import Messages
+
+/// Samples of a stream that are sent together: batches that follow on each other are joined, column by column.
+///
+/// Streams that are denser than a screen are reduced to the least and the largest value of each hundredth of a second.
+struct PendingSamples {
+    /// Beyond so many samples a second no plot shows single ones.
+    static let densestRate = 250.0
+    /// The width of a column of a dense stream, in nanoseconds.
+    private static let columnWidth: Int64 = 10_000_000
+
+    /// The samples' fields, `uptime` left out.
+    private let names: [String]
+    /// Which of them are numbers.
+    private let areNumbers: [Bool]
+    private let types: [FieldType]?
+    private let epoch: String
+    private let first: Int
+    private(set) var count = 0
+    /// Texts have no least: a stream that has some is sent as it is.
+    private let isDense: Bool
+    /// What stands between the brackets of each field's array.
+    private var texts: [[UInt8]]
+    /// In a dense stream, the least and the largest value of each field in each column of time.
+    private var extremes: [[(least: Double, most: Double)]]
+    /// When each sample was taken, or each column begins, in nanoseconds since 1970.
+    private var times: [Int64] = []
+    /// When the last batch arrived.
+    private var received: Int64
+
+    /// - Parameter fields: with `uptime`, which is the first.
+    init(
+        epoch: String, first: Int, fields: [String], types: [FieldType]?, isDense: Bool, received: Int64
+    ) {
+        self.epoch = epoch
+        self.first = first
+        self.received = received
+        self.types = types
+        names = Array(fields.dropFirst())
+        areNumbers = types.map { $0.dropFirst().map { $0 == .number } } ?? names.map { _ in true }
+        self.isDense = isDense && types == nil
+        texts = names.map { _ in [] }
+        extremes = names.map { _ in [] }
+    }
+
+    /// The number of the sample that follows on these.
+    var next: Int { first + count }
+
+    /// When the last sample was taken, in nanoseconds since 1970.
+    private(set) var lastTime: Int64?
+
+    /// Appends rows of a batch, in order. If one can't be read, none is appended.
+    mutating func append(_ rows: Range<Int>, of batch: ReceivedBatch, received: Int64) throws(MessageError) {
+        let clock = try SampleBody.clock(at: batch.body.clock, in: batch.frame)
+        let (time, lengths, columns, moment) = (times.count, texts.map(\.count), isDense ? extremes : [], lastTime)
+        do throws(MessageError) {
+            if let packed = batch.packed {
+                for row in rows { append(row, of: packed, clock) }
+            } else if let text = batch.body.values {
+                var cells = SampleRows(batch.frame, values: text, columns: names.count + 1, types: types)
+                while try cells.next() {
+                    if rows.contains(cells.rowCount - 1) { append(cells, batch.frame, clock) }
+                }
+                guard cells.rowCount == batch.body.count else {
+                    throw MessageError(
+                        .malformed, "\"values\" has \(cells.rowCount) rows, and \"count\" says \(batch.body.count)")
+                }
+            }
+        } catch {
+            times.removeSubrange(time...)
+            for (field, length) in lengths.enumerated() { texts[field].removeSubrange(length...) }
+            if isDense { extremes = columns }
+            lastTime = moment
+            throw error
+        }
+        count += rows.count
+        self.received = received
+    }
+
+    private mutating func append(_ row: Int, of packed: UnsafeRawBufferPointer, _ clock: ClockReading) {
+        func number(_ column: Int) -> Double {
+            packed.packedNumber(row * (names.count + 1) + column)
+        }
+        let isNew = begin(clock.nanosecondsSince1970(atUptime: number(0)))
+        for field in names.indices {
+            if isDense {
+                widen(field, number(field + 1), isNew)
+            } else {
+                var text = ByteBuffer(capacity: 32)
+                text.append(numberOrNull: number(field + 1))
+                text.withUnsafeBytes { append($0, to: field) }
+            }
+        }
+    }
+
+    private mutating func append(
+        _ cells: borrowing SampleRows, _ frame: UnsafeRawBufferPointer, _ clock: ClockReading
+    ) {
+        let isNew = begin(clock.nanosecondsSince1970(atUptime: cells.number(0)))
+        for field in names.indices {
+            if isDense {
+                widen(field, cells.number(field + 1), isNew)
+                continue
+            }
+            let token = UnsafeRawBufferPointer(rebasing: frame[cells.token(field + 1)])
+            // What is no number is spelled in quotes.
+            if areNumbers[field], token.first == UInt8(ascii: "\"") {
+                Self.null.withUnsafeBytes { append($0, to: field) }
+            } else {
+                append(token, to: field)
+            }
+        }
+    }
+
+    private static let null = Array("null".utf8)
+
+    private mutating func append(_ token: UnsafeRawBufferPointer, to field: Int) {
+        if !texts[field].isEmpty { texts[field].append(UInt8(ascii: ",")) }
+        for byte in token { texts[field].append(EventText.oneLine(byte)) }
+    }
+
+    /// - Returns: whether a sample of this time begins a new column.
+    private mutating func begin(_ time: Int64) -> Bool {
+        lastTime = time
+        let start = isDense ? time - (time % Self.columnWidth + Self.columnWidth) % Self.columnWidth : time
+        if isDense, times.last == start { return false }
+        times.append(start)
+        return true
+    }
+
+    private mutating func widen(_ field: Int, _ value: Double, _ isNew: Bool) {
+        guard !isNew, let last = extremes[field].last else { return extremes[field].append((value, value)) }
+        if value.isNaN { return }
+        extremes[field][extremes[field].count - 1] =
+            last.least.isNaN ? (value, value) : (min(last.least, value), max(last.most, value))
+    }
+
+    /// Bytes that the values take, about.
+    var byteCount: Int {
+        texts.reduce(20 * times.count) { $0 + $1.count } + (isDense ? 32 * names.count * times.count : 0)
+    }
+
+    /// Appends them as an event.
+    func write(_ stream: StreamName, to buffer: inout ByteBuffer) {
+        buffer.append(utf8: "event: samples\ndata: {\"device\":")
+        buffer.append(jsonString: stream.device)
+        buffer.append(utf8: #","stream":"#)
+        buffer.append(jsonString: stream.stream)
+        buffer.append(utf8: #","epoch":"#)
+        buffer.append(jsonString: epoch)
+        buffer.append(utf8: #","first":"#)
+        buffer.append(first)
+        buffer.append(utf8: #","count":"#)
+        buffer.append(count)
+        buffer.append(utf8: #","received":"#)
+        buffer.append(unixTime: received)
+        buffer.append(utf8: #","times":["#)
+        for (index, time) in times.enumerated() {
+            if index > 0 { buffer.append(UInt8(ascii: ",")) }
+            buffer.append(unixTime: time)
+        }
+        buffer.append(utf8: isDense ? #"],"width":0.01,"columns":{"# : #"],"fields":{"#)
+        for (field, name) in names.enumerated() {
+            if field > 0 { buffer.append(UInt8(ascii: ",")) }
+            buffer.append(jsonString: name)
+            buffer.append(utf8: ":[")
+            buffer.append(texts[field])
+            for (place, pair) in extremes[field].enumerated() {
+                buffer.append(utf8: place > 0 ? ",[" : "[")
+                buffer.append(numberOrNull: pair.least)
+                buffer.append(UInt8(ascii: ","))
+                buffer.append(numberOrNull: pair.most)
+                buffer.append(UInt8(ascii: "]"))
+            }
+            buffer.append(UInt8(ascii: "]"))
+        }
+        buffer.append(utf8: "}}\n\n")
+    }
+}

@@ -1,0 +1,87 @@
+import MessageBus
+package import Messages
+import SessionOverview
+
+/// A plot of what a publisher still has of a stream, as its answers come in.
+package struct StreamHistory: Sendable {
+    private static let maximumColumns = 8_192
+
+    private let name: StreamName
+    private let range: Range<Int64>
+    private let columns: Int
+    private let fields: [String]
+    /// Which of the columns on the wire are numbers, `uptime` left out.
+    private let numeric: [Int]
+    private let types: [FieldType]?
+    private var envelope: Envelope
+    private var gaps: [(from: Int64?, to: Int64?)] = []
+    private var lastTime: Int64?
+    /// The sample after the last that was taken; nil before the first.
+    package private(set) var next: Int?
+
+    /// - Parameters:
+    ///   - range: in nanoseconds since 1970; nil for all.
+    ///   - columns: how many the plot has.
+    package init(_ stream: StreamDescription, _ range: Range<Int64>?, columns: Int) {
+        name = stream.name
+        self.range = range ?? .min..<Int64.max
+        self.columns = columns
+        types = stream.types
+        numeric = (1..<max(1, stream.fields.count)).filter { field in
+            stream.types.map { field < $0.count && $0[field] == .number } ?? true
+        }
+        fields = numeric.map { stream.fields[$0] }
+        envelope = Envelope(fields: numeric.count, maximumColumns: Self.maximumColumns)
+    }
+
+    /// Whether nothing that comes is shown any more.
+    package var isBehindItsEnd: Bool { lastTime.map { $0 >= range.upperBound } ?? false }
+
+    /// Takes the frames of an answer to `samples.replay`.
+    /// - Throws: `MessageError` for what can't be read.
+    package mutating func take(_ frames: ArraySlice<[UInt8]>) throws(MessageError) {
+        var fault: MessageError?
+        // All that is thrown in there reaches the second closure.
+        try? ReceivedBatch.forEach(inReplay: frames) { batch, _ in
+            try take(batch)
+        } unreadable: {
+            fault = $0
+        }
+        if let fault { throw fault }
+    }
+
+    private mutating func take(_ batch: ReceivedBatch) throws(MessageError) {
+        let names = try batch.fields
+        try batch.check { () throws(MessageError) in names.count }
+        guard batch.isOf(name), numeric.allSatisfy({ $0 < names.count }) else {
+            throw MessageError(.wrongColumns, "the replay has other fields than the stream")
+        }
+        let clock = try SampleBody.clock(at: batch.body.clock, in: batch.frame)
+        var isFirst = next.map { batch.body.sequence > $0 } ?? false
+        func add(_ uptime: Double, _ value: (Int) -> Double) {
+            let time = clock.nanosecondsSince1970(atUptime: uptime)
+            if isFirst, range.contains(time) { gaps.append((lastTime, time)) }
+            isFirst = false
+            lastTime = time
+            if range.contains(time) { envelope.add(at: time) { value(numeric[$0]) } }
+        }
+        if let packed = batch.packed {
+            for row in 0..<batch.body.count {
+                func number(_ column: Int) -> Double {
+                    packed.packedNumber(row * names.count + column)
+                }
+                add(number(0), number)
+            }
+        } else if let values = batch.body.values {
+            var rows = SampleRows(batch.frame, values: values, columns: names.count, types: try batch.types)
+            while try rows.next() { add(rows.number(0)) { rows.number($0) } }
+        }
+        next = batch.body.sequence + batch.body.count
+    }
+
+    /// The plot as JSON.
+    package var text: [UInt8] {
+        let part = envelope.part(nil, columns: columns)
+        return PlotText.json(of: name, fields: fields, part, gaps: gaps, start: 0)
+    }
+}

@@ -1,0 +1,104 @@
+package import Files
+package import Messages
+package import Recording
+package import SystemPackage
+
+/// Makes a session of a file from a wearable or a phone: like any other, it verifies, and can be exported, archived and counted.
+///
+/// The file is read in pieces, in memory that does not grow with it. The same file, options and version give the same bytes.
+package struct SessionImport {
+    package struct Options: Sendable {
+        /// The data directory.
+        package var data: FilePath
+        /// The session's name; nil for the file's.
+        package var session: SessionIdentifier?
+        /// What the person did.
+        package var task = ""
+        /// The device's name; nil for what the file says.
+        package var device: String?
+        /// The stream's name of a table; nil for `accelerometer` if it has x, y and z, else `samples`.
+        package var stream: String?
+        /// The unit of a table's values.
+        package var unit: String?
+        /// The column of a table that has the times; nil for one of the usual names.
+        package var time: String?
+        /// What seconds in a table are counted from.
+        package var start: WallTime?
+        /// Seconds that the device's clock is ahead of UTC, where the file does not say so; nil for 0.
+        package var zone: Int?
+        /// How stream files are written.
+        package var format = LogFormat.json
+        /// Bytes after which a stream continues in a new file.
+        package var maximumFileSize = 64_000_000
+
+        package init(data: FilePath) {
+            self.data = data
+        }
+    }
+
+    package struct Outcome: Sendable {
+        package let session: SessionIdentifier
+        package let path: FilePath
+        package let report: SessionReport
+        /// Files of a zip that were not read.
+        package let leftOut: [String]
+    }
+
+    private let path: FilePath
+    private let options: Options
+    private let version: String
+
+    /// - Parameter version: of the program, which a session's keys name.
+    package init(_ path: FilePath, _ options: Options, version: String) {
+        self.path = path
+        self.options = options
+        self.version = version
+    }
+
+    /// Imports the file.
+    ///
+    /// - Parameter progress: gets how many bytes were read so far, without compression.
+    /// - Throws: `unreadable`, `notFound`; `alreadyExists` if there is a session of that name; `noSpace`. There is no session then.
+    package func run(progress: (Int) -> Void = { _ in }) throws(RecordingError) -> Outcome {
+        do throws(RecordingError) {
+            return try importFile(progress)
+        } catch {
+            throw error.of(path)
+        }
+    }
+
+    private func importFile(_ progress: (Int) -> Void) throws(RecordingError) -> Outcome {
+        let source = try SourceFile(path)
+        let session: SessionIdentifier
+        if let asked = options.session { session = asked } else { session = try Self.session(of: path) }
+        let writer = try SessionWriter(session, options)
+        var reading = SourceReading(source, options, writer)
+        try reading.run(progress)
+        let measured = try FinishedFile.measure(path)
+        var keys: [String: JSONValue] = [
+            "file": .string(path.lastComponent?.string ?? ""), "bytes": .integer(measured.bytes),
+            "sha256": .string(measured.sha256), "kind": .string(reading.kind), "version": .string(version),
+        ]
+        if let zone = reading.zone { keys["zone"] = .string(zone) }
+        if !reading.about.isEmpty { keys["source"] = .object(reading.about) }
+        if !reading.leftOut.isEmpty { keys["leftOut"] = .array(reading.leftOut.map { .string($0) }) }
+        let report = try writer.finish(keys: .object(["import": .object(keys)]))
+        return Outcome(
+            session: session, path: SessionDirectory.recordings(in: options.data).path.appending(session.text),
+            report: report, leftOut: reading.leftOut)
+    }
+
+    /// A session's name from a file's: what a name can't have becomes "-".
+    private static func session(of path: FilePath) throws(RecordingError) -> SessionIdentifier {
+        var name = path.lastComponent?.string ?? ""
+        let endings = [".gz", ".cwa", ".CWA", ".gt3x", ".zip", ".csv", ".tsv", ".txt", ".json"]
+        for ending in endings where name.hasSuffix(ending) { name.removeLast(ending.count) }
+        let characters = name.unicodeScalars.map { scalar -> Character in
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": Character(scalar)
+            default: "-"
+            }
+        }
+        return try SessionIdentifier(String(characters.prefix(128)))
+    }
+}

@@ -1,0 +1,171 @@
+import Archives
+import Encryption
+import Files
+import Recording
+import SystemPackage
+import TextInput
+
+/// A file to import, and the files in it if it is a zip: read from the beginning, as often as it takes.
+struct SourceFile {
+    /// What a file is.
+    enum Kind: Equatable {
+        case axivity
+        case actiGraph
+        /// Tables in a zip, with their names.
+        case tables([String])
+        /// One JSON array.
+        case objects
+        /// One table.
+        case table
+    }
+
+    let path: FilePath
+    let kind: Kind
+    /// Files of a zip that are not read.
+    let others: [String]
+
+    /// A text that tells what a file is, at most.
+    private static let maximumText = 1 << 20
+
+    /// - Throws: `unreadable` if it is no file that can be imported.
+    init(_ path: FilePath) throws(RecordingError) {
+        guard (try? path.stat().type) == .regular else {
+            throw RecordingError(
+                .notFound, action: "import", path: path, reason: "it is not a file",
+                advice: "Check the path; directories and pipes can't be imported.")
+        }
+        self.path = path
+        let file = try OpenFile(path, .readOnly, action: "read")
+        let magic = try file.bytes(in: 0..<4)
+        if magic.isEmpty {
+            throw RecordingError.notImported("it is empty", "Download or export it again.").of(path)
+        }
+        if magic.starts(with: "PK\u{3}\u{4}".utf8) {
+            let names = try Self.names(path)
+            if names.contains("log.bin") {
+                (kind, others) = (.actiGraph, [])
+                return
+            }
+            if names.contains("activity.bin") {
+                throw RecordingError.notImported(
+                    "it has the old format of ActiGraph's devices, without checksums",
+                    "Export it to CSV with ActiGraph's software, and import that."
+                ).of(path)
+            }
+            let isTable = { (name: String) in
+                (name.hasSuffix(".csv") || name.hasSuffix(".json")) && !name.hasPrefix("__MACOSX/")
+            }
+            let tables = names.filter(isTable)
+            guard !tables.isEmpty else {
+                throw RecordingError.notImported(
+                    "its zip has neither log.bin nor tables",
+                    "Import a .gt3x file, or an export of Sensor Logger as CSV or JSON."
+                ).of(path)
+            }
+            (kind, others) = (.tables(tables), names.filter { !isTable($0) })
+            return
+        }
+        others = []
+        // As it is without gzip.
+        var first: [UInt8] = []
+        try Self.pieces(of: path, upTo: 1) { piece throws(RecordingError) in first += piece.prefix(1024) }
+        let text = first.starts(with: [0xEF, 0xBB, 0xBF]) ? first.dropFirst(3) : first[...]
+        if first.starts(with: "MD".utf8), first.count > 3, first[2] == 0xFC, first[3] == 0x03 {
+            kind = .axivity
+        } else if first.contains(0) {
+            throw RecordingError.notImported(
+                "it is none of the formats that are known",
+                "Import a .cwa or .gt3x file, an export of Sensor Logger, or a table with a header."
+            ).of(path)
+        } else {
+            kind = text.first { $0 > 0x20 } == UInt8(ascii: "[") ? .objects : .table
+        }
+    }
+
+    /// The bytes of the source, or of a file in it.
+    struct Pieces {
+        fileprivate let path: FilePath
+        /// Nil if it is no zip.
+        fileprivate let file: String?
+
+        /// Lends them from the beginning, without compression.
+        func read(_ body: (UnsafeRawBufferPointer) throws(RecordingError) -> Void) throws(RecordingError) {
+            guard let file else { return try SourceFile.pieces(of: path, upTo: .max, body) }
+            let reader = try SourceFile.reader(path)
+            while let name = try SourceFile.attempt(path, { () throws(ArchiveError) in try reader.next() }) {
+                guard name == file else { continue }
+                while true {
+                    let piece = try SourceFile.attempt(path) { () throws(ArchiveError) in try reader.read() }
+                    if piece.isEmpty { return }
+                    try body(piece)
+                }
+            }
+        }
+    }
+
+    /// Its tables: files of the zip, or one without a name.
+    var tables: [String] {
+        if case .tables(let names) = kind { names } else { [""] }
+    }
+
+    /// - Parameter file: of a zip; empty for the source itself.
+    func pieces(of file: String = "") -> Pieces { Pieces(path: path, file: file.isEmpty ? nil : file) }
+
+    /// A short text of the zip; nil if it is not there.
+    func text(_ name: String) throws(RecordingError) -> String? {
+        guard try Self.names(path).contains(name) else { return nil }
+        var bytes: [UInt8] = []
+        try pieces(of: name).read { piece throws(RecordingError) in
+            guard bytes.count + piece.count <= Self.maximumText else {
+                throw RecordingError.notImported(
+                    "its \(name) is longer than any", "Download or export the file again."
+                ).of(path)
+            }
+            bytes += piece
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func names(_ path: FilePath) throws(RecordingError) -> [String] {
+        let reader = try reader(path)
+        var names: [String] = []
+        while let name = try attempt(path, { () throws(ArchiveError) in try reader.next() }) { names.append(name) }
+        return names
+    }
+
+    fileprivate static func reader(_ path: FilePath) throws(RecordingError) -> ArchiveReader {
+        try attempt(path) { () throws(ArchiveError) in try ArchiveReader(zip: path) }
+    }
+
+    fileprivate static func attempt<Value>(
+        _ path: FilePath, _ body: () throws(ArchiveError) -> Value
+    ) throws(RecordingError) -> Value {
+        do throws(ArchiveError) {
+            return try body()
+        } catch {
+            throw RecordingError.notImported(error.message, "Download or export the file again.").of(path)
+        }
+    }
+
+    fileprivate static func pieces(
+        of path: FilePath, upTo limit: Int, _ body: (UnsafeRawBufferPointer) throws(RecordingError) -> Void
+    ) throws(RecordingError) {
+        var failure: RecordingError?
+        do throws(TextInputError) {
+            let file = try GzipFile<TextInputError>(path: path.string)
+            var count = 0
+            while count < limit, failure == nil {
+                count += 1
+                let isMore = try file.read { span in
+                    failure = span.withUnsafeBytes { bytes in
+                        RecordingError.thrown { () throws(RecordingError) in try body(bytes) }
+                    }
+                }
+                if !isMore { break }
+            }
+        } catch {
+            throw RecordingError.notImported(error.message, "Download or export the file again.").of(path)
+        }
+        if let failure { throw failure }
+    }
+}

@@ -1,0 +1,66 @@
+package import Files
+package import Messages
+
+/// How a table writes when a sample was taken.
+package enum TimeForm: Hashable, Sendable {
+    /// ISO 8601, with a zone or in the one that is given, in seconds ahead of UTC; a space may stand for the T.
+    case date(zone: Int)
+    /// A number since 1970 in UTC, in units of ten to minus so many seconds.
+    case unix(digits: Int)
+    /// Seconds since a date.
+    case seconds(since: WallTime)
+
+    /// The form of a time.
+    ///
+    /// - Parameters:
+    ///   - text: the first time of a table.
+    ///   - zone: seconds ahead of UTC, of dates without a zone.
+    ///   - start: what seconds are counted from, if not from 1970.
+    /// - Throws: `unreadable` if it has none.
+    package init(_ text: some Collection<UInt8>, zone: Int, start: WallTime?) throws(RecordingError) {
+        if TimeForm.date(zone: zone).nanoseconds(text) != nil {
+            self = .date(zone: zone)
+            return
+        }
+        guard let seconds = DecimalTime.scaled(text, by: 0) else {
+            throw .notImported(
+                "its first time, \"\(String(decoding: text.prefix(64), as: UTF8.self))\", is no time",
+                "Write seconds, nanoseconds since 1970, or dates such as 2026-11-21T10:00:08.01Z; name the column with --time."
+            )
+        }
+        switch seconds {
+        // From 1973 on, and for seconds up to the year 2286.
+        case 100_000_000..<10_000_000_000: self = .unix(digits: 0)
+        case 100_000_000_000..<10_000_000_000_000: self = .unix(digits: 3)
+        case 100_000_000_000_000..<10_000_000_000_000_000: self = .unix(digits: 6)
+        case 100_000_000_000_000_000...: self = .unix(digits: 9)
+        default:
+            guard let start else {
+                throw .notImported(
+                    "its times are seconds, and it does not say since when",
+                    "Say when they begin, as --start 2026-11-21T10:00:00Z.")
+            }
+            self = .seconds(since: start)
+        }
+    }
+
+    /// Nanoseconds since 1970 in UTC; nil if the text is no such time.
+    package func nanoseconds(_ text: some Collection<UInt8>) -> Int64? {
+        switch self {
+        case .unix(let digits): return DecimalTime.scaled(text, by: 9 - digits)
+        case .seconds(let start):
+            guard let time = DecimalTime.scaled(text, by: 9) else { return nil }
+            let (sum, overflow) = time.addingReportingOverflow(start.nanosecondsSince1970)
+            return overflow ? nil : sum
+        case .date(let zone):
+            var text = Array(text.prefix(64))
+            guard text.count > 11 else { return nil }
+            if text[10] == UInt8(ascii: " ") { text[10] = UInt8(ascii: "T") }
+            let whole = String(decoding: text, as: UTF8.self)
+            if let date = try? WallTime(iso8601: whole) { return date.nanosecondsSince1970 }
+            guard let date = try? WallTime(iso8601: whole + "Z") else { return nil }
+            let (time, overflow) = date.nanosecondsSince1970.subtractingReportingOverflow(Int64(zone) * 1_000_000_000)
+            return overflow ? nil : time
+        }
+    }
+}

@@ -1,0 +1,27 @@
+/// Where the data of a stream come from: a sensor, a recording, or a computation.
+public struct DataOrigin: RawRepresentable, CustomStringConvertible, Codable, Hashable, Sendable {
+    /// The word on the wire and in files.
+    public let rawValue: String
+
+    /// Any word: later versions may add some.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The word.
+    public var description: String { rawValue }
+
+    /// A sensor measured them while they were published.
+    public static let measured = DataOrigin(rawValue: "measured")
+    /// They were recorded earlier, and are played from a file.
+    public static let replayed = DataOrigin(rawValue: "replayed")
+    /// They were computed.
+    public static let simulated = DataOrigin(rawValue: "simulated")
+    /// The runs of the publisher during a session differ. No publisher says this of itself.
+    public static let mixed = DataOrigin(rawValue: "mixed")
+
+    /// The origin of data that come from several places, of which some may not be known.
+    package init?(of parts: some Sequence<DataOrigin?>) {
+        let known = Set(parts.compactMap(\.self))
+        guard let first = known.first else { return nil }
+        self = known.count == 1 ? first : .mixed
+    }
+}

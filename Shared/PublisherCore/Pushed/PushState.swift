@@ -1,0 +1,97 @@
+import Messages
+import SampleSources
+
+/// What is known of the clients that push samples.
+struct PushState {
+    /// A stream whose client numbers its samples.
+    final class NumberedRun {
+        let published: PublishedStream
+        let input: PushedInput
+        /// What the client calls it; nil if it says nothing.
+        let epoch: String?
+        var queue: PushQueue<NumberedSamples>
+        /// The times and values of the first sample, if the run began with number 0.
+        let beginning: PushedSample?
+        /// What is added to the client's times, in nanoseconds.
+        let offset: Int64
+
+        init(
+            _ published: PublishedStream, _ input: PushedInput, epoch: String?, next: Int, beginning: PushedSample?,
+            offset: Int64
+        ) {
+            self.published = published
+            self.input = input
+            self.epoch = epoch
+            queue = PushQueue(next: next)
+            self.beginning = beginning
+            self.offset = offset
+        }
+    }
+
+    /// A session of Sensor Logger on one phone.
+    struct SessionKey: Hashable {
+        let device: String
+        let session: String
+    }
+
+    final class LoggerSession {
+        var queue = PushQueue<SensorLoggerMessage>(next: 0)
+        var streams: SensorLoggerStreams
+        let offset: Int64
+        var lastArrival: Int64
+        /// Messages that were given up: late ones are refused.
+        var givenUp: Set<Int> = []
+        /// Streams that have samples of this session.
+        var known: Set<String> = []
+        /// Those that have none since a message was given up.
+        var interrupted: Set<String> = []
+
+        init(_ streams: SensorLoggerStreams, offset: Int64, at now: Int64) {
+            self.streams = streams
+            self.offset = offset
+            lastArrival = now
+        }
+    }
+
+    /// Sessions of Sensor Logger that are remembered: those silent the longest go.
+    static let maximumSessions = 4_096
+    /// Streams that clients may make. One that has ended makes room.
+    static let maximumStreams = 4_096
+    /// Former runs that can be replayed.
+    static let maximumFormer = 10_000
+
+    var runs: [StreamName: NumberedRun] = [:]
+    var sessions: [SessionKey: LoggerSession] = [:]
+    /// All pushed streams.
+    var names: Set<StreamName> = []
+    /// Those whose clients are silent: one of them goes if there is no room.
+    var ended: [StreamName] = []
+    /// Runs whose client has begun another: what is kept of them can be replayed.
+    var former: [PublishedStream] = []
+    var runsBegun = 0
+    /// By device: what is added to the times of its client's run.
+    var clocks: [String: (epoch: String, offset: Int64)] = [:]
+    /// When something that waits is given up, on the monotonic clock; `.max` while nothing waits.
+    var deadline = Int64.max
+
+    /// What the recorder says of its sessions.
+    var recordings = RecordingWatch()
+
+    // Measures
+    var accepted = 0
+    var repeated = 0
+    var refused = 0
+}
+
+/// One sample, to see whether a message repeats another.
+struct PushedSample: Hashable {
+    let time: Int64
+    let values: ArraySlice<Double>
+
+    /// The first of some rows of numbers.
+    init?(first rows: PushedRows) {
+        guard let time = rows.times.first else { return nil }
+        self.time = time
+        values = rows.values.prefix(rows.fields.count)
+    }
+}

@@ -1,0 +1,96 @@
+package import Messages
+package import SampleSources
+
+/// The samples that a client pushes: published as they come, with the times of the client's clock.
+package final class PushedInput: Sampler {
+    /// How long a client may be silent before its stream has ended, in nanoseconds.
+    package static let longestSilence = 600 * Nanoseconds.perSecond
+    /// How long a client of which little is known may take until its next message.
+    private static let firstPatience = 15 * Nanoseconds.perSecond
+    /// The pause between messages weighs this much less with each further one.
+    private static let forgetting = 0.9
+
+    package let fields: [String]
+    package let types: [FieldType]?
+    package let unit: String?
+    package let description: String
+    package private(set) var state = SamplerState.running
+    /// The rate that the client says.
+    private let nominalRate: Double?
+    private var first: Int64?
+    private var last: Int64?
+    private var count = 0
+    private(set) var lastArrival: Int64
+    /// About the longest pause between messages lately, in nanoseconds.
+    private var pause: Double?
+
+    init(
+        fields: [String], types: [FieldType]?, unit: String?, rate: Double?, description: String, at now: Int64
+    ) {
+        self.fields = [FieldOrder.reserved] + fields
+        self.types = types.map { [.number] + $0 }
+        self.unit = unit
+        nominalRate = rate
+        self.description = description
+        lastArrival = now
+    }
+
+    package var failure: PublisherError? { nil }
+    package var truth: SignalTruth? { nil }
+    package var nextDeadline: Int64? { nil }
+
+    /// As the client says, or as measured so far, to a tenth.
+    package var rate: Double? {
+        nominalRate ?? interval.map { (Double(Nanoseconds.perSecond) / $0 * 10).rounded() / 10 }
+    }
+
+    /// Nanoseconds between samples so far, if that is known.
+    var interval: Double? {
+        guard let first, let last, count > 1, last > first else { return nil }
+        return Double(last - first) / Double(count - 1)
+    }
+
+    /// The time of the latest sample, on the client's clock.
+    var lastTime: Int64? { last }
+
+    /// Whether it has been silent for so long that it counts as ended.
+    func isOver(at now: Int64) -> Bool { now - lastArrival > Self.longestSilence }
+
+    /// Notes samples that are published now.
+    func note(_ times: ArraySlice<Int64>, at now: Int64) {
+        if count > 0 { pause = max(Double(now - lastArrival), (pause ?? 0) * Self.forgetting) }
+        if state == .ended { state = .running }
+        lastArrival = now
+        guard let newest = times.last else { return }
+        if first == nil { first = times.first }
+        last = newest
+        count += times.count
+    }
+
+    /// Begins to measure anew: the client's clock may be another one.
+    func forgetTimes() { (first, last, count) = (nil, nil, 0) }
+
+    func end() { if state == .running { state = .ended } }
+
+    /// A client that sends a batch each ten seconds has not fallen silent in between: a sample waits for its batch to fill.
+    package func lastSample(at now: Int64) -> Int64? {
+        let patience = max(2.5 * (pause ?? 0), Double(pause == nil ? Self.firstPatience : 0))
+        return Double(now - lastArrival) < patience ? now : lastArrival
+    }
+
+    package func start(at now: Int64) throws(PublisherError) {
+        guard state != .running else {
+            throw PublisherError(.alreadyRunning, "the stream is running already; stop it before it is started again")
+        }
+        state = .running
+        lastArrival = now
+    }
+
+    package func advance(to now: Int64) -> RowBatch? { nil }
+    package func flush(at now: Int64) -> RowBatch? { nil }
+
+    package func stop(at now: Int64) -> RowBatch? {
+        state = .stopped
+        return nil
+    }
+}

@@ -1,0 +1,103 @@
+package import Files
+import Logging
+package import Messages
+import Recording
+import ServiceKit
+
+/// Sessions that record all the time, and of which old files are removed while they run.
+///
+/// A file goes as log-manager removes it: a line in the session's `removed.ndjson` first. What was interrupted is repeated. What
+/// somebody keeps is decided here, so nothing that was kept is removed after that was answered.
+extension Recordings {
+    /// How often it is looked for files that are old enough.
+    private static let ringInterval = TimeSpan.seconds(1)
+    /// Files that are removed together.
+    private static let maximumRemoved = 256
+
+    /// Files of a session on their way to being removed.
+    struct RingRemoval {
+        let session: SessionIdentifier
+        let files: [LogName: [FinishedFile]]
+        let date: WallTime
+    }
+
+    /// Removes old files of the next session that has some. One session at a time.
+    func advanceRings(at now: Moment) {
+        guard ringRemoval == nil, now.monotonic >= ringAt else { return }
+        for session in sessions.values where session.status == .running && session.record.limits.keep != nil {
+            let files = session.expiredFiles(limit: Self.maximumRemoved, at: now.date)
+            if files.isEmpty { continue }
+            ringRemoval = RingRemoval(session: session.identifier, files: files, date: now.date)
+            return emit(.removeFiles(session.directory, files.values.flatMap(\.self), at: now.date))
+        }
+        ringAt = now.monotonic + Self.ringInterval.nanoseconds
+    }
+
+    /// Takes what became of files that were to be removed.
+    /// - Parameter outcome: why files stay, by their names.
+    package func removedFiles(_ outcome: Result<[String: String], RecordingError>, at now: Moment) {
+        guard let removal = ringRemoval else { return }
+        ringRemoval = nil
+        switch outcome {
+        case .failure(let error):
+            // It is repeated. What is in memory may still find room.
+            if error.code == .noSpace { emit(.release(.samples)) }
+            ringAt = now.monotonic + Self.ringInterval.nanoseconds
+            emit(.degraded("old files of session \(removal.session) could not be removed: \(error)", for: "ring"))
+        case .success(let refused):
+            emit(
+                .warn(
+                    refused.min { $0.key < $1.key }.map {
+                        "\($0.key) of session \(removal.session) is old and was not removed: \($0.value)"
+                    }, for: "ring"))
+            if let session = sessions[removal.session] {
+                announceRemoval(removal, refused: refused, of: session)
+            }
+        }
+        advance(at: now)
+    }
+
+    private func announceRemoval(_ removal: RingRemoval, refused: [String: String], of session: Session) {
+        for (name, reason) in refused {
+            log(.warning, "an old file was not removed", session, ["file": "\(name)", LogKey.error: "\(reason)"])
+        }
+        for (name, file, index) in session.noteRemoval(of: removal.files, refused: refused, at: removal.date) {
+            let path = session.directory.relativePath(of: file.name)
+            log(.info, "file removed", session, ["path": "\(path)", "reason": "\(RemovedFile.ring)"])
+            emit(
+                .publish(
+                    LogFileEvent(
+                        source: Program.recorder.rawValue, sequence: index, name: name.text, change: .removed,
+                        date: removal.date, path: path, bytes: file.bytes, reason: RemovedFile.ring)))
+        }
+    }
+
+    /// Whether a file is on its way to being removed.
+    func isBeingRemoved(_ file: FinishedFile, of session: Session) -> Bool {
+        guard let removal = ringRemoval, removal.session == session.identifier else { return false }
+        return removal.files.values.contains { $0.contains { $0.name == file.name } }
+    }
+
+    /// Saves a time of a session from its ring. When that is committed, it may be answered.
+    package func keep(_ request: RecordingKeep, in session: Session, at now: Moment) throws(RequestError)
+        -> RecordingKeep.Reply
+    {
+        let time = KeptTime(from: request.from ?? session.record.startDate, to: request.to ?? now.date)
+        guard time.from <= time.to else {
+            throw RequestError(
+                .invalidParameter, "from is \(time.from.utcText), which is later than to, \(time.to.utcText)")
+        }
+        let kept = try session.keep(time)
+        let files = session.files(of: time)
+        let (gone, left) = (
+            files.filter { $0.removed != nil || isBeingRemoved($0, of: session) },
+            files.filter { $0.removed == nil && !isBeingRemoved($0, of: session) }
+        )
+        func paths(_ files: [FinishedFile]) -> [String] {
+            files.map { session.directory.relativePath(of: $0.name) }.sorted()
+        }
+        return RecordingKeep.Reply(
+            session: session.identifier.text, from: kept.from, to: kept.to, files: paths(left),
+            removed: gone.isEmpty ? nil : paths(gone))
+    }
+}

@@ -1,0 +1,27 @@
+package import Messages
+
+/// A time of a session whose files the ring does not remove. Both ends belong to it.
+package struct KeptTime: Codable, Hashable, Sendable {
+    package var from: WallTime
+    package var to: WallTime
+
+    package init(from: WallTime, to: WallTime) {
+        self.from = from
+        self.to = to
+    }
+}
+
+extension [KeptTime] {
+    /// Adds a time. Those that touch each other become one.
+    /// - Returns: the one that it is in now.
+    package mutating func insert(_ time: KeptTime) -> KeptTime {
+        var whole = time
+        for other in self where other.from <= time.to && time.from <= other.to {
+            whole.from = Swift.min(whole.from, other.from)
+            whole.to = Swift.max(whole.to, other.to)
+        }
+        removeAll { $0.from >= whole.from && $0.to <= whole.to }
+        insert(whole, at: firstIndex { $0.from > whole.from } ?? endIndex)
+        return whole
+    }
+}

@@ -1,0 +1,20 @@
+/// The media types that an archive's manifest names, by the endings of files.
+package enum ContentType {
+    package static let json = "application/json"
+    static let text = "text/plain"
+
+    /// The media type of a file.
+    package static func of(_ name: String) -> String {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else {
+            return name == "SHA256SUMS" ? text : unknown
+        }
+        let ending = name[name.index(after: dot)...].lowercased()
+        return types[ending] ?? LogFormat(rawValue: ending)?.formatter?.contentType ?? unknown
+    }
+
+    private static let unknown = "application/octet-stream"
+    private static let types = [
+        "csv": "text/csv", "jpg": "image/jpeg", "json": json, "m4a": "audio/mp4", "ndjson": "application/x-ndjson",
+        "png": "image/png", "tsv": "text/tab-separated-values", "txt": text,
+    ]
+}

@@ -1,0 +1,51 @@
+package import Messages
+
+extension SessionRecord {
+    /// How long a step's name may be, in bytes of UTF-8: it stands in every record.
+    package static let maximumNameLength = 256
+
+    /// Which steps a stream is recorded in; nil for all. If several of the names asked for are its, the most exact one counts.
+    package func choice(of stream: StreamName) -> StreamChoice? {
+        guard let choices else { return nil }
+        let name = [stream.description, "\(stream.device)/", StreamName.everything].first(where: streams.contains)
+        return choices.first { $0.stream == name }
+    }
+
+    /// Whether a stream has a timeline of its own, because of its steps or its pauses.
+    package func isApart(_ stream: StreamName) -> Bool {
+        choice(of: stream) != nil || pauses.contains { $0.stream == stream }
+    }
+
+    /// Whether samples that arrived may have been left out of the logs.
+    var leavesOut: Bool { choices != nil || !pauses.isEmpty }
+
+    /// Takes what a request asks for.
+    package mutating func choose(_ asked: [StreamChoice]) {
+        streams = asked.map(\.stream)
+        let choices = asked.filter(\.hasSteps)
+        self.choices = choices.isEmpty ? nil : choices
+    }
+
+    /// Refuses steps that can't be.
+    /// - Throws: `invalidParameter`.
+    package static func check(_ asked: [StreamChoice]) throws(RequestError) {
+        guard asked.contains(where: \.hasSteps) else { return }
+        var counts: [String: Int] = [:]
+        for choice in asked { counts[choice.stream, default: 0] += 1 }
+        for choice in asked where choice.hasSteps {
+            guard counts[choice.stream] == 1 else {
+                throw RequestError(
+                    .invalidParameter, "'\(choice.stream)' stands in streams twice, and has steps: name it once")
+            }
+            for (key, step) in [("fromStep", choice.fromStep), ("toStep", choice.toStep)] {
+                guard let step else { continue }
+                guard (1...maximumNameLength).contains(step.utf8.count) else {
+                    throw RequestError(
+                        .invalidParameter,
+                        "\(key) of '\(choice.stream)' has \(step.utf8.count) bytes: write a step's name of 1 to "
+                            + "\(maximumNameLength) bytes, or leave it out")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+package import Messages
+
+/// Samples of one stream as a client sent them, with the times of the client's clock.
+package struct PushedRows: Hashable, Sendable {
+    /// The names of the values, without "uptime".
+    package let fields: [String]
+    /// What the values are, in a stream of records; nil if all are numbers.
+    package let types: [FieldType]?
+    /// The time of each sample in nanoseconds.
+    package private(set) var times: [Int64] = []
+    /// The samples' numbers one after the other; empty in a stream of records.
+    package private(set) var values: [Double] = []
+    /// The samples' values in a stream of records.
+    package private(set) var records = RecordValues()
+
+    /// No samples.
+    package init(fields: [String], types: [FieldType]? = nil) {
+        self.fields = fields
+        self.types = types
+    }
+
+    /// How many samples there are.
+    package var count: Int { times.count }
+
+    /// Adds a sample of numbers: one for each field.
+    package mutating func append(_ values: some Sequence<Double>, time: Int64) {
+        times.append(time)
+        self.values += values
+    }
+
+    /// Adds a record: its values as JSON, with commas between them.
+    package mutating func append(record: [UInt8], time: Int64) {
+        times.append(time)
+        records.append(record)
+    }
+}

@@ -1,0 +1,34 @@
+import Messages
+
+/// Reads the times of samples: seconds, or nanoseconds since 1970.
+///
+/// Nanoseconds since 1970 have more digits than a `Double`. They become seconds since `origin`, the whole second before the first
+/// of them, so that intervals stay exact.
+struct SampleTime {
+    /// Whole seconds since 1970; 0 for times in seconds.
+    private(set) var origin: Int64 = 0
+
+    private static let perSecond: Int64 = 1_000_000_000
+    /// From here on (March 1973) a time is in nanoseconds since 1970, as no time in seconds can be.
+    private static let firstSince1970 = 1e17
+    /// The fewest digits of such a time.
+    private static let digitCount = 18
+
+    /// Seconds since `origin`; not a number for other texts.
+    @inline(__always)
+    mutating func seconds(_ text: UnsafeRawBufferPointer) -> Double {
+        if text.count >= Self.digitCount, let time = nanoseconds(text) { return time }
+        guard let time = DecimalParser.parse(text) else { return .nan }
+        return time >= Self.firstSince1970 ? time / 1e9 - Double(origin) : time
+    }
+
+    @inline(never)
+    private mutating func nanoseconds(_ text: UnsafeRawBufferPointer) -> Double? {
+        guard text.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }),
+            let time = Int64(String(decoding: text, as: UTF8.self)),
+            Double(time) >= Self.firstSince1970
+        else { return nil }
+        if origin == 0 { origin = time / Self.perSecond }
+        return Double(time - origin * Self.perSecond) / 1e9
+    }
+}

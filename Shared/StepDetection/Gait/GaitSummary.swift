@@ -1,0 +1,105 @@
+package import Messages
+
+/// Adds up how somebody walked, bout by bout, from the times of the steps alone.
+///
+/// Stride time, its coefficient of variation, and step time are those of Hausdorff, "Gait variability: methods, modeling and
+/// meaning", J Neuroeng Rehabil 2:19 (2005), the lengths of bouts those of Del Din et al., "Free-living gait characteristics in
+/// ageing and Parkinson's disease", J Neuroeng Rehabil 13:46 (2016). Legs are not compared: `StepPeaks` smooths the magnitude so that
+/// neighbouring steps seem to take the same time.
+package struct GaitSummary: Sendable {
+    /// Seconds: classes of bouts end here.
+    package static let classes = [10.0, 30, 60, 120]
+    /// An interval this many times shorter or longer than the bout's median is not of one step.
+    private static let leastShare = 0.6
+    private static let mostShare = 1.5
+
+    /// The spread of times around the mean of each walk.
+    private struct Spread {
+        var count = 0
+        var sum = 0.0
+        /// Of the squares of what is above or below the walk's mean.
+        var squares = 0.0
+        /// How many of these are independent.
+        var degrees = 0
+
+        mutating func add(_ times: some Collection<Double>) {
+            guard !times.isEmpty else { return }
+            let mean = times.reduce(0, +) / Double(times.count)
+            count += times.count
+            sum += mean * Double(times.count)
+            squares += times.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+            degrees += times.count - 1
+        }
+
+        var mean: Double? { count > 0 ? sum / Double(count) : nil }
+        var variability: Double? {
+            guard let mean, degrees > 0 else { return nil }
+            return (squares / Double(degrees)).squareRoot() / mean
+        }
+    }
+
+    private var steps = 0
+    private var boutCount = 0
+    private var walkingTime = 0.0
+    private var stepTimes = Spread()
+    private var strideTimes = Spread()
+    private var bouts = (classes.map(Optional.some) + [nil]).map { GaitMeasures.Bouts(upTo: $0) }
+
+    package init() {}
+
+    /// Adds a bout.
+    /// - Parameter times: of its steps, in seconds, in order.
+    package mutating func add(bout times: some RandomAccessCollection<Double>) {
+        guard let first = times.first, let last = times.last else { return }
+        steps += times.count
+        boutCount += 1
+        walkingTime += last - first
+        if let place = bouts.firstIndex(where: { last - first <= $0.upTo ?? .infinity }) {
+            bouts[place].bouts += 1
+            bouts[place].steps += times.count
+            bouts[place].walkingTime += last - first
+        }
+        let intervals = zip(times.dropFirst(), times).map { $0 - $1 }
+        guard !intervals.isEmpty else { return }
+        let median = intervals.sorted()[intervals.count / 2]
+        let walks = intervals.split { $0 < Self.leastShare * median || $0 > Self.mostShare * median }
+        for walk in walks { add(walk: walk) }
+    }
+
+    /// Adds steps of which none was missed.
+    private mutating func add(walk: ArraySlice<Double>) {
+        stepTimes.add(walk)
+        strideTimes.add(zip(walk, walk.dropFirst()).map { $0 + $1 })
+    }
+
+    /// What the bouts say together.
+    package var measures: GaitMeasures {
+        var measures = GaitMeasures()
+        measures.steps = steps
+        measures.walkingTime = walkingTime
+        measures.cadence = walkingTime > 0 ? Double(steps - boutCount) / walkingTime : nil
+        measures.stepTime = stepTimes.mean
+        measures.strideTime = strideTimes.mean
+        measures.strideTimeVariability = strideTimes.variability
+        measures.strides = strideTimes.count
+        measures.bouts = boutCount == 1 ? nil : bouts
+        return measures
+    }
+}
+
+extension GaitSummary {
+    /// Seconds after which the next step belongs to another bout, where only steps are known: one of the slowest walk takes two.
+    private static let longestStep = 2.5
+
+    /// Bouts in steps of which nothing is known but their times.
+    package static func bouts(in times: [Double]) -> [ArraySlice<Double>] {
+        var bouts: [ArraySlice<Double>] = []
+        var start = times.startIndex
+        for index in times.indices.dropFirst() where times[index] - times[index - 1] > longestStep {
+            bouts.append(times[start..<index])
+            start = index
+        }
+        if start < times.endIndex { bouts.append(times[start...]) }
+        return bouts
+    }
+}

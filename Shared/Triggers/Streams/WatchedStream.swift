@@ -1,0 +1,344 @@
+import MessageBus
+import Messages
+
+/// Looks at the samples of one stream, in order and without gaps as far as its publisher has them, and finds triggers.
+///
+/// Confined to the thread of its `TriggerWatch`.
+final class WatchedStream {
+    /// What was found.
+    struct Finding {
+        let expression: TriggerExpression
+        /// Whether it begins: a trigger. If not, it is still so.
+        let isNew: Bool
+        /// When the sample was taken, on the monotonic clock.
+        let instant: Int64
+        /// What was compared; nil for a text, and for a silence.
+        let value: Double?
+    }
+
+    /// A publisher's clock may differ so much from this machine's before its samples are placed by the time of their arrival.
+    private static let largestOffset: UInt64 = 2_000_000_000
+
+    var name: StreamName { ordered.name }
+    var reader = SampleBodyReader()
+    /// Whether its missing samples are being replayed.
+    var isRecovering = false
+    /// When the publisher last described the stream, on the monotonic clock.
+    private(set) var heard: Int64
+    private(set) var ordered: OrderedSamples
+    /// Samples that were not looked at.
+    private(set) var lost: [Gap] = []
+    private(set) var found: [Finding] = []
+    private(set) var unit: String?
+
+    private var conditions: [StreamCondition]
+    private var silences: [(expression: TriggerExpression, span: Int64, isSilent: Bool)]
+    private var clock: ClockReading
+    /// What must be added to the publisher's uptime to get an instant of the monotonic clock, in nanoseconds.
+    private var offset: Int64
+
+    private var fieldsToken: [UInt8] = []
+    private var types: [FieldType]?
+    private var columnCount: Int
+    /// The numbers of a sample, by column; only those that a condition reads.
+    private var numbers: [Double]
+    /// When a sample was last taken, as far as that is known, on the monotonic clock.
+    private var lastSample: Int64
+
+    /// Watches a stream from its next sample on.
+    /// - Throws: if none of the expressions can be about it: why the first can't.
+    init(
+        _ description: StreamDescription, _ expressions: [TriggerExpression], held: HeldBytes, at now: Moment
+    ) throws(MessageError) {
+        ordered = OrderedSamples(description, held: held)
+        heard = now.monotonic
+        clock = description.clock
+        unit = description.unit
+        offset = Self.offset(description.clock, at: now)
+        lastSample = now.monotonic
+        types = description.types
+        columnCount = description.fields.count
+        numbers = Array(repeating: .nan, count: columnCount)
+        silences = expressions.compactMap { expression in
+            if case .silence(_, let span) = expression.subject { (expression, span, false) } else { nil }
+        }
+        conditions = []
+        var reason: MessageError?
+        for var condition in expressions.compactMap(StreamCondition.init) {
+            do throws(MessageError) {
+                try condition.bind(description.fields, description.types, unit: description.unit)
+                conditions.append(condition)
+            } catch {
+                // One that names this stream is wrong; a pattern may be about others.
+                if condition.expression.isOfOneStream { throw error }
+                reason = reason ?? error
+            }
+        }
+        if conditions.isEmpty, silences.isEmpty, let reason { throw reason }
+        ordered.buffer.start(epoch: description.epoch, at: description.nextSequence)
+    }
+
+    func takeFound() -> [Finding] {
+        defer { found = [] }
+        return found
+    }
+
+    func takeLost() -> [Gap] {
+        defer { lost = [] }
+        return lost
+    }
+
+    // MARK: Time
+
+    /// Whether something depends on time alone. A rate is looked at with each description.
+    var isTimed: Bool { !silences.isEmpty }
+
+    /// When `wake` is due, on the monotonic clock; nil if it is not.
+    var deadline: Int64? {
+        silences.lazy.filter { !$0.isSilent }.map { self.lastSample.addingClamped($0.span) }.min()
+    }
+
+    /// Notes that time passed without a sample.
+    func wake(at now: Moment) {
+        for index in silences.indices where !silences[index].isSilent {
+            let end = lastSample.addingClamped(silences[index].span)
+            guard now.monotonic >= end else { continue }
+            silences[index].isSilent = true
+            found.append(Finding(expression: silences[index].expression, isNew: true, instant: end, value: nil))
+        }
+    }
+
+    private func note(sampleAt instant: Int64) {
+        guard instant > lastSample else { return }
+        lastSample = instant
+        for index in silences.indices { silences[index].isSilent = false }
+    }
+
+    // MARK: What arrives
+
+    /// Notes what a publisher says of the stream.
+    /// - Returns: whether samples were found missing.
+    func describe(_ description: StreamDescription, at now: Moment) throws(MessageError) -> Bool {
+        if description.epoch != ordered.epoch {
+            guard !ordered.hasLeft(description.epoch) else { return false }
+            try begin(description)
+        }
+        heard = now.monotonic
+        ordered.replay = description.replay
+        clock = description.clock
+        offset = Self.offset(description.clock, at: now)
+        if let last = description.lastSample { note(sampleAt: min(now.monotonic, instant(ofUptime: last))) }
+        let isMissing = ordered.buffer.expect(epoch: ordered.epoch, upTo: description.nextSequence)
+        if !isMissing, ordered.buffer.recovery == nil {
+            for index in conditions.indices {
+                guard let verdict = conditions[index].pass(to: description.clock.uptime) else { continue }
+                add(verdict, of: index, value: 0, uptime: description.clock.uptime, at: now)
+            }
+        }
+        return isMissing
+    }
+
+    /// Takes a batch as it arrived.
+    /// - Returns: whether samples were found missing.
+    /// - Throws: what can't be read, with nothing changed.
+    func take(_ batch: ReceivedBatch, at now: Moment) throws(MessageError) -> Bool {
+        // All of an epoch that is not described yet is replayed once it is.
+        guard ordered.isOfEpoch(batch) else { return false }
+        try check(batch)
+        note(sampleAt: now.monotonic)
+        let admission = ordered.admit(batch)
+        if case .take(let rows) = admission { judge(rows, of: batch, at: now) }
+        return admission == .gap
+    }
+
+    /// Refuses a batch that is not as long as it says, or has columns that nothing is known of.
+    private func check(_ batch: ReceivedBatch) throws(MessageError) {
+        if !batch.hasFields(fieldsToken) {
+            let (fields, types) = (try batch.fields, try batch.types)
+            var bound = conditions
+            for index in bound.indices { try bound[index].bind(fields, types, unit: unit) }
+            conditions = bound
+            self.types = types
+            columnCount = fields.count
+            numbers = Array(repeating: .nan, count: columnCount)
+            fieldsToken = batch.fieldsToken
+        }
+        let columns = columnCount
+        try batch.check { () throws(MessageError) in columns }
+    }
+
+    /// Leaves an epoch, with what is lost of it, for the publisher's next run.
+    private func begin(_ description: StreamDescription) throws(MessageError) {
+        var bound = conditions
+        for index in bound.indices {
+            bound[index].reset()
+            try bound[index].bind(description.fields, description.types, unit: description.unit)
+        }
+        while let gap = ordered.buffer.giveUp(reason: .epochEnded) {
+            lost.append(gap)
+            _ = ordered.buffer.takeHeld()
+        }
+        conditions = bound
+        unit = description.unit
+        fieldsToken = []
+        ordered.begin(description.epoch)
+    }
+
+    // MARK: What is missing
+
+    /// What is to be replayed next; nil if nothing is missing.
+    func missing(at now: Moment) -> MissingSamples? {
+        if ordered.buffer.recovery?.missing.isEmpty == true { resume(at: now) }
+        return ordered.missing
+    }
+
+    /// Takes the answer to a request for what is missing next.
+    func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
+        if count > 0 {
+            // All that is thrown in there is a sample that can't be read, which is given up below.
+            try? ReceivedBatch.forEach(inReplay: frames) { batch, reason in
+                try takeReplayed(batch, missingBefore: reason, at: now)
+            } unreadable: { _ in
+            }
+        }
+        // An answer that brings nothing would be requested without end.
+        if ordered.buffer.isMissing(request) { lose(count > 0 ? .malformed : .notRetained) }
+        resume(at: now)
+    }
+
+    /// Gives up what is missing next.
+    func giveUp(_ reason: Gap.Reason, at now: Moment) {
+        lose(reason)
+        resume(at: now)
+    }
+
+    private func lose(before sequence: Int? = nil, _ reason: Gap.Reason) {
+        if let gap = ordered.buffer.giveUp(before: sequence, reason: reason) { lost.append(gap) }
+    }
+
+    private func takeReplayed(
+        _ batch: ReceivedBatch, missingBefore reason: Gap.Reason?, at now: Moment
+    ) throws(MessageError) {
+        try check(batch)
+        try ordered.checkReplayed(batch)
+        if let reason { lose(before: batch.body.sequence, reason) }
+        if let rows = ordered.admitReplayed(batch) { judge(rows, of: batch, at: now) }
+    }
+
+    /// Continues with what waited, once nothing before it is missing.
+    private func resume(at now: Moment) {
+        defer { ordered.account() }
+        while let (batch, rows) = ordered.buffer.takeHeld() {
+            if rows.isEmpty { continue }
+            do {
+                try batch.withBatch { batch in
+                    try check(batch)
+                    judge(rows, of: batch, at: now)
+                }
+            } catch {
+                noteUnreadable(rows, from: batch.sequence)
+            }
+        }
+    }
+
+    private func noteUnreadable(_ rows: Range<Int>, from sequence: Int) {
+        lost.append(Gap(epoch: ordered.epoch, from: sequence + rows.lowerBound, count: rows.count, reason: .malformed))
+    }
+
+    // MARK: Samples
+
+    /// Looks at rows of a batch that has passed `check`.
+    private func judge(_ rows: Range<Int>, of batch: ReceivedBatch, at now: Moment) {
+        if let packed = batch.packed {
+            for row in rows {
+                let start = row * columnCount
+                for condition in conditions {
+                    for column in condition.columns { numbers[column] = packed.packedNumber(start + column) }
+                }
+                judge(uptime: packed.packedNumber(start), at: now) { _ in "" }
+            }
+        } else if let values = batch.body.values {
+            var next = rows.lowerBound
+            do throws(MessageError) {
+                var found = SampleRows(batch.frame, values: values, columns: columnCount, types: types)
+                while try found.next() {
+                    let row = found.rowCount - 1
+                    guard rows.contains(row) else { continue }
+                    var texts: [Int: String] = [:]
+                    for condition in conditions {
+                        for column in condition.columns {
+                            if condition.isOfText {
+                                texts[column] = SampleBody.string(at: found.token(column), in: batch.frame)
+                            } else {
+                                numbers[column] = found.number(column)
+                            }
+                        }
+                    }
+                    judge(uptime: found.number(0), at: now) { texts[$0] ?? "" }
+                    next = row + 1
+                }
+                guard found.rowCount == batch.body.count else {
+                    throw MessageError(.malformed, "there are fewer rows than \"count\" says")
+                }
+            } catch {
+                // The publisher would send the same again.
+                if next < rows.upperBound { noteUnreadable(next..<rows.upperBound, from: batch.body.sequence) }
+            }
+        }
+    }
+
+    private func judge(uptime: Double, at now: Moment, text: (Int) -> String) {
+        for index in conditions.indices {
+            if conditions[index].isOfText {
+                let verdict = conditions[index].judge(text: text(conditions[index].columns[0]), at: uptime)
+                add(verdict, of: index, value: nil, uptime: uptime, at: now)
+            } else {
+                let value = conditions[index].value(at: uptime, of: numbers)
+                add(conditions[index].judge(value, at: uptime), of: index, value: value, uptime: uptime, at: now)
+            }
+        }
+    }
+
+    private func add(
+        _ verdict: StreamCondition.Verdict, of index: Int, value: Double?, uptime: Double, at now: Moment
+    ) {
+        guard verdict != .holdsNot else { return }
+        let finding = Finding(
+            expression: conditions[index].expression, isNew: verdict == .begins,
+            instant: placed(uptime: uptime, at: now), value: value)
+        // Of those that continue, the last one says all.
+        if !finding.isNew, let last = found.last, !last.isNew, last.expression == finding.expression {
+            found[found.count - 1] = finding
+        } else {
+            found.append(finding)
+        }
+    }
+
+    // MARK: Clocks
+
+    /// When a sample was taken, on the monotonic clock: by the publisher's date, which the recorder places samples by, unless
+    /// that is wrong.
+    private func placed(uptime: Double, at now: Moment) -> Int64 {
+        let arrived = instant(ofUptime: uptime)
+        let dated = now.monotonic
+            .addingClamped(Self.difference(clock.date.nanosecondsSince1970, now.date.nanosecondsSince1970))
+            .addingClamped(Self.difference(Self.nanoseconds(uptime), Self.nanoseconds(clock.uptime)))
+        return Self.difference(dated, arrived).magnitude <= Self.largestOffset ? dated : arrived
+    }
+
+    private func instant(ofUptime uptime: Double) -> Int64 { Self.nanoseconds(uptime).addingClamped(offset) }
+
+    private static func offset(_ clock: ClockReading, at now: Moment) -> Int64 {
+        difference(now.monotonic, nanoseconds(clock.uptime))
+    }
+
+    /// Clamped: what a publisher says of its clock may be anything.
+    private static func difference(_ left: Int64, _ right: Int64) -> Int64 {
+        let (difference, overflow) = left.subtractingReportingOverflow(right)
+        return overflow ? (right < 0 ? .max : .min) : difference
+    }
+
+    private static func nanoseconds(_ seconds: Double) -> Int64 {
+        WallTime(seconds: seconds).nanosecondsSince1970
+    }
+}

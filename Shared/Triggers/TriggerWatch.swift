@@ -1,0 +1,359 @@
+import Logging
+package import MessageBus
+package import Messages
+import Recording
+import ServiceKit
+
+/// Watches streams for triggers and decides about sessions: everything that `recorder watch` knows.
+///
+/// It receives events with their time and returns effects. The caller has sockets and a clock: it carries the effects out and
+/// reports the results. Confined to one thread.
+package final class TriggerWatch: RecoveringCore {
+    /// Bytes that may wait for samples before them, of all streams together.
+    private static let holdLimit = 64_000_000
+    /// Streams that can't be watched and are remembered as such: a stranger could publish under ever new names.
+    private static let maximumRefused = 4_096
+    private static let keptAhead: Int64 = 5_000_000_000
+    /// Requests to keep a time that wait while a recorder is away; beyond, triggers are told, and lost.
+    private static let maximumKeeps = 1_000
+
+    package var effects: [Effect] = []
+
+    private let expressions: [TriggerExpression]
+    private let patterns: Set<String>
+    private let prefix: String
+    /// Tells sessions of the same second apart.
+    private var number: UInt16
+    /// Nanoseconds.
+    private let (before, after): (Int64, Int64)
+    private let limit: Int
+    /// The session with a ring of which the time around triggers is kept; nil to record sessions.
+    private let ring: String?
+    private var sessions: TriggeredSessions
+    /// Until when the ring was asked to keep what it has, on the monotonic clock.
+    private var keptUntil = Int64.min
+    private var triggersKept = 0
+    /// Requests to keep a time that are not answered.
+    private var openKeeps = 0
+    private var streams: [StreamName: WatchedStream] = [:]
+    /// Those of which something depends on time alone.
+    private var timed: [WatchedStream] = []
+    private var topics = TopicTable<WatchedStream>()
+    private var descriptions = StreamDescriptions()
+    private var refused: [StreamName: String] = [:]
+    private let held = HeldBytes(limit: TriggerWatch.holdLimit)
+    private var isStopping = false
+
+    /// - Parameters:
+    ///   - before: nanoseconds before the first trigger of a session, and `after` the last one.
+    ///   - limit: how many sessions there may be; nil for any number.
+    ///   - prefix: what sessions' names begin with.
+    ///   - number: of the first session, to tell it from those of another watch.
+    ///   - ring: a session of which the time around each trigger is kept, in place of sessions of its own.
+    package init(
+        _ expressions: [TriggerExpression], before: Int64, after: Int64, limit: Int? = nil, prefix: String,
+        number: UInt16, ring: String? = nil
+    ) {
+        self.expressions = expressions
+        self.ring = ring
+        self.limit = limit ?? .max
+        (self.before, self.after) = (before, after)
+        self.prefix = prefix
+        self.number = number
+        patterns = Set(expressions.compactMap(\.pattern))
+        sessions = TriggeredSessions(before: before, after: after, limit: limit)
+    }
+
+    /// Which streams are to be subscribed to.
+    package static func patterns(of expressions: [TriggerExpression]) -> Set<String> {
+        Set(expressions.compactMap(\.pattern))
+    }
+
+    /// Whether no session is open, or being ended.
+    package var isIdle: Bool { sessions.isIdle && openKeeps == 0 }
+
+    /// Whether nothing more can happen.
+    package var isOver: Bool {
+        ring == nil ? sessions.isOver : openKeeps == 0 && (triggersKept >= limit || isStopping)
+    }
+
+    package var nextDeadline: Int64 {
+        timed.reduce(sessions.nextDeadline) { min($0, $1.deadline ?? .max) }
+    }
+
+    package func wake(at now: Moment) {
+        for stream in timed where stream.deadline.map({ $0 <= now.monotonic }) ?? false {
+            stream.wake(at: now)
+            finish(stream, isMissing: false, at: now)
+        }
+        sessions.wake(at: now.monotonic)
+        emitActions(at: now)
+    }
+
+    /// Ends all sessions.
+    package func stop(at now: Moment) {
+        isStopping = true
+        sessions.stopAll(at: now.monotonic)
+        emitActions(at: now)
+    }
+
+    // MARK: What arrives
+
+    /// Takes an event of a publisher.
+    /// - Returns: the description that it was, if it was one.
+    /// - Throws: `MessageError` or `DecodingError` for one that can't be read.
+    package func take(_ frames: EventFrames, at now: Moment) throws -> StreamDescription? {
+        if let stream = topics.value(of: frames.topic) {
+            let body = try stream.reader.read(frames.body)
+            try take(
+                ReceivedBatch(body, frames.body, packed: frames.packed), by: stream,
+                published: EventTime.time(in: frames.time), at: now)
+        } else if frames.isIn(TopicArea.stream) {
+            let description = try descriptions.read(frames)
+            take(description, at: now)
+            return description
+        }
+        return nil
+    }
+
+    /// Takes a batch of samples.
+    /// - Parameter published: when, by its publisher.
+    package func take(
+        _ batch: ReceivedBatch, of name: StreamName, published: WallTime?, at now: Moment
+    ) throws(MessageError) {
+        guard let stream = streams[name] else { return }
+        try take(batch, by: stream, published: published, at: now)
+    }
+
+    private func take(
+        _ batch: ReceivedBatch, by stream: WatchedStream, published: WallTime?, at now: Moment
+    ) throws(MessageError) {
+        if isStopping { return }
+        let isMissing = try stream.take(batch, at: now)
+        finish(stream, isMissing: isMissing, published: published, at: now)
+    }
+
+    /// Takes an event of log-manager.
+    package func take(_ event: LogFileEvent, at now: Moment) {
+        guard event.change == .threshold, !isStopping else { return }
+        for expression in expressions {
+            guard case .threshold(let name, let log) = expression.subject, name == nil || name == event.threshold,
+                log.map({ LogPattern.matches($0, event.name) }) ?? true
+            else { continue }
+            let bytes = event.bytes.map { ": \($0) bytes" } ?? ""
+            let instant = now.monotonic.addingClamped(
+                min(0, event.date.nanosecondsSince1970.addingClamped(-now.date.nanosecondsSince1970)))
+            trigger("\(event.threshold ?? "threshold") of \(event.name)\(bytes)", at: instant, published: nil, now: now)
+        }
+        emitActions(at: now)
+    }
+
+    /// Takes what a publisher says of a stream.
+    package func take(_ description: StreamDescription, at now: Moment) {
+        let name = description.name
+        guard !isStopping, name.matches(anyOf: patterns), StreamName(name.description) == name,
+            !description.fields.isEmpty, description.types.map({ $0.count == description.fields.count }) ?? true
+        else { return }
+        do throws(MessageError) {
+            if let stream = streams[name] {
+                let isMissing = try stream.describe(description, at: now)
+                finish(stream, isMissing: isMissing, at: now)
+                return
+            }
+            let wanted = expressions.filter { $0.pattern.map { name.matches($0) } ?? false }
+            let stream = try WatchedStream(description, wanted, held: held, at: now)
+            streams[name] = stream
+            if stream.isTimed { timed.append(stream) }
+            Array((TopicArea.samples + name.description).utf8).withUnsafeBytes { topics.add($0, stream) }
+            refused[name] = nil
+            emit(.say("watching \(name)"))
+        } catch {
+            guard refused[name] != error.message, refused.count < Self.maximumRefused else { return }
+            refused[name] = error.message
+            emit(.say("\(name) is not watched: \(error.message)"))
+        }
+    }
+
+    /// Decides about what was found, and has what is missing replayed.
+    private func finish(_ stream: WatchedStream, isMissing: Bool, published: WallTime? = nil, at now: Moment) {
+        for gap in stream.takeLost() {
+            emit(.lost)
+            emit(
+                .say(
+                    "\(gap.count) samples of \(stream.name) from \(gap.from) on were lost to the watch: \(gap.reason.rawValue)"
+                ))
+        }
+        let found = stream.takeFound()
+        for finding in found where !isStopping {
+            if finding.isNew {
+                let value = finding.value.map { " is \(Self.text($0))" } ?? ""
+                trigger(
+                    "\(stream.name)\(value): \(finding.expression)", at: finding.instant, published: published,
+                    now: now)
+            } else if ring == nil {
+                sessions.hold(at: finding.instant, now: now.monotonic)
+            } else if finding.instant.addingClamped(after) > keptUntil {
+                // What is still so is kept ahead, so that not each sample is a request.
+                keep(at: finding.instant, until: finding.instant.addingClamped(after + Self.keptAhead), now: now)
+            }
+        }
+        if !found.isEmpty { emitActions(at: now) }
+        guard isMissing, !stream.isRecovering else { return }
+        stream.isRecovering = true
+        emit(.recover(stream.name))
+    }
+
+    // MARK: What is missing
+
+    /// What a stream's publisher is to replay next; nil if nothing is missing, which ends the recovery.
+    package func missing(_ name: StreamName, at now: Moment) -> MissingSamples? {
+        guard let stream = streams[name] else { return nil }
+        let missing = isStopping ? nil : stream.missing(at: now)
+        finish(stream, isMissing: false, at: now)
+        stream.isRecovering = missing != nil
+        return missing
+    }
+
+    /// Whether a stream's publisher is running and reachable.
+    package func isHeard(_ name: StreamName, at now: Moment) -> Bool {
+        streams[name].map { now.monotonic - $0.heard < StreamDescription.life } ?? false
+    }
+
+    /// Takes the answer to a request for missing samples.
+    /// - Parameter count: how many samples the frames hold, by the answer.
+    package func take(_ frames: ArraySlice<[UInt8]>, count: Int, for request: SamplesReplay, at now: Moment) {
+        guard let stream = asker(of: request) else { return }
+        stream.take(frames, count: count, for: request, at: now)
+        finish(stream, isMissing: false, at: now)
+    }
+
+    /// Gives up what a request asked for.
+    package func giveUp(_ request: SamplesReplay, reason: Gap.Reason, at now: Moment) {
+        guard let stream = asker(of: request) else { return }
+        stream.giveUp(reason, at: now)
+        finish(stream, isMissing: false, at: now)
+    }
+
+    private func asker(of request: SamplesReplay) -> WatchedStream? {
+        guard !isStopping, let stream = streams[StreamName(device: request.device, stream: request.stream)],
+            stream.ordered.buffer.isMissing(request)
+        else { return nil }
+        return stream
+    }
+
+    // MARK: Sessions
+
+    private func trigger(_ what: String, at instant: Int64, published: WallTime?, now: Moment) {
+        let fate: String
+        if let ring {
+            guard triggersKept < limit else { return }
+            triggersKept += 1
+            keep(at: instant, until: instant.addingClamped(after), now: now)
+            fate = "session \(ring) keeps its time"
+        } else {
+            guard let (session, isNew) = sessions.trigger(at: instant, now: now.monotonic, named: { nextName(at: now) })
+            else { return }
+            fate = "session \(session) \(isNew ? "begins" : "continues")"
+        }
+        let delay = published.map { published in
+            let nanoseconds = now.date.nanosecondsSince1970.addingClamped(-published.nanosecondsSince1970)
+            return ", found \(nanoseconds / 1_000_000) ms after it was published"
+        }
+        let date = date(of: instant, at: now).localText
+        emit(.say("\(date) \(what)\(delay ?? ""): \(fate)"))
+    }
+
+    private func keep(at instant: Int64, until end: Int64, now: Moment) {
+        guard openKeeps < Self.maximumKeeps else {
+            emit(.lost)
+            return emit(.say("\(Self.maximumKeeps) times are to be kept before this one: it is not kept"))
+        }
+        keptUntil = max(keptUntil, end)
+        openKeeps += 1
+        emit(.keep(from: date(of: instant.addingClamped(-before), at: now), to: date(of: end, at: now)))
+    }
+
+    /// Takes whether a time is kept.
+    package func kept(_ outcome: Result<RecordingKeep.Reply, RequestError>, at now: Moment) {
+        openKeeps -= 1
+        switch outcome {
+        case .success(let reply):
+            guard let removed = reply.removed else { return }
+            emit(.lost)
+            emit(.say("\(removed.count) files of session \(reply.session) were removed before they could be kept"))
+        case .failure(let error):
+            emit(.lost)
+            emit(.say("session \(ring ?? "") does not keep it: \(error)"))
+        }
+    }
+
+    private func emitActions(at now: Moment) {
+        for action in sessions.takeActions() {
+            switch action {
+            case .start(let session, let from, let limit):
+                emit(.start(session, from: date(of: from, at: now), until: date(of: limit, at: now)))
+            case .extend(let session, let limit): emit(.extend(session, until: date(of: limit, at: now)))
+            case .stop(let session): emit(.stop(session))
+            }
+        }
+    }
+
+    /// Takes that a session was started.
+    /// - Parameter failure: why it could not be.
+    package func started(_ session: String, failure: String?, at now: Moment) {
+        if let failure {
+            emit(.lost)
+            emit(.say("session \(session) was not recorded: \(failure)"))
+        }
+        sessions.started(session, isRunning: failure == nil, now: now.monotonic)
+        emitActions(at: now)
+    }
+
+    /// Takes that a session was extended.
+    /// - Parameter isRunning: whether it was; if not, it is over.
+    package func extended(_ session: String, isRunning: Bool, at now: Moment) {
+        sessions.extended(session, isRunning: isRunning, now: now.monotonic, named: { nextName(at: now) })
+        emitActions(at: now)
+    }
+
+    /// Takes that a session is over.
+    package func stopped(_ session: String, _ outcome: Result<RecordingResult, RequestError>, at now: Moment) {
+        switch outcome {
+        case .success(let result):
+            if !result.report.isWhole { emit(.lost) }
+            let samples = result.logs.reduce(0) { $0 + $1.samples }
+            let streams = result.logs.count
+            emit(
+                .say(
+                    "session \(session) is over: \(samples) samples of \(streams) \(streams == 1 ? "stream" : "streams"), "
+                        + "\(result.report.isWhole ? "whole" : "with loss"), in \(result.directory)"))
+        case .failure(let error):
+            emit(.lost)
+            emit(.say("session \(session): \(error)"))
+        }
+        sessions.stopped(session)
+        emitActions(at: now)
+    }
+
+    private func nextName(at now: Moment) -> String {
+        number &+= 1
+        return "\(prefix)-\(SessionIdentifier(startedAt: now.date, random: number))"
+    }
+
+    private func date(of instant: Int64, at now: Moment) -> WallTime {
+        WallTime(
+            nanosecondsSince1970: now.date.nanosecondsSince1970.addingClamped(instant.addingClamped(-now.monotonic)))
+    }
+
+    /// With three decimals.
+    private static func text(_ value: Double) -> String {
+        value.magnitude < 1e12 ? "\((value * 1_000).rounded() / 1_000)" : "\(value)"
+    }
+}
+
+extension LogPattern {
+    /// Whether a log's name on the wire is meant. `*` stands for all logs.
+    fileprivate static func matches(_ pattern: LogPattern, _ name: String) -> Bool {
+        name == LogFileEvent.allLogs || LogName(existing: name).map { pattern.matches($0) } ?? false
+    }
+}

@@ -1,0 +1,362 @@
+import MessageBus
+import Messages
+import PublisherCore
+import SampleSources
+import ServiceKit
+import Testing
+
+/// What a publisher does with what clients push, in virtual time.
+@Suite(.timeLimit(.minutes(1)))
+struct PushTests {
+    private static let second: Int64 = 1_000_000_000
+    private let name = StreamName(device: "m5", stream: "accelerometer")
+    private let publisher: VirtualPublisher
+
+    init() throws {
+        publisher = try VirtualPublisher([], sources: [])
+        publisher.begin()
+    }
+
+    private func samples(
+        _ range: Range<Int>, epoch: String? = "run1", oldest: Int? = nil, start: Double = 0, fields: [String] = ["x"],
+        of name: StreamName? = nil
+    ) -> PushMessage {
+        var rows = PushedRows(fields: fields)
+        for number in range {
+            rows.append(fields.map { _ in Double(number) }, time: Int64((start + Double(number) / 50) * 1e9))
+        }
+        return .numbered(
+            NumberedSamples(name ?? self.name, epoch: epoch, first: range.lowerBound, oldest: oldest, rows: rows))
+    }
+
+    private func message(_ number: Int, _ indexes: Range<Int>, session: String = "s") -> PushMessage {
+        var rows = PushedRows(fields: ["x", "y", "z"])
+        let date = publisher.now.date.nanosecondsSince1970 / Self.second * Self.second
+        for index in indexes { rows.append([Double(index), 0, 0], time: date + Int64(index) * 20_000_000 + 7) }
+        return .sensorLogger(
+            SensorLoggerMessage(
+                number: number, session: session, device: "d1",
+                readings: [SensorLoggerMessage.Readings(sensor: "gyroscope", rows: rows)]))
+    }
+
+    private func batches(_ name: StreamName? = nil) -> [RowBatch] {
+        publisher.epochs[name ?? self.name]?.values.flatMap(\.self).sorted { $0.firstSequence < $1.firstSequence } ?? []
+    }
+
+    private func column(_ column: Int, of name: StreamName) -> [Double] {
+        batches(name).flatMap { batch in (0..<batch.count).map { batch.rows[$0 * batch.columns + column] } }
+    }
+
+    private func sequences(_ name: StreamName? = nil) -> [Int64] {
+        batches(name).flatMap { batch in (0..<batch.count).map { batch.firstSequence + Int64($0) } }
+    }
+
+    @Test func samplesAreAcknowledgedByNumberOnceTheyArePublishedAndKept() throws {
+        let request = publisher.push(samples(0..<10))
+        #expect(publisher.pushAnswers[request] == .accepted(next: 10))
+        #expect(sequences() == Array(0..<10))
+        let description = try #require(publisher.heard.first?.descriptions.first)
+        #expect(description.name == name)
+        #expect(description.epoch == "run1@0")
+        #expect(description.origin == .measured)
+        #expect(description.nextSequence == 0, "a listener knows the fields before the samples come")
+        let replay = try publisher.replay(
+            SamplesReplay(device: "m5", stream: "accelerometer", epoch: "run1@0", from: 0, count: 10))
+        #expect(replay.batches.flatMap(\.rows).map { $0[1] } == (0..<10).map(Double.init))
+    }
+
+    private func answer(to message: PushMessage) -> PushAnswer? {
+        let request = publisher.push(message)
+        return publisher.pushAnswers[request]
+    }
+
+    private func note(_ change: RecordingEvent.Change, status: String, session: String = "s1", reason: String? = nil) {
+        publisher.core.note(
+            RecordingEvent(
+                source: "recorder", sequence: 0, session: session, date: publisher.now.date, change: change,
+                status: status, step: "", reason: reason), at: publisher.now)
+    }
+
+    @Test func aPersonIsToldThatTheRecordingHasFailedUntilAnotherBegins() throws {
+        note(.current, status: "running")
+        #expect(publisher.core.runningSessions(at: publisher.now) == ["s1"])
+        let whole = publisher.push(message(0, 0..<5))
+        #expect(publisher.pushAnswers[whole] == .accepted(next: nil))
+        note(.failure, status: "failed", reason: "the disk is full")
+        #expect(publisher.core.runningSessions(at: publisher.now).isEmpty)
+        let lost = publisher.push(message(1, 5..<10))
+        guard case .unstored(let sentence) = try #require(publisher.pushAnswers[lost]) else {
+            Issue.record("the person is told nothing")
+            return
+        }
+        #expect(sentence.contains("the disk is full"))
+        let published = sequences(StreamName(device: "d1", stream: "gyroscope"))
+        #expect(published == Array(0..<10), "it is published all the same")
+        let again = publisher.push(message(1, 5..<10))
+        #expect(publisher.pushAnswers[again] == .unstored(sentence))
+        #expect(answer(to: samples(0..<5)) == .accepted(next: 5))
+        note(.report, status: "failed")
+        #expect(answer(to: message(2, 10..<15)) == .unstored(sentence))
+        note(.status, status: "running", session: "s2")
+        #expect(answer(to: message(3, 15..<20)) == .accepted(next: nil))
+        publisher.run(seconds: 20)
+        #expect(publisher.core.runningSessions(at: publisher.now).isEmpty, "a recorder that is silent says nothing")
+    }
+
+    @Test func aStreamWhoseLastSampleCameHasEndedAndContinuesWithAnother() throws {
+        func state() throws -> StreamDescription.State { try #require(publisher.core.streams.first).state }
+        func last(_ range: Range<Int>) -> PushMessage {
+            guard case .numbered(var message) = samples(range) else { return samples(range) }
+            message.isLast = true
+            return .numbered(message)
+        }
+        _ = publisher.push(samples(0..<10))
+        #expect(try state() == .running)
+        #expect(answer(to: last(9..<10)) == .accepted(next: 10))
+        #expect(try state() == .ended)
+        #expect(answer(to: samples(10..<20)) == .accepted(next: 20))
+        #expect(try state() == .running)
+        #expect(answer(to: last(20..<30)) == .accepted(next: 30))
+        #expect(try state() == .ended)
+        #expect(sequences() == Array(0..<30))
+    }
+
+    @Test func whatIsSentAgainIsIgnored() {
+        _ = publisher.push(samples(0..<10))
+        let again = publisher.push(samples(0..<10))
+        let more = publisher.push(samples(5..<15))
+        #expect(publisher.pushAnswers[again] == .accepted(next: 10))
+        #expect(publisher.pushAnswers[more] == .accepted(next: 15))
+        #expect(sequences() == Array(0..<15))
+        #expect(publisher.core.pushedMessages.repeated == 1)
+    }
+
+    @Test func messagesInAnotherOrderArePutInOrder() {
+        _ = publisher.push(samples(0..<10))
+        let late = publisher.push(samples(20..<30))
+        #expect(publisher.pushAnswers[late] == nil, "it is answered when it is published")
+        let missing = publisher.push(samples(10..<20))
+        #expect(publisher.pushAnswers[missing] == .accepted(next: 20))
+        #expect(publisher.pushAnswers[late] == .accepted(next: 30))
+        #expect(sequences() == Array(0..<30))
+    }
+
+    @Test func whatDoesNotComeIsAGapThatNobodyIsAskedForInVain() throws {
+        _ = publisher.push(samples(0..<10))
+        let late = publisher.push(samples(20..<30))
+        publisher.run(seconds: 4)
+        #expect(publisher.pushAnswers[late] == .accepted(next: 30))
+        #expect(sequences() == Array(0..<10) + Array(20..<30))
+        let request = SamplesReplay(device: "m5", stream: "accelerometer", epoch: "run1@0", from: 10, count: 10)
+        let error = #expect(throws: RequestError.self) { try publisher.replay(request) }
+        #expect(error?.data?.reason == "notInSource")
+        var refusals = ReplayRefusals()
+        refusals.note(error, at: "here", of: "here")
+        #expect(refusals.verdict(asking: ["here"]) == .notInSource)
+    }
+
+    @Test func aClientThatHasOlderSamplesIsAskedForThem() {
+        let first = publisher.push(samples(40..<50, oldest: 30))
+        #expect(publisher.pushAnswers[first] == .wanted(next: 30))
+        #expect(sequences().isEmpty)
+        let second = publisher.push(samples(30..<50, oldest: 30))
+        #expect(publisher.pushAnswers[second] == .accepted(next: 50))
+        let third = publisher.push(samples(60..<70, oldest: 45))
+        #expect(publisher.pushAnswers[third] == .wanted(next: 50))
+        let lossy = publisher.push(samples(80..<90, oldest: 80))
+        #expect(publisher.pushAnswers[lossy] == .accepted(next: 90))
+        #expect(sequences() == Array(30..<50) + Array(80..<90))
+    }
+
+    @Test func anotherEpochCountsAnewAndTheFormerIsStillKept() throws {
+        _ = publisher.push(samples(0..<10))
+        let other = publisher.push(samples(0..<5, epoch: "run2"))
+        #expect(publisher.pushAnswers[other] == .accepted(next: 5))
+        #expect(publisher.epochs[name]?.mapValues { $0.map(\.count) } == ["run1@0": [10], "run2@0": [5]])
+        for (epoch, count) in [("run1@0", 10), ("run2@0", 5)] {
+            let replay = try publisher.replay(
+                SamplesReplay(device: "m5", stream: "accelerometer", epoch: epoch, from: 0, count: 10))
+            #expect(replay.reply.count == count)
+        }
+        let late = publisher.push(samples(10..<20))
+        guard case .refused(let refusal) = publisher.pushAnswers[late] else { throw Unexpected() }
+        #expect(refusal.kind == .tooLate)
+    }
+
+    @Test func withoutAnEpochARestartIsToldFromARepetition() {
+        _ = publisher.push(samples(0..<10, epoch: nil))
+        let again = publisher.push(samples(0..<12, epoch: nil))
+        #expect(publisher.pushAnswers[again] == .accepted(next: 12))
+        #expect(publisher.epochs[name]?.count == 1)
+        let restarted = publisher.push(samples(0..<3, epoch: nil, start: 100))
+        #expect(publisher.pushAnswers[restarted] == .accepted(next: 3))
+        #expect(publisher.epochs[name]?.count == 2)
+    }
+
+    @Test func datesAreBelievedAndOtherClocksBeginWithTheirArrival() throws {
+        let now = publisher.now
+        let date = Double(now.date.nanosecondsSince1970) / 1e9 - 20
+        _ = publisher.push(samples(0..<2, start: date, of: StreamName(device: "dated", stream: "a")))
+        _ = publisher.push(samples(0..<2, start: 1_000, of: StreamName(device: "undated", stream: "a")))
+        _ = publisher.push(samples(0..<2, start: date - 1e7, of: StreamName(device: "wrong", stream: "a")))
+        func uptimes(_ device: String) -> [Double] {
+            batches(StreamName(device: device, stream: "a")).flatMap { [$0.rows[0], $0.rows[2]] }
+        }
+        let uptime = Double(now.monotonic) / 1e9
+        #expect(abs(uptimes("dated")[0] - (uptime - 20)) < 1e-6)
+        for device in ["undated", "wrong"] {
+            #expect(abs(uptimes(device)[1] - uptime) < 1e-6)
+            #expect(abs(uptimes(device)[1] - uptimes(device)[0] - 0.02) < 1e-6)
+        }
+    }
+
+    @Test func aConfiguredStreamIsNotPushedTo() throws {
+        let configuration = try StreamConfiguration(device: "m5", stream: "accelerometer", source: .signal("sine"))
+        let publisher = try VirtualPublisher([configuration], sources: [try configuration.openSource()])
+        publisher.begin()
+        let request = publisher.push(samples(0..<10))
+        guard case .refused(let refusal) = publisher.pushAnswers[request] else { throw Unexpected() }
+        #expect(refusal.kind == .conflict)
+    }
+
+    @Test func aStoppedStreamTakesNothingUntilItIsStarted() throws {
+        _ = publisher.push(samples(0..<10))
+        #expect(try publisher.descriptions(publisher.stop(name)).first?.state == .stopped)
+        let refused = publisher.push(samples(10..<20))
+        guard case .refused(let refusal) = publisher.pushAnswers[refused] else { throw Unexpected() }
+        #expect(refusal.kind == .conflict)
+        #expect(try publisher.descriptions(publisher.start(name)).first?.state == .running)
+        let taken = publisher.push(samples(10..<20))
+        #expect(publisher.pushAnswers[taken] == .accepted(next: 20))
+        #expect(sequences() == Array(0..<20))
+    }
+
+    @Test func aStreamWhoseClientIsSilentEndsAndGoesOn() throws {
+        _ = publisher.push(samples(0..<10))
+        publisher.run(seconds: 602)
+        #expect(try publisher.descriptions(publisher.list()).map(\.state) == [.ended])
+        let next = publisher.push(samples(10..<20))
+        #expect(publisher.pushAnswers[next] == .accepted(next: 20))
+        #expect(try publisher.descriptions(publisher.list()).map(\.state) == [.running])
+    }
+
+    @Test func batchesOfTenSecondsAreNoSilence() throws {
+        for batch in 0..<6 {
+            _ = publisher.push(samples(batch * 500..<batch * 500 + 500))
+            for _ in 0..<9 {
+                publisher.run(seconds: 1)
+                let description = try #require(publisher.heard[0].descriptions.last)
+                let last = try #require(description.lastSample)
+                #expect(description.clock.uptime - last < 0.001)
+            }
+            publisher.run(seconds: 1)
+        }
+        publisher.run(seconds: 30)
+        let description = try #require(publisher.heard[0].descriptions.last)
+        let last = try #require(description.lastSample)
+        #expect(description.clock.uptime - last > 25)
+    }
+
+    @Test func tenThousandNamesAreRefusedUntilSomeHaveEnded() throws {
+        var refused = 0
+        for number in 0..<10_000 {
+            let request = publisher.push(samples(0..<1, of: StreamName(device: "d\(number)", stream: "a")))
+            if case .refused(let refusal) = publisher.pushAnswers[request] {
+                #expect(refusal.kind == .tooMany)
+                refused += 1
+            }
+        }
+        #expect(refused == 10_000 - 4_096)
+        #expect(publisher.core.streams.count == 4_096)
+        publisher.pass(to: publisher.now.monotonic + 601 * Self.second)
+        publisher.run(seconds: 2)
+        let request = publisher.push(samples(0..<1))
+        #expect(publisher.pushAnswers[request] == .accepted(next: 1))
+        #expect(publisher.core.streams.count == 4_096)
+        #expect(publisher.core.streams.enumerated().allSatisfy { $0.element.index == $0.offset })
+    }
+
+    @Test func theEndRefusesWhatWaits() throws {
+        _ = publisher.push(samples(0..<10))
+        let waiting = publisher.push(samples(20..<30))
+        publisher.finish()
+        guard case .refused(let refusal) = publisher.pushAnswers[waiting] else { throw Unexpected() }
+        #expect(refusal.kind == .stopping)
+        #expect(publisher.isFinished)
+    }
+
+    @Test func withoutAStreamTheEndComesAtOnce() {
+        publisher.finish()
+        #expect(publisher.isFinished)
+    }
+
+    // MARK: Sensor Logger
+
+    private let gyroscope = StreamName(device: "d1", stream: "gyroscope")
+
+    @Test func messagesOfSensorLoggerArePutInOrderAndRepetitionsIgnored() {
+        let first = publisher.push(message(1, 10..<20))
+        #expect(publisher.pushAnswers[first] == nil)
+        let zeroth = publisher.push(message(0, 0..<10))
+        let again = publisher.push(message(1, 10..<20))
+        for request in [first, zeroth, again] { #expect(publisher.pushAnswers[request] == .accepted(next: nil)) }
+        #expect(column(1, of: gyroscope) == (0..<20).map(Double.init))
+        #expect(sequences(gyroscope) == Array(0..<20))
+    }
+
+    @Test func aMessageThatIsMissingIsAGapOfAboutItsLength() throws {
+        _ = publisher.push(message(0, 0..<50))
+        let next = publisher.push(message(2, 100..<150))
+        publisher.run(seconds: 4)
+        #expect(publisher.pushAnswers[next] == .accepted(next: nil))
+        #expect(sequences(gyroscope) == Array(0..<50) + Array(100..<150))
+        let request = SamplesReplay(device: "d1", stream: "gyroscope", epoch: "one", from: 50, count: 50)
+        let error = #expect(throws: RequestError.self) { try publisher.replay(request) }
+        #expect(error?.data?.reason == "estimated")
+        let late = publisher.push(message(1, 50..<100))
+        guard case .refused(let refusal) = publisher.pushAnswers[late] else { throw Unexpected() }
+        #expect(refusal.kind == .tooLate)
+    }
+
+    @Test func aSessionThatThisProgramDidNotSeeBeginIsTakenAfterAWhile() {
+        let request = publisher.push(message(57, 0..<10))
+        publisher.run(seconds: 4)
+        #expect(publisher.pushAnswers[request] == .accepted(next: nil))
+        #expect(sequences(gyroscope) == Array(0..<10))
+    }
+
+    @Test func anotherSessionOfThePhoneContinuesTheStream() {
+        _ = publisher.push(message(0, 0..<10))
+        _ = publisher.push(message(0, 0..<10, session: "t"))
+        #expect(sequences(gyroscope) == Array(0..<20))
+    }
+
+    @Test func nanosecondsStay() {
+        _ = publisher.push(message(0, 0..<3))
+        let uptimes = column(0, of: gyroscope)
+        let pauses = zip(uptimes, uptimes.dropFirst()).map { Int64((($1 - $0) * 1e9).rounded()) }
+        #expect(pauses == [20_000_000, 20_000_000])
+    }
+
+    @Test func aSensorWithOtherFieldsContinuesItsNumbers() throws {
+        func battery(_ number: Int, _ record: String, _ fields: [String]) -> PushMessage {
+            var rows = PushedRows(fields: fields, types: fields.map { _ in .json })
+            rows.append(record: Array(record.utf8), time: publisher.now.date.nanosecondsSince1970)
+            return .sensorLogger(
+                SensorLoggerMessage(
+                    number: number, session: "s", device: "d1",
+                    readings: [SensorLoggerMessage.Readings(sensor: "battery", rows: rows)]))
+        }
+        _ = publisher.push(battery(0, "1", ["a"]))
+        _ = publisher.push(battery(1, "1,2", ["a", "b"]))
+        let name = StreamName(device: "d1", stream: "battery")
+        #expect(sequences(name) == [0, 1])
+        for (from, fields) in [(0, ["uptime", "a"]), (1, ["uptime", "a", "b"])] {
+            let replay = try publisher.replay(
+                SamplesReplay(device: "d1", stream: "battery", epoch: "one", from: from, count: 1))
+            #expect(replay.batches.map(\.batch.fields) == [fields])
+        }
+    }
+}
+
+private struct Unexpected: Error {}

@@ -1,0 +1,129 @@
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// `recorder import` and what can be done with its sessions.
+@Suite(.timeLimit(.minutes(2)))
+struct ImportTests {
+    /// A table of a minute, with steps.
+    private static let walk =
+        "time,x,y,z\n"
+        + (0..<3000).map { index in
+            let seconds = Double(index) / 50
+            return "\(1_795_255_200 + seconds),0.01,-0.02,\(1 + 0.3 * sin(seconds * 12))\n"
+        }.joined()
+
+    private static func run(
+        _ program: String, _ arguments: [String], in directory: FilePath, environment: [String: String] = [:]
+    ) async throws -> (end: ProgramEnd, output: String, error: String) {
+        try await ProgramUnderTest.run(
+            executable: ProductsDirectory.executable(program), arguments: arguments, environment: environment,
+            in: directory
+        ) { run in
+            let end = try await run.end(within: .seconds(60))
+            return (end, run.standardOutput, run.standardError)
+        }
+    }
+
+    @Test func aSessionOfAFileIsLikeAnyOther() async throws {
+        try await withTemporaryDirectory { directory in
+            try Data(Self.walk.utf8).write(to: URL(filePath: directory.appending("walk.csv").string))
+            let made = try await Self.run(
+                "recorder",
+                ["import", "walk.csv", "--unit", "g", "--device", "left-wrist", "--format", "csv"], in: directory)
+            #expect(made.end == .exited(0), "\(made)")
+            let line = "walk: 3000 samples of 1 streams, 0 gaps with 0 samples, in ./data/recordings/walk\n"
+            #expect(made.output == line)
+            let session = "data/recordings/walk"
+            let verified = try await Self.run("recorder", ["verify", session], in: directory)
+            #expect(verified.end == .exited(0), "\(verified)")
+            let info = try await Self.run("recorder", ["info", session], in: directory)
+            #expect(info.output.contains("left-wrist/accelerometer"), "\(info)")
+            let count = try await Self.run("step-counter", ["count", session, "--format", "csv"], in: directory)
+            #expect(count.end == .exited(0), "\(count)")
+            #expect(count.output.split(separator: "\n").count == 2, "\(count)")
+            for format in ["csv", "bids", "mcap", "xdf"] {
+                let exported = try await Self.run(
+                    "recorder", ["export", session, "--to", format, "--format", format], in: directory)
+                #expect(exported.end == .exited(0), "\(exported)")
+            }
+        }
+    }
+
+    @Test func howFarItIsIsShownOnATerminalAlone() async throws {
+        try await withTemporaryDirectory { directory in
+            try Data(Self.walk.utf8).write(to: URL(filePath: directory.appending("walk.csv").string))
+            let recorder = try ProductsDirectory.executable("recorder")
+            // script(1) gives a program a terminal.
+            func onTerminal(_ arguments: String) async throws -> String {
+                let command = "cd '\(directory)' && '\(recorder)' \(arguments)"
+                return try await Tool.output(of: "script", ["-q", "-e", "-c", command, "/dev/null"])
+            }
+            let made = try await onTerminal("import walk.csv --unit g")
+            #expect(made.contains("\rwalk.csv: 65.5 kB\u{1B}[K"), "\(made)")
+            #expect(made.contains("\r\u{1B}[Kwalk: 3000 samples of 1 streams"), "\(made)")
+            let exported = try await onTerminal("export data/recordings/walk --to out --format csv")
+            #expect(exported.contains(/\rwalk: [1-9][0-9]? % of [0-9.]+ kB\u{1B}\[K/), "\(exported)")
+            #expect(exported.contains("\r\u{1B}[Kwalk: 3000 samples, "), "\(exported)")
+            let piped = try await Self.run(
+                "recorder", ["export", "data/recordings/walk", "--to", "again", "--format", "csv"], in: directory)
+            #expect(piped.error.isEmpty && piped.output.hasPrefix("walk: 3000 samples, "), "\(piped)")
+        }
+    }
+
+    /// Somebody counted 610 steps.
+    @Test(
+        .enabled(
+            if: Readers.hasRecording,
+            "steps are NOT counted in a published recording: Tests/ExportTests/Readers/setup could not get it from GitHub"
+        ))
+    func stepsOfAPublishedRecordingAreCounted() async throws {
+        try await withTemporaryDirectory { directory in
+            let made = try await Self.run(
+                "recorder", ["import", Readers.recording.string, "--session", "walk"], in: directory)
+            #expect(made.end == .exited(0), "\(made)")
+            #expect(made.output.contains("71400 samples of 1 streams, 0 gaps"), "\(made)")
+            let count = try await Self.run(
+                "step-counter", ["count", "data/recordings/walk", "--format", "json"], in: directory)
+            let steps = count.output.firstMatch(of: #/"steps" ?: ?(\d+)/#).flatMap { Int($0.output.1) } ?? 0
+            #expect((580...640).contains(steps), "\(count)")
+        }
+    }
+
+    @Test func filesAreImportedEachByItself() async throws {
+        try await withTemporaryDirectory { directory in
+            let files = [("a.csv", Self.walk), ("bad.csv", "nothing\n"), ("lossy.csv", Self.walk + "never,1,2,3\n")]
+            for (name, text) in files {
+                try Data(text.utf8).write(to: URL(filePath: directory.appending(name).string))
+            }
+            let environment = ["HOLDFAST_DATA": directory.appending("elsewhere").string]
+            let made = try await Self.run(
+                "recorder", ["import"] + files.map(\.0), in: directory, environment: environment)
+            #expect(made.end == .exited(1), "\(made)")
+            #expect(made.error.contains("bad.csv"), "\(made)")
+            let lossy = try await Self.run(
+                "recorder", ["verify", "elsewhere/recordings/lossy"], in: directory)
+            #expect(lossy.end == .exited(3), "\(lossy)")
+            let again = try await Self.run(
+                "recorder", ["import", "lossy.csv", "--session", "lossy-2"], in: directory, environment: environment)
+            #expect(again.end == .exited(3), "\(again)")
+            let placed = try await Self.run("recorder", ["import", "a.csv", "--data", "there"], in: directory)
+            #expect(placed.output.hasSuffix(", in there/recordings/a\n"), "\(placed)")
+            let refused = try await Self.run("recorder", ["import", "a.csv"], in: directory, environment: environment)
+            #expect(refused.end == .exited(1))
+            #expect(refused.error.contains("--session"), "\(refused)")
+        }
+    }
+
+    @Test(arguments: [
+        ["--session", "s", "a.csv", "b.csv"], ["--device", "a/b", "a.csv"], ["--zone", "CET", "a.csv"],
+        ["--start", "today", "a.csv"], ["--maximum-file-size", "1", "a.csv"], ["--format", "xlsx", "a.csv"], [],
+    ])
+    func wrongOptionsAreRefused(_ arguments: [String]) async throws {
+        try await withTemporaryDirectory { directory in
+            let run = try await Self.run("recorder", ["import"] + arguments, in: directory)
+            #expect(run.end == .exited(64), "\(run)")
+        }
+    }
+}
