@@ -38,13 +38,9 @@ extension StreamFiles {
         // A session that is known by one of its files may have others that were not announced.
         for event in events {
             guard let session = try? SessionIdentifier(event.session),
-                event.mayHaveFinished || !catalog.isOpen(session), !unseen.contains(session)
+                event.mayHaveFinished || !catalog.isOpen(session)
             else { continue }
-            if unseen.count < Self.maximumUnseen {
-                unseen.append(session)
-            } else {
-                isComparisonWanted = true
-            }
+            wantComparison(of: session)
         }
         if !segments.isEmpty { emit(.find(segments)) }
         advance(at: now)
@@ -58,6 +54,16 @@ extension StreamFiles {
             change(.add(file), for: .segment)
         }
         advance(at: now)
+    }
+
+    /// Has a session compared soon: its files may not be those of the catalog.
+    func wantComparison(of session: SessionIdentifier) {
+        if unseen.contains(session) { return }
+        if unseen.count < Self.maximumUnseen {
+            unseen.append(session)
+        } else {
+            isComparisonWanted = true
+        }
     }
 
     /// A recorder has come, which may have finished files unheard.

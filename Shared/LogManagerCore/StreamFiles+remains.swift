@@ -39,7 +39,7 @@ extension StreamFiles {
             case .removed(let bytes):
                 isStuck = false
                 noteRemoved(session, bytes: bytes, at: now)
-                unseen.append(session)
+                wantComparison(of: session)
             case .kept(let reason):
                 keptRemains.insert(session)
                 if let reason {

@@ -327,7 +327,9 @@ extension StreamFiles {
         _ change: CatalogChange, of removal: Removal, _ result: Result<[CatalogFile], RecordingError>, at now: Moment
     ) {
         switch (change, result) {
-        case (.takeBack, _):
+        case (.takeBack(let files), _):
+            // A comparison leaves out what is in the ledger: one since the removal began may not have seen why they stay.
+            for file in files { wantComparison(of: file.session) }
             removal.openChanges -= 1
             removal.isBusy = removal.openChanges > 0
             if case .failure(let error) = result {

@@ -92,11 +92,20 @@ final class ModelRun {
         for _ in 0..<90 where violations.isEmpty {
             // What starts a program again that could not start is outside of it.
             if case .failed = core.state { restart(isPowerCut: false) }
-            while carryOutNext(isCalm: true) {}
+            settle()
             pass(5 * Self.second)
         }
-        while carryOutNext(isCalm: true) {}
+        settle()
         checkRest()
+    }
+
+    /// Carries out all there is to do, which must come to an end by itself.
+    private func settle() {
+        var count = 0
+        while violations.isEmpty, carryOutNext(isCalm: true) {
+            count += 1
+            require(count < 10_000, "there is always something more to do")
+        }
     }
 
     private func happen() {
