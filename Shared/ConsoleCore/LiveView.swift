@@ -1,7 +1,6 @@
 import Logging
 package import MessageBus
 package import Messages
-import Recording
 package import ServiceKit
 package import WebServer
 
@@ -46,10 +45,6 @@ package final class LiveView: RecoveringCore {
     /// Samples of a stream that are sent at once, in bytes, although that time is not over.
     private static let flushBytes = 256 << 10
     private static let stateInterval: Int64 = 1_000_000_000
-    /// A session that runs is told of each second.
-    private static let sessionLife: Int64 = 5_000_000_000
-    /// Sessions that are known to run: a recorder has few.
-    private static let maximumSessions = 1_000
 
     package var effects: [Effect] = []
     private let topics = TopicTable<LiveStream>()
@@ -70,8 +65,7 @@ package final class LiveView: RecoveringCore {
     private var isLooking = false
 
     private let startedAt: Int64
-    /// When a session was last said to run, on the monotonic clock.
-    private var sessions: [String: Int64] = [:]
+    private var sessions = RunningSessions(life: 5_000_000_000)
     /// The sessions that clients of Foxglove were last told of.
     private var toldSessions: [String] = []
 
@@ -80,7 +74,7 @@ package final class LiveView: RecoveringCore {
     package var nextDeadline: Int64 {
         let flush = hasNews ? lastFlush.addingClamped(Self.flushInterval) : .max
         // A session of which nothing more is heard ends for those who are told of it.
-        let silence = toldSessions.isEmpty ? nil : sessions.values.min()?.addingClamped(Self.sessionLife)
+        let silence = toldSessions.isEmpty ? nil : sessions.nextSilence
         let look = isLooking || audiences.isEmpty ? .max : stateAt.addingClamped(Self.stateInterval)
         return min(flush, silence ?? .max, look)
     }
@@ -284,12 +278,8 @@ package final class LiveView: RecoveringCore {
     // MARK: Sessions
 
     private func note(_ event: RecordingEvent, at now: Moment) {
-        defer { tellSessions(at: now) }
-        if event.report != nil || event.change == .discard || SessionStatus(rawValue: event.status)?.isOver == true {
-            sessions[event.session] = nil
-        } else if event.change != .annotation, sessions[event.session] != nil || sessions.count < Self.maximumSessions {
-            sessions[event.session] = now.monotonic
-        }
+        _ = sessions.note(event, at: now.monotonic)
+        tellSessions(at: now)
     }
 
     /// Tells clients of Foxglove which sessions run, if these are others than before.
@@ -302,9 +292,8 @@ package final class LiveView: RecoveringCore {
 
     /// The sessions that run, as far as the recorder says so; nil if it had no time yet to say it.
     package func runningSessions(at now: Moment) -> [String]? {
-        sessions = sessions.filter { now.monotonic - $0.value < Self.sessionLife }
-        if sessions.isEmpty, now.monotonic - startedAt < Self.sessionLife { return nil }
-        return sessions.keys.sorted()
+        let running = sessions.names(at: now.monotonic)
+        return running.isEmpty && now.monotonic - startedAt < sessions.life ? nil : running
     }
 
     // MARK: What is missing

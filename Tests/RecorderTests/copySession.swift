@@ -1,5 +1,6 @@
 import Files
 import FoundationEssentials
+import Messages
 import Recording
 import SystemPackage
 import TestSupport

@@ -1,5 +1,6 @@
 import Files
 package import LogManagerCore
+import Messages
 package import Recording
 import SystemPackage
 

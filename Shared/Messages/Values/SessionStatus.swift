@@ -1,9 +1,8 @@
-package import Files
-
 /// Where a session's recording stands. A status only ever rises.
 ///
 /// The words and their order are the ancestors', without those that a session never has: it exists from its start, asks nobody
-/// for permission, and its files are finished with its results. Any forward jump is legal; a step back or a repeat is ignored, so that a late report of an earlier stage can't undo a cancellation or a failure.
+/// for permission, and its files are finished with its results. Any forward jump is legal; a step back or a repeat is ignored, so
+/// that a late report of an earlier stage can't undo a cancellation or a failure.
 package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable, CustomStringConvertible {
     case starting, running, waitingToStop, processingResults, finished, cancelled, failed
 
@@ -21,15 +20,6 @@ package enum SessionStatus: String, Codable, Sendable, Comparable, CaseIterable,
         guard next > self else { return false }
         self = next
         return true
-    }
-
-    /// Why a second start is refused: `finished` once the session is over, `alreadyRunning` before.
-    package func refusal(toStart session: SessionIdentifier) -> RecordingError {
-        RecordingError(
-            isOver ? .finished : .alreadyRunning, action: "start session \(session)", reason: "it is \(self)",
-            advice: isOver
-                ? "Start a session of another name; each is recorded once."
-                : "Stop it first, or start a session of another name.")
     }
 
     package static func < (one: SessionStatus, other: SessionStatus) -> Bool {
