@@ -39,7 +39,7 @@ final class SessionExporter {
         let place = FilePath(FileManager.default.temporaryDirectory.path).appending("holdfast-export-\(UUID())")
         // What is open stays there for who reads it.
         defer { try? Directory.removeTree(place) }
-        let outcome = try SessionExport(directory, options, version: Version.current).run(to: place) { _, _ in }
+        let outcome = try SessionExport(directory, options, version: Version.current).run(to: place) { _, _, _ in }
         // Beside a table there are the gaps and the like, and beside an MCAP that of ROS 2.
         let names = outcome.files.filter { $0.hasSuffix(".\(format.rawValue)") }
         guard let name = names.min(by: { $0.utf8.count < $1.utf8.count }) else {

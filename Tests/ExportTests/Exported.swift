@@ -17,7 +17,7 @@ struct Exported {
         var options = SessionExport.Options(format: format)
         change(&options)
         self.path = path
-        outcome = try SessionExport(session, options, version: "0.0.0").run(to: path) { _, _ in }
+        outcome = try SessionExport(session, options, version: "0.0.0").run(to: path) { _, _, _ in }
     }
 
     /// A file as text.

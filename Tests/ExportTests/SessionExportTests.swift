@@ -74,7 +74,7 @@ struct SessionExportTests {
                     session.directory, SessionExport.Options(format: format), version: "0.0.0", calls: fault.calls)
                 guard
                     let error = RecordingError.thrown(by: { () throws(RecordingError) in
-                        _ = try export.run(to: out) { _, _ in }
+                        _ = try export.run(to: out) { _, _, _ in }
                     })
                 else { break }
                 #expect(fault.wasHit)

@@ -10,14 +10,16 @@ final class ByteProgress {
     /// - Parameter name: what the bytes are of.
     init(_ name: String) { self.name = name }
 
-    /// - Parameter total: how many there are; nil if that is not known.
-    func show(_ bytes: Int, of total: Int? = nil) {
+    /// - Parameters:
+    ///   - total: how many there are; nil if that is not known.
+    ///   - verb: what is done with them, such as `checking`; empty if that is clear.
+    func show(_ bytes: Int, of total: Int? = nil, doing verb: String = "") {
         guard isShown else { return }
-        let text: String
+        var text = verb.isEmpty ? "" : "\(verb) "
         if let total {
-            text = "\(total > 0 ? min(99, bytes * 100 / total) : 0) % of \(ByteCount(bytes: total).rounded)"
+            text += "\(total > 0 ? min(99, bytes * 100 / total) : 0) % of \(ByteCount(bytes: total).rounded)"
         } else {
-            text = ByteCount(bytes: bytes).rounded
+            text += ByteCount(bytes: bytes).rounded
         }
         guard text != shown else { return }
         shown = text

@@ -89,7 +89,7 @@ struct ExportCommand: ParsableCommand {
         let line = ByteProgress(session.session.text)
         defer { line.clear() }
         let outcome = try SessionExport(session, options, version: Version.current)
-            .run(to: FilePath(to), progress: line.show)
+            .run(to: FilePath(to)) { line.show($1, of: $2, doing: $0.rawValue) }
         line.clear()
         let noun = outcome.samples == 1 ? "sample" : "samples"
         StandardStream.output.print(

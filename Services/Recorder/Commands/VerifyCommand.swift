@@ -22,7 +22,10 @@ struct VerifyCommand: ParsableCommand {
 
     static func verify(_ directory: String) throws {
         try SessionDirectory.opening(directory) { path throws(RecordingError) in
-            try SessionDirectory(at: path).verify()
+            let session = try SessionDirectory(at: path)
+            let line = ByteProgress(session.session.text)
+            defer { line.clear() }
+            return session.verify { line.show($0, of: $1) }
         }.conclude()
     }
 }

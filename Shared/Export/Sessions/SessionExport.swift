@@ -39,8 +39,13 @@ package struct SessionExport {
         package var hasLoss: Bool
     }
 
-    /// How far it is: bytes that were read, of how many.
-    package typealias Progress = (_ bytes: Int, _ total: Int) -> Void
+    /// What is done with the session's bytes, one after the other.
+    package enum Step: String, Sendable {
+        case checking, exporting
+    }
+
+    /// How far a step is: bytes that were read, of how many.
+    package typealias Progress = (_ step: Step, _ bytes: Int, _ total: Int) -> Void
 
     /// Bytes that are read between two looks at what is to be written.
     private static let step = 256 << 10
@@ -68,7 +73,7 @@ package struct SessionExport {
     ///
     /// - Throws: `alreadyExists` if the export is there and is not to be replaced; `unreadable` if the session is damaged and
     ///   that is not accepted; `notFound` if it has none of the streams; `noSpace`. Nothing is left behind then.
-    package func run(to path: FilePath, progress: Progress) throws(RecordingError) -> Outcome {
+    package func run(to path: FilePath, progress: @escaping Progress) throws(RecordingError) -> Outcome {
         let directory = try ExportDirectory(
             path, name: options.format == .bids ? "bids" : "\(session.session)-\(options.format.rawValue)",
             replaces: options.replaces, calls: calls)
@@ -119,10 +124,10 @@ package struct SessionExport {
     }
 
     private func run(
-        _ work: Work, _ writer: some ExportWriter, in directory: ExportDirectory, _ progress: Progress
+        _ work: Work, _ writer: some ExportWriter, in directory: ExportDirectory, _ progress: @escaping Progress
     ) throws(RecordingError) -> Outcome {
         try directory.check(writer.provenanceName)
-        let verification = try verify()
+        let verification = try verify(progress)
         let logs = work.logs
         let total = logs.reduce(0) { total, log in
             total + log.files.reduce(0) { $0 + $1.bytes } + (log.file.map(session.size(of:)) ?? 0)
@@ -143,14 +148,14 @@ package struct SessionExport {
                 var resampler = Resampler(writer, stream, rate: rate, ownRate: own.rate)
                 while try walk.read(&reader, bytes: Self.step, into: &resampler) {
                     try resampler.sink.writeIfFull()
-                    progress(done + reader.bytesRead, total)
+                    progress(.exporting, done + reader.bytesRead, total)
                 }
                 writer = resampler.sink
                 walk.note(resampler)
             } else {
                 while try walk.read(&reader, bytes: Self.step, into: &writer) {
                     try writer.writeIfFull()
-                    progress(done + reader.bytesRead, total)
+                    progress(.exporting, done + reader.bytesRead, total)
                 }
             }
             done += reader.bytesRead
@@ -210,12 +215,12 @@ package struct SessionExport {
             StreamWalk(clock: options.clock, alignments: work.alignments))
     }
 
-    private func verify() throws(RecordingError) -> SessionVerification {
-        var verification = session.verify()
+    private func verify(_ progress: @escaping Progress) throws(RecordingError) -> SessionVerification {
+        var verification = session.verify { progress(.checking, $0, $1) }
         var attempt = 1
         // Files of a session that runs may be finished while they are looked at.
         while verification.verdict == .damaged, !record.status.isOver, attempt < Self.attempts {
-            verification = session.verify()
+            verification = session.verify { progress(.checking, $0, $1) }
             attempt += 1
         }
         guard verification.verdict == .damaged, !options.acceptsDamage else { return verification }

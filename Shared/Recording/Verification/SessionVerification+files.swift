@@ -6,8 +6,8 @@ extension SessionDirectory {
     /// Looks at every byte of a session: hashes, sizes, records, their continuity, and whether the report fits.
     ///
     /// Nothing is changed. Takes time in proportion to the size of the session, and memory that does not grow with it.
-    package func verify() -> SessionVerification {
-        let verification = SessionVerification(of: self)
+    package func verify(progress: @escaping SessionVerification.Progress = { _, _ in }) -> SessionVerification {
+        let verification = SessionVerification(of: self, progress: progress)
         do throws(RecordingError) {
             try verification.verify(try record())
         } catch {
@@ -35,10 +35,15 @@ extension SessionVerification {
     }
 
     private func takeHashes() {
-        for name in (try? directory.directory.names()) ?? []
-        where SessionDirectory.hasChecksum(name) && directory.isFile(name) {
+        let names = ((try? directory.directory.names()) ?? []).filter {
+            SessionDirectory.hasChecksum($0) && directory.isFile($0)
+        }
+        let sizes = names.map(directory.size(of:))
+        expect(bytes: 2 * sizes.reduce(0, +))
+        for (name, size) in zip(names, sizes) {
             do {
                 hashes[name] = try FinishedFile.measure(directory.directory.path.appending(name)).sha256
+                pass(bytes: size)
             } catch {
                 // One that was removed meanwhile is none.
                 if error.code == .notFound { continue }
@@ -136,6 +141,7 @@ extension SessionVerification {
         _ name: String, finished: FinishedFile?, commits: [JournalEntry], _ reading: inout LogVerification
     ) throws(RecordingError) {
         if directory.isFile(name) {
+            defer { pass(bytes: directory.size(of: name)) }
             if let finished, let hash = hashes[name], hash != finished.sha256 {
                 find(.damaged, name, "its bytes are not the ones that were written")
             }

@@ -26,14 +26,31 @@ package final class SessionVerification {
     package internal(set) var hashes: [String: String] = [:]
     /// What became of files that do not exist any more, by name.
     var gone: [String: RemovedFile] = [:]
+    private let progress: Progress
+    /// Each byte is looked at twice: for its hash and for its samples.
+    private var lookedAt = 0
+    private var toLookAt = 0
     var streams = 0
     var files = 0
     package private(set) var removed: [RemovedFile] = []
     /// The samples that were in them, as `session.json` says.
     package private(set) var removedSamples = 0
 
-    init(of directory: SessionDirectory) {
+    /// Gets how many bytes were looked at, of how many, after each file.
+    package typealias Progress = (_ bytes: Int, _ total: Int) -> Void
+
+    init(of directory: SessionDirectory, progress: @escaping Progress) {
         self.directory = directory
+        self.progress = progress
+    }
+
+    /// Notes how many bytes are to be looked at.
+    func expect(bytes: Int) { toLookAt += bytes }
+
+    /// Notes that bytes were looked at.
+    func pass(bytes: Int) {
+        lookedAt += bytes
+        progress(lookedAt, toLookAt)
     }
 
     /// The worst of them.
