@@ -344,7 +344,7 @@ let package = Package(
             name: "RecorderTests",
             dependencies: [
                 "Files", "MessageBus", "Messages", "Metrics", "Recorder", "RecorderCore", "Recording", "ServiceKit",
-                "TestSupport", "ZeroMQ", lifecycle, logging, system,
+                "SessionOverview", "TestSupport", "ZeroMQ", lifecycle, logging, system,
             ], swiftSettings: strict),
         .testTarget(
             name: "LogManagerTests",

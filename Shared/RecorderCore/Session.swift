@@ -429,11 +429,7 @@ package final class Session {
         record.logs = logs
         // A session.json that somebody changed may list a log twice.
         let openBytes = ordered.reduce(into: [:]) { $0[$1.log.name] = $1.log.openBytes }
-        return SessionReport(
-            record, openBytes: openBytes,
-            commitLatency: SessionReport.Latency(
-                count: latencies.count, median: Double(latencies.median) / 1e9,
-                p99: Double(latencies.percentile99) / 1e9, maximum: Double(latencies.maximum) / 1e9))
+        return SessionReport(record, openBytes: openBytes, commitLatency: latencies.reported)
     }
 
     package var state: RecordingState {

@@ -158,7 +158,7 @@ package struct SessionPage {
         }
         let table =
             rows.isEmpty ? "" : Self.table(["", "median ms", "99 % ms", "longest ms"], rows, numbers: [1, 2, 3])
-        let histograms = streams.map(histogram).joined(separator: "\n")
+        let histograms = ([latencyHistogram] + streams.map(intervalHistogram)).joined(separator: "\n")
         let clocks = (report?.clocks ?? []).map { clock in
             [
                 clock.endpoint, TextColumns.decimal(clock.first * 1_000, places: 2),
@@ -281,8 +281,26 @@ package struct SessionPage {
         return "<rect x=\"\(from)\" width=\"\(width)\" height=\"\(Self.plotHeight)\" fill=\"\(colour)\"/>"
     }
 
-    private func histogram(_ stream: StreamOverview) -> String {
-        let bins = stream.intervals.bins
+    private func intervalHistogram(_ stream: StreamOverview) -> String {
+        histogram(
+            "Time between samples of \(stream.stream)", stream.intervals.bins,
+            bars: "each bar a tenth wider than the one before")
+    }
+
+    /// The time from publication to disk, of what was recorded since the recorder's last start.
+    private var latencyHistogram: String {
+        guard let buckets = report?.commitLatency.buckets else { return "" }
+        var before = SessionReport.Latency.Bucket(bound: 0, count: 0)
+        let bins = buckets.map { bucket in
+            defer { before = bucket }
+            return IntervalHistogram.Bin(from: before.bound, to: bucket.bound, count: bucket.count - before.count)
+        }.drop { $0.count == 0 }
+        let bounds = bins.map { Self.value($0.to * 1_000) }.joined(separator: ", ")
+        return histogram("Time from publication to disk", Array(bins), bars: "bars end at \(bounds) ms")
+    }
+
+    /// - Parameter bars: what the bars are.
+    private func histogram(_ title: String, _ bins: [IntervalHistogram.Bin], bars description: String) -> String {
         guard let most = bins.map(\.count).max(), let first = bins.first, let last = bins.last else { return "" }
         let width = (Double(Self.columns) / Double(bins.count) * 10).rounded(.down) / 10
         let bars = bins.enumerated().filter { $1.count > 0 }.map { index, bin in
@@ -293,10 +311,10 @@ package struct SessionPage {
         }.joined()
         let range = "\(Self.value(first.from * 1_000)) to \(Self.value(last.to * 1_000)) ms"
         return """
-            <h3>Time between samples of \(Self.escaped(stream.stream.description))</h3>
+            <h3>\(Self.escaped(title))</h3>
             <svg viewBox="0 0 \(Self.columns) 78" role="img" aria-label="\(Self.escaped("from \(range)"))">\(bars)
             <text x="0" y="74" font-size="12">\(Self.value(first.from * 1_000)) ms</text>
-            <text x="\(Self.columns)" y="74" font-size="12" text-anchor="end">\(Self.value(last.to * 1_000)) ms, each bar a tenth wider than the one before</text>
+            <text x="\(Self.columns)" y="74" font-size="12" text-anchor="end">\(Self.value(last.to * 1_000)) ms, \(description)</text>
             </svg>
             """
     }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Messages
 import Recording
 import ServiceKit
+import SessionOverview
 import SystemPackage
 import TestSupport
 import Testing
@@ -56,6 +57,23 @@ struct RecordingTests {
             #expect(try await recorder.send(RecordingResultRequest(session: "s")) == result)
             // To stop what is stopped is not a mistake.
             #expect(try await recorder.stop() == result)
+        }
+    }
+
+    @Test func theReportCountsHowLongItTookToDisk() async throws {
+        try await RecorderUnderTest.record { recorder, publisher in
+            let latency = try await recorder.stop().report.commitLatency
+            let buckets = try #require(latency.buckets)
+            #expect(buckets.map(\.bound) == buckets.map(\.bound).sorted())
+            #expect(buckets.map(\.count) == buckets.map(\.count).sorted())
+            #expect(buckets.last?.count == latency.count)
+
+            let page = try SessionPage.html(of: recorder.directory())
+            let title = "<h3>Time from publication to disk</h3>"
+            let bars = try #require(page.components(separatedBy: title).last?.components(separatedBy: "</svg>").first)
+            let counts = [0] + buckets.map(\.count)
+            let filled = zip(counts, counts.dropFirst()).filter { $0 < $1 }.count
+            #expect(bars.components(separatedBy: "<rect").count - 1 == filled)
         }
     }
 

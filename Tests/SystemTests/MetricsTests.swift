@@ -57,6 +57,11 @@ struct MetricsTests {
             let latency = "holdfast_recorder_commit_latency_seconds"
             #expect(pages[1].value("\(latency)_count") == Double(report.commitLatency.count))
             #expect(pages[1].value("\(latency)_bucket", ["le": "+Inf"]) == Double(report.commitLatency.count))
+            let buckets = try #require(report.commitLatency.buckets)
+            #expect(buckets.last?.count == report.commitLatency.count)
+            for bucket in buckets {
+                #expect(pages[1].value("\(latency)_bucket", ["le": "\(bucket.bound)"]) == Double(bucket.count))
+            }
             #expect(pages[1].value("holdfast_recorder_sessions") == 0)
             #expect(pages[1].value("holdfast_recorder_sessions_ended_total", ["status": "finished"]) == 1)
 

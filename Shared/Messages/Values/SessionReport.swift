@@ -154,13 +154,30 @@ public struct SessionReport: Codable, Hashable, Sendable {
         public var p99: Double
         /// The longest.
         public var maximum: Double
+        /// How many took at most how long, by growing bounds; nil if that was not counted.
+        public var buckets: [Bucket]?
+
+        /// How many measurements took at most so many seconds: those of the buckets before are among them.
+        public struct Bucket: Codable, Hashable, Sendable {
+            /// The longest that counts, in seconds.
+            public var bound: Double
+            /// How many took no longer.
+            public var count: Int
+
+            /// A count of measurements.
+            public init(bound: Double, count: Int) {
+                self.bound = bound
+                self.count = count
+            }
+        }
 
         /// Measured times.
-        public init(count: Int, median: Double, p99: Double, maximum: Double) {
+        public init(count: Int, median: Double, p99: Double, maximum: Double, buckets: [Bucket]? = nil) {
             self.count = count
             self.median = median
             self.p99 = p99
             self.maximum = maximum
+            self.buckets = buckets
         }
     }
 }
