@@ -203,8 +203,7 @@ extension StreamDescription {
         let seconds = Double(nanoseconds) / 1e9
         later.clock.uptime += seconds
         later.clock.elapsed = clock.elapsed.map { $0 + seconds }
-        later.clock.date = WallTime(
-            nanosecondsSince1970: clock.date.nanosecondsSince1970.addingClamped(nanoseconds))
+        later.clock.date = clock.date.adding(nanoseconds)
         return later
     }
 }

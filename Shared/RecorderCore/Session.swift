@@ -210,8 +210,7 @@ package final class Session {
     /// - Returns: whether that changes anything.
     package func extend(until date: WallTime, at now: Moment) -> Bool {
         guard let deadline else { return false }
-        let later = now.monotonic.addingClamped(
-            max(0, date.nanosecondsSince1970.addingClamped(-now.date.nanosecondsSince1970)))
+        let later = now.monotonic.addingClamped(max(0, date.distance(from: now.date)))
         guard later > deadline else { return false }
         self.deadline = later
         record.limits.duration = seconds(of: date) - (record.limits.before ?? 0)

@@ -141,8 +141,7 @@ package final class TriggerWatch: RecoveringCore {
                 log.map({ LogPattern.matches($0, event.name) }) ?? true
             else { continue }
             let bytes = event.bytes.map { ": \($0) bytes" } ?? ""
-            let instant = now.monotonic.addingClamped(
-                min(0, event.date.nanosecondsSince1970.addingClamped(-now.date.nanosecondsSince1970)))
+            let instant = now.monotonic.addingClamped(min(0, event.date.distance(from: now.date)))
             trigger("\(event.threshold ?? "threshold") of \(event.name)\(bytes)", at: instant, published: nil, now: now)
         }
         emitActions(at: now)
@@ -256,8 +255,7 @@ package final class TriggerWatch: RecoveringCore {
             fate = "session \(session) \(isNew ? "begins" : "continues")"
         }
         let delay = published.map { published in
-            let nanoseconds = now.date.nanosecondsSince1970.addingClamped(-published.nanosecondsSince1970)
-            return ", found \(nanoseconds / 1_000_000) ms after it was published"
+            ", found \(now.date.distance(from: published) / 1_000_000) ms after it was published"
         }
         let date = date(of: instant, at: now).localText
         emit(.say("\(date) \(what)\(delay ?? ""): \(fate)"))
@@ -341,8 +339,7 @@ package final class TriggerWatch: RecoveringCore {
     }
 
     private func date(of instant: Int64, at now: Moment) -> WallTime {
-        WallTime(
-            nanosecondsSince1970: now.date.nanosecondsSince1970.addingClamped(instant.addingClamped(-now.monotonic)))
+        now.date.adding(instant.addingClamped(-now.monotonic))
     }
 
     /// With three decimals.

@@ -50,13 +50,8 @@ struct AnnotateCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await RunningProgram.report(of: .recorder, options: options) { program in
-            let state = try await program.ask(RecordingStatus(session: session), timeout: Self.timeout)
-            guard let start = state.startDate else {
-                throw MessageError(.malformed, "the recorder does not say when session \(session) began: update it")
-            }
-            func date(_ time: TimeSpan) -> WallTime {
-                WallTime(nanosecondsSince1970: start.nanosecondsSince1970.addingClamped(time.nanoseconds))
-            }
+            let start = try await program.start(of: session, timeout: Self.timeout)
+            func date(_ time: TimeSpan) -> WallTime { start.adding(time.nanoseconds) }
             let request = RecordingAnnotate(
                 session: session, label: label, from: from.map(date), to: to.map(date),
                 stream: stream.flatMap { StreamName($0) }, note: note, corrects: corrects)

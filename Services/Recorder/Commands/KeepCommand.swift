@@ -36,18 +36,12 @@ struct KeepCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await RunningProgram.report(of: .recorder, options: options) { program in
-            let state = try await program.ask(RecordingStatus(session: session), timeout: Self.timeout)
-            guard let start = state.startDate else {
-                throw MessageError(.malformed, "the recorder does not say when session \(session) began: update it")
-            }
-            func date(_ time: TimeSpan) -> WallTime {
-                WallTime(nanosecondsSince1970: start.nanosecondsSince1970.addingClamped(time.nanoseconds))
-            }
+            let start = try await program.start(of: session, timeout: Self.timeout)
+            func date(_ time: TimeSpan) -> WallTime { start.adding(time.nanoseconds) }
             var request = RecordingKeep(session: session, from: from.map(date), to: to.map(date))
             if let last {
                 let now = try await program.ask(ServiceClock(), timeout: Self.timeout).clock.date
-                request.from = WallTime(
-                    nanosecondsSince1970: now.nanosecondsSince1970.addingClamped(-last.nanoseconds))
+                request.from = now.adding(-last.nanoseconds)
             }
             let reply = try await program.ask(request, timeout: Self.timeout)
             var lines = ["session \(session) keeps \(reply.from.localText) to \(reply.to.localText)"]
