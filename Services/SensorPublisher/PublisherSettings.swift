@@ -104,7 +104,8 @@ package struct PublisherSettings: SettingGroup {
                 throw ServiceError(
                     .usage,
                     "no source of samples: give one of --signal SPEC, --points FILE, --replay FILE, --stdin csv|ndjson, "
-                        + "--serial PORT, --listen-http PORT, or \"streams\" in a configuration file (--config)")
+                        + "--serial PORT, --iio NAME, --listen-http PORT, or \"streams\" in a configuration file (--config)"
+                )
             }
             do {
                 return [try StreamConfiguration(stream)]
@@ -134,11 +135,11 @@ package struct PublisherSettings: SettingGroup {
             guard names.insert(next.name).inserted else {
                 throw ServiceError(.badConfiguration, "\(place): there is a stream \(next.name) already")
             }
-            if next.isLive, hasLive {
+            if next.isOfLines, hasLive {
                 throw ServiceError(
                     .badConfiguration, "\(place): only one stream can read standard input or a serial port")
             }
-            hasLive = hasLive || next.isLive
+            hasLive = hasLive || next.isOfLines
             streams.append(next)
         }
         return streams

@@ -18,8 +18,8 @@ import ZeroMQ
 actor SamplingEngine: Engine {
     /// How many bytes are read from standard input in one turn.
     private static let chunkSize = 1 << 16
-    /// The pause before a serial port that is away is looked for again, in nanoseconds.
-    private static let reopening: Int64 = 500_000_000
+    /// The pause before a serial port or a device that is away is looked for again, in nanoseconds.
+    static let reopening: Int64 = 500_000_000
 
     let thread: SocketThread
     let runtime: Runtime<Publication.Effect, NoQueue>
@@ -30,6 +30,8 @@ actor SamplingEngine: Engine {
     private let standardInput: FileDescriptor
     /// Where the live stream is read instead.
     private let serialPort: SerialPort?
+    /// What gives the samples of other streams, by the streams' indexes.
+    let devices: [(stream: Int, reader: any DeviceReader)]
     private let elapsedClock: @Sendable () -> Int64
     private let replay = Mutex("")
 
@@ -82,6 +84,7 @@ actor SamplingEngine: Engine {
         }
         self.sources = sources
         self.serialPort = serialPort
+        devices = try Self.devices(of: settings.streams)
         runtime = Runtime(host)
         // Of three looks it is unlikely that each was held up.
         let elapsed = (0..<3).map { [runtime] _ in elapsedClock() - runtime.monotonic }.max() ?? 0
@@ -120,6 +123,7 @@ actor SamplingEngine: Engine {
         let (server, recorder) = (server, recorder)
         try await serve(
             { try await self.readInput() },
+            { try await self.readDevices() },
             {
                 guard let server else { return try await self.waitForEnd() }
                 try await server.run(PushRoutes(engine: self, phoneLink: server.phoneLink))
@@ -216,5 +220,5 @@ actor SamplingEngine: Engine {
     }
 
     /// Waits until the task is cancelled.
-    private func waitForEnd() async throws { try await wait { false } }
+    func waitForEnd() async throws { try await wait { false } }
 }

@@ -4,7 +4,7 @@ package import ServiceKit
 
 /// The settings of a stream: options for the only one, or an object in "streams" of the configuration file for each of several.
 ///
-/// Just one of `signal`, `points`, `replay`, `stdin` and `serial` says the source. A stream named "deviceMotion" has the fields of
+/// Just one of `signal`, `points`, `replay`, `stdin`, `serial` and `iio` says the source. A stream named "deviceMotion" has the fields of
 /// `DeviceMotion`, whatever its source.
 struct StreamSettings: SettingGroup {
     /// A `SignalSpecification`.
@@ -29,13 +29,22 @@ struct StreamSettings: SettingGroup {
     @Setting("Bits a second of the serial port.", valueName: "rate")
     var baud = 115_200
 
+    @Setting("Sample this device of Linux IIO, by its name or as iio:device0.", valueName: "name")
+    var iio: String?
+
+    @Setting("Have this IIO trigger start each sample.", valueName: "name", default: "the device's own")
+    var iioTrigger: String?
+
+    @Setting("Look for IIO devices in sys and dev below this directory.", valueName: "dir")
+    var iioRoot = "/"
+
     @Setting("The device's name; %h stands for this machine's name.")
     var device = "phone"
 
     @Setting("The stream's name; deviceMotion has its own fields.")
     var stream = "accelerometer"
 
-    @Setting("Samples per second.", valueName: "hz", default: "100 for a signal, else what the file has")
+    @Setting("Samples per second.", valueName: "hz", default: "100 for a signal, else what the file or the device has")
     var rate: Double?
 
     @Setting("Samples in a message.", valueName: "count", default: "those of 10 ms")
@@ -60,14 +69,14 @@ struct StreamSettings: SettingGroup {
     var convert: AccelerationUnit?
 
     @Setting(
-        "Publish these fields of a replay or of standard input, with their types: label:text,lat,lon.",
+        "Publish these fields of a replay, of standard input, or of an IIO device, with their types: label:text,lat,lon.",
         valueName: "names",
         default: "those of the first line")
     var fields: String?
 
     @Setting(
         "State that the data are measured, replayed or simulated.", valueName: "kind",
-        default: "simulated for a signal, replayed for a file, measured for standard input and a serial port")
+        default: "simulated for a signal, replayed for a file, measured for standard input and devices")
     var origin: DataOrigin?
 
     /// Where samples come from, as often as it is said.
@@ -76,6 +85,7 @@ struct StreamSettings: SettingGroup {
             signal.map(StreamConfiguration.Source.signal), points.map(StreamConfiguration.Source.points),
             replay.map(StreamConfiguration.Source.replay), stdin.map(StreamConfiguration.Source.stdin),
             serial.map { .serial(StreamConfiguration.Serial(path: $0, format: format, baud: baud)) },
+            iio.map { .iio(StreamConfiguration.IIO(name: $0, trigger: iioTrigger, root: iioRoot)) },
         ].compactMap(\.self)
     }
 }
@@ -86,7 +96,7 @@ extension StreamConfiguration {
         let sources = settings.sources
         guard sources.count == 1, let source = sources.first else {
             throw PublisherError(
-                .invalidParameter, "give just one of signal, points, replay, stdin, serial, not \(sources.count)")
+                .invalidParameter, "give just one of signal, points, replay, stdin, serial, iio, not \(sources.count)")
         }
         try self.init(
             device: settings.device.replacing("%h", with: ThisMachine.name), stream: settings.stream, source: source,

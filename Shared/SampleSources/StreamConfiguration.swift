@@ -9,15 +9,17 @@ package struct StreamConfiguration: Hashable, Sendable {
         case replay(String)
         case stdin(LineParser.Format)
         case serial(Serial)
+        case iio(IIO)
 
         /// What its data are if nobody says otherwise. A program on standard input is taken for a sensor's.
         fileprivate var origin: DataOrigin {
             switch self {
             case .signal: .simulated
             case .points, .replay: .replayed
-            case .stdin, .serial: .measured
+            case .stdin, .serial, .iio: .measured
             }
         }
+
     }
 
     /// A serial port whose device writes lines.
@@ -31,6 +33,22 @@ package struct StreamConfiguration: Hashable, Sendable {
             self.path = path
             self.format = format
             self.baud = baud
+        }
+    }
+
+    /// A device of Linux IIO.
+    package struct IIO: Hashable, Sendable {
+        /// What its driver calls it, or `iio:device0`.
+        package let name: String
+        /// The trigger's name; nil for the device's own.
+        package let trigger: String?
+        /// Where `sys` and `dev` are.
+        package let root: String
+
+        package init(name: String, trigger: String? = nil, root: String = "/") {
+            self.name = name
+            self.trigger = trigger
+            self.root = root
         }
     }
 
@@ -85,11 +103,19 @@ package struct StreamConfiguration: Hashable, Sendable {
     /// The stream's full name.
     package var name: StreamName { StreamName(device: device, stream: stream) }
 
-    /// Whether samples come when they come, from standard input or a serial port.
+    /// Whether samples come when they come: from standard input, a serial port, or a device.
     package var isLive: Bool {
         switch source {
-        case .stdin, .serial: true
+        case .stdin, .serial, .iio: true
         case .signal, .points, .replay: false
+        }
+    }
+
+    /// Whether its lines come from standard input or a serial port, which only one stream can read.
+    package var isOfLines: Bool {
+        switch source {
+        case .stdin, .serial: true
+        case .signal, .points, .replay, .iio: false
         }
     }
 
@@ -126,7 +152,7 @@ package struct StreamConfiguration: Hashable, Sendable {
                 options: ReplaySource.Options(
                     rate: rate, isLooping: isLooping, isRebased: isRebased, unit: unit, conversion: conversion,
                     choice: choice))
-        case .stdin, .serial: nil
+        case .stdin, .serial, .iio: nil
         }
     }
 
@@ -176,6 +202,14 @@ package struct StreamConfiguration: Hashable, Sendable {
         if isLooping || isRebased || conversion != nil {
             throw PublisherError(.invalidParameter, "loop, rebase and convert are for a replay only")
         }
+        switch source {
+        case .iio:
+            guard !isMotion else {
+                throw PublisherError(
+                    .invalidParameter, "stream: \(Self.deviceMotion) has fields of its own: give another name")
+            }
+        case .signal, .points, .replay, .stdin, .serial: break
+        }
         if isLive, speed != 1 {
             throw PublisherError(.invalidParameter, "speed: what a device or a program writes arrives at its own speed")
         }
@@ -185,9 +219,14 @@ package struct StreamConfiguration: Hashable, Sendable {
         guard fields != nil else { return }
         switch source {
         case .replay, .stdin, .serial: break
+        case .iio:
+            guard !choice.asksForRecords else {
+                throw PublisherError(.invalidParameter, "fields: the channels of an IIO device are numbers")
+            }
         case .signal, .points:
             throw PublisherError(
-                .invalidParameter, "fields are chosen for a replay, standard input or a serial port only")
+                .invalidParameter, "fields are chosen for a replay, standard input, a serial port or an IIO device only"
+            )
         }
         guard !isMotion else {
             throw PublisherError(.invalidParameter, "fields: a stream named \(Self.deviceMotion) has fields of its own")

@@ -22,8 +22,8 @@ public struct Gap: Codable, Hashable, Sendable {
         public static let notWritten = Reason(rawValue: "notWritten")
         /// The file that was imported, or the device that pushed the samples, does not have them, as its own sequence numbers show.
         public static let notInSource = Reason(rawValue: "notInSource")
-        /// The times in the file that was imported, or that a phone pushed, have a gap, from which their number is estimated: there are
-        /// no numbers of samples.
+        /// The times in the file that was imported, or that a phone or a device gave, have a gap, from which their number is estimated:
+        /// there are no numbers of samples.
         public static let estimated = Reason(rawValue: "estimated")
     }
 

@@ -64,6 +64,9 @@ public struct RecordValues: Hashable, Sendable {
         ends.removeAll(keepingCapacity: true)
     }
 
+    /// A record's values, with commas between them.
+    package func bytes(ofRow row: Int) -> [UInt8] { Array(text[extent(of: row..<row + 1)]) }
+
     /// Some of the records, which must be there.
     public subscript(range: Range<Int>) -> Rows {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "rows lie within their batch")

@@ -12,7 +12,7 @@ package struct LiveSampler {
     package private(set) var nextSequence: Int64 = 0
 
     /// Samples in a full batch.
-    package let batch: Int
+    package internal(set) var batch: Int
     /// How long a sample may wait for its batch to fill, in nanoseconds.
     package let maximumDelay: Int64
 
@@ -34,13 +34,14 @@ package struct LiveSampler {
 
     /// Begins to take samples.
     ///
+    /// - Parameter offset: what is added to the samples' own times; nil for what makes the first one's that of its arrival.
     /// - Throws: `alreadyRunning`.
-    package mutating func start() throws(PublisherError) {
+    package mutating func start(offset: Int64? = nil) throws(PublisherError) {
         guard state != .running else {
             throw PublisherError(.alreadyRunning, "the stream is running already; stop it before it is started again")
         }
         state = .running
-        offset = nil
+        self.offset = offset
     }
 
     /// Takes one sample, and gives the batch that it completes. One that comes while the stream is not running is left out.
@@ -66,9 +67,10 @@ package struct LiveSampler {
     }
 
     /// Continues after samples that were lost. What measures has restarted, maybe with another clock. Call `flush` before.
-    mutating func resume(without count: Int) {
+    /// - Parameter offset: as for `start`.
+    mutating func resume(without count: Int, offset: Int64? = nil) {
         nextSequence += Int64(count)
-        offset = nil
+        self.offset = offset
     }
 
     /// When the batch under way is to be given out although it is not full; nil if it is empty.

@@ -1,0 +1,78 @@
+import Messages
+import PublisherCore
+import Runtime
+import SampleSources
+import ZeroMQ
+
+/// Reads a device that gives each sample a time, on a thread of its own: what waits for the device makes no other stream late.
+protocol DeviceReader: Actor {
+    /// Finds the device and hands over what it samples, until it is gone.
+    /// - Throws: `PublisherError` saying why there is nothing more, `CancellationError` when the program ends.
+    func read(for stream: DeviceStream) async throws
+}
+
+/// Where a device's samples go.
+struct DeviceStream: Sendable {
+    let engine: SamplingEngine
+    let index: Int
+
+    /// Says what the device is, before its first samples.
+    func connect(_ format: TimedInput.Format) async throws { try await engine.connect(index, format) }
+
+    func take(_ rows: PushedRows, on clock: Publication.DeviceClock = .monotonic) async {
+        await engine.take(rows, on: clock, of: index)
+    }
+}
+
+/// The streams whose samples devices give.
+extension SamplingEngine {
+    /// What reads the devices, by the indexes of their streams.
+    static func devices(
+        of streams: [StreamConfiguration]
+    ) throws(ZeroMQError) -> [(stream: Int, reader: any DeviceReader)] {
+        var devices: [(stream: Int, reader: any DeviceReader)] = []
+        for (index, stream) in streams.enumerated() {
+            switch stream.source {
+            case .iio(let iio):
+                let device = IIODevice(iio, rate: stream.rate, channels: stream.fields?.map(\.name))
+                devices.append((index, try IIOReader(device, monotonic: { Self.clock().monotonic })))
+            case .signal, .points, .replay, .stdin, .serial: break
+            }
+        }
+        return devices
+    }
+
+    /// Reads all devices, each again and again: one that is away may come back.
+    func readDevices() async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            for (index, device) in devices {
+                group.addTask { try await self.follow(device, for: DeviceStream(engine: self, index: index)) }
+            }
+            try await self.waitForEnd()
+        }
+    }
+
+    private func follow(_ device: any DeviceReader, for stream: DeviceStream) async throws {
+        while true {
+            do {
+                try await device.read(for: stream)
+            } catch {
+                try Task.checkCancellation()
+                let failure = error as? PublisherError ?? PublisherError(.unreadable, "\(error)")
+                core.interrupt(core.streams[stream.index], failure, at: now)
+                perform()
+            }
+            try await wait(until: runtime.monotonic + Self.reopening) { false }
+        }
+    }
+
+    func connect(_ stream: Int, _ format: TimedInput.Format) throws(PublisherError) {
+        try core.connect(core.streams[stream], format, at: now)
+        perform()
+    }
+
+    func take(_ rows: PushedRows, on clock: Publication.DeviceClock, of stream: Int) {
+        core.take(rows, on: clock, of: core.streams[stream], at: now)
+        perform()
+    }
+}

@@ -1,0 +1,153 @@
+package import Messages
+package import SampleSources
+
+/// What a device samples that gives each sample a time, but no number: Linux IIO, or an outlet of LSL.
+///
+/// Nothing proves then that a sample is missing. A loss is inferred: from a pause in the times that is too long for the rate, and
+/// wherever the device was away. Its length is estimated, and the gap says so (`Gap.Reason.estimated`).
+package final class TimedInput: Sampler {
+    /// What a device is, as far as only the device itself knows it.
+    package struct Format: Hashable, Sendable {
+        /// The names of the values, without "uptime".
+        package var fields: [String]
+        /// What the values are, in a stream of records; nil if all are numbers.
+        package var types: [FieldType]?
+        package var unit: String?
+        /// The nominal rate in Hz; nil if it has none: then no pause is too long.
+        package var rate: Double?
+        /// What it is, for people.
+        package var description: String
+        /// Samples that were taken earlier, in nanoseconds of the clock of uptimes, are left out: they waited in a buffer.
+        package var earliest = Int64.min
+
+        package init(fields: [String], types: [FieldType]? = nil, unit: String?, rate: Double?, description: String) {
+            self.fields = fields
+            self.types = types
+            self.unit = unit
+            self.rate = rate
+            self.description = description
+        }
+    }
+
+    /// What comes of samples, in order.
+    package enum Piece: Hashable, Sendable {
+        case batch(RowBatch)
+        /// So many samples were lost, by the times.
+        case lost(Int)
+    }
+
+    /// The most samples that are guessed to be lost at once.
+    private static let maximumEstimate = 1_000_000
+    /// A pause that is this many times as long as the interval between samples has room for another one.
+    private static let longestInterval = 1.5
+
+    package private(set) var fields: [String] = []
+    package private(set) var types: [FieldType]?
+    package private(set) var failure: PublisherError?
+    package var unit: String? { givenUnit ?? format?.unit }
+    package var rate: Double? { format?.rate }
+    package var description: String { format?.description ?? "" }
+
+    private let givenUnit: String?
+    /// The shortest pause that is taken for a loss, in nanoseconds, whatever the rate.
+    private let tolerance: Int64
+    private let batch: @Sendable (_ rate: Double?) -> Int
+    private var format: Format?
+    private var sampler: LiveSampler
+    private var lastTime: Int64?
+    /// Whether the device is away, or nothing came since it is back.
+    private var isInterrupted = false
+
+    /// - Parameters:
+    ///   - tolerance: how late a sample's time may be, in nanoseconds, although nothing is lost.
+    ///   - batch: how many samples a batch has at a rate.
+    package init(
+        unit: String? = nil, tolerance: Int64 = 0, batch: @escaping @Sendable (_ rate: Double?) -> Int
+    ) throws(PublisherError) {
+        givenUnit = unit
+        self.tolerance = tolerance
+        self.batch = batch
+        sampler = try LiveSampler(batch: batch(nil))
+    }
+
+    package var state: SamplerState { sampler.state }
+    package var nextDeadline: Int64? { sampler.nextDeadline }
+    package var truth: SignalTruth? { nil }
+    package func lastSample(at now: Int64) -> Int64? { sampler.lastArrival }
+
+    package func start(at now: Int64) throws(PublisherError) {
+        try sampler.start(offset: 0)
+        failure = nil
+        lastTime = nil
+    }
+
+    /// Notes what the device is: when it is found, and again when it is back.
+    /// - Throws: `invalidInput` if it has other values than before, which a stream can't change.
+    package func connect(_ format: Format) throws(PublisherError) {
+        guard !format.fields.isEmpty else { throw PublisherError(.invalidInput, "the device has no values") }
+        let (fields, types) = ([FieldOrder.reserved] + format.fields, format.types.map { [.number] + $0 })
+        guard self.fields.isEmpty || self.fields == fields && self.types == types else {
+            throw PublisherError(
+                .invalidInput,
+                "the device has other values than before (\(format.fields.prefix(16).joined(separator: ", "))): restart the program"
+            )
+        }
+        self.fields = fields
+        self.types = types
+        self.format = format
+        sampler.batch = batch(rate)
+        failure = nil
+    }
+
+    /// Says that nothing comes from the device at present, and gives what is left.
+    package func interrupt(_ error: PublisherError, at now: Int64) -> RowBatch? {
+        isInterrupted = isInterrupted || sampler.lastArrival != nil
+        if state == .running { failure = error }
+        return sampler.flush(at: now)
+    }
+
+    /// Takes samples, and gives the batches that they complete and the losses between them.
+    /// - Parameters:
+    ///   - rows: with the format's fields.
+    ///   - offset: what is added to their times to get nanoseconds of the clock of uptimes.
+    package func take(_ rows: PushedRows, offset: Int64, at now: Int64) -> [Piece] {
+        guard state == .running else { return [] }
+        var pieces: [Piece] = []
+        let columns = types == nil ? fields.count - 1 : 0
+        for (row, time) in rows.times.enumerated() {
+            let time = time + offset
+            guard time >= format?.earliest ?? .min else { continue }
+            if let lost = lost(before: time) {
+                if let waiting = sampler.flush(at: now) { pieces.append(.batch(waiting)) }
+                sampler.resume(without: lost, offset: 0)
+                pieces.append(.lost(lost))
+            }
+            isInterrupted = false
+            lastTime = time
+            let record = types == nil ? nil : rows.records.bytes(ofRow: row)
+            let values = rows.values[row * columns..<(row + 1) * columns]
+            if let batch = sampler.take(values, record: record, time: time, at: now) { pieces.append(.batch(batch)) }
+        }
+        return pieces
+    }
+
+    /// About how many samples are missing before the next one; nil if nothing says that one is.
+    private func lost(before time: Int64) -> Int? {
+        guard let lastTime else { return nil }
+        let pause = Double(time - lastTime)
+        let interval = rate.map { Double(Nanoseconds.perSecond) / $0 }
+        let isLong = interval.map { pause > max(Self.longestInterval * $0, Double(tolerance)) } ?? false
+        guard isInterrupted || isLong else { return nil }
+        let count = (interval.map { pause / $0 } ?? 0).rounded() - 1
+        return Int(max(1, min(count, Double(Self.maximumEstimate))))
+    }
+
+    package func advance(to now: Int64) -> RowBatch? { sampler.advance(to: now) }
+    package func flush(at now: Int64) -> RowBatch? { sampler.flush(at: now) }
+
+    package func stop(at now: Int64) -> RowBatch? {
+        if state == .running { failure = nil }
+        isInterrupted = false
+        return sampler.stop(at: now)
+    }
+}
