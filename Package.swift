@@ -339,7 +339,7 @@ let package = Package(
             dependencies: [
                 "MessageBus", "Messages", "PublisherCore", "SampleSources", "SensorPublisher", "ServiceKit",
                 "TestSupport", "ZeroMQ", lifecycle, logging, system,
-            ], swiftSettings: strict),
+            ], exclude: ["Outlets"], swiftSettings: strict),
         .testTarget(
             name: "RecorderTests",
             dependencies: [

@@ -19,9 +19,12 @@ struct DeviceStream: Sendable {
     /// Says what the device is, before its first samples.
     func connect(_ format: TimedInput.Format) async throws { try await engine.connect(index, format) }
 
-    func take(_ rows: PushedRows, on clock: Publication.DeviceClock = .monotonic) async {
-        await engine.take(rows, on: clock, of: index)
+    /// - Parameter shift: what is added to the samples' times to get those of the clock, in nanoseconds.
+    func take(_ rows: PushedRows, on clock: Publication.DeviceClock = .monotonic, shiftedBy shift: Int64 = 0) async {
+        await engine.take(rows, on: clock, shiftedBy: shift, of: index)
     }
+
+    func note(_ clock: RemoteClock) async { await engine.note(clock, of: index) }
 }
 
 /// The streams whose samples devices give.
@@ -36,6 +39,8 @@ extension SamplingEngine {
             case .iio(let iio):
                 let device = IIODevice(iio, rate: stream.rate, channels: stream.fields?.map(\.name))
                 devices.append((index, try IIOReader(device, monotonic: { Self.clock().monotonic })))
+            case .lsl(let lsl):
+                devices.append((index, try LSLReader(lsl, rate: stream.rate, monotonic: { Self.clock().monotonic })))
             case .signal, .points, .replay, .stdin, .serial: break
             }
         }
@@ -71,8 +76,10 @@ extension SamplingEngine {
         perform()
     }
 
-    func take(_ rows: PushedRows, on clock: Publication.DeviceClock, of stream: Int) {
-        core.take(rows, on: clock, of: core.streams[stream], at: now)
+    func note(_ clock: RemoteClock, of stream: Int) { core.note(clock, of: core.streams[stream]) }
+
+    func take(_ rows: PushedRows, on clock: Publication.DeviceClock, shiftedBy shift: Int64, of stream: Int) {
+        core.take(rows, on: clock, shiftedBy: shift, of: core.streams[stream], at: now)
         perform()
     }
 }

@@ -104,7 +104,7 @@ package struct PublisherSettings: SettingGroup {
                 throw ServiceError(
                     .usage,
                     "no source of samples: give one of --signal SPEC, --points FILE, --replay FILE, --stdin csv|ndjson, "
-                        + "--serial PORT, --iio NAME, --listen-http PORT, or \"streams\" in a configuration file (--config)"
+                        + "--serial PORT, --iio NAME, --lsl QUERY, --listen-http PORT, or \"streams\" in a configuration file (--config)"
                 )
             }
             do {

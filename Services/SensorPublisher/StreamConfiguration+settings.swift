@@ -4,7 +4,7 @@ package import ServiceKit
 
 /// The settings of a stream: options for the only one, or an object in "streams" of the configuration file for each of several.
 ///
-/// Just one of `signal`, `points`, `replay`, `stdin`, `serial` and `iio` says the source. A stream named "deviceMotion" has the fields of
+/// Just one of `signal`, `points`, `replay`, `stdin`, `serial`, `iio` and `lsl` says the source. A stream named "deviceMotion" has the fields of
 /// `DeviceMotion`, whatever its source.
 struct StreamSettings: SettingGroup {
     /// A `SignalSpecification`.
@@ -37,6 +37,14 @@ struct StreamSettings: SettingGroup {
 
     @Setting("Look for IIO devices in sys and dev below this directory.", valueName: "dir")
     var iioRoot = "/"
+
+    @Setting("Receive the outlet of LSL of which this is true: type='MoCap'.", valueName: "query")
+    var lsl: String?
+
+    @Setting(
+        "Look for the outlet on this host; may be repeated.", valueName: "host",
+        default: "this machine and all that multicast reaches")
+    var lslHost: [String] = []
 
     @Setting("The device's name; %h stands for this machine's name.")
     var device = "phone"
@@ -85,6 +93,7 @@ struct StreamSettings: SettingGroup {
             signal.map(StreamConfiguration.Source.signal), points.map(StreamConfiguration.Source.points),
             replay.map(StreamConfiguration.Source.replay), stdin.map(StreamConfiguration.Source.stdin),
             serial.map { .serial(StreamConfiguration.Serial(path: $0, format: format, baud: baud)) },
+            lsl.map { .lsl(StreamConfiguration.LSL(query: $0, hosts: lslHost)) },
             iio.map { .iio(StreamConfiguration.IIO(name: $0, trigger: iioTrigger, root: iioRoot)) },
         ].compactMap(\.self)
     }
@@ -96,7 +105,8 @@ extension StreamConfiguration {
         let sources = settings.sources
         guard sources.count == 1, let source = sources.first else {
             throw PublisherError(
-                .invalidParameter, "give just one of signal, points, replay, stdin, serial, iio, not \(sources.count)")
+                .invalidParameter,
+                "give just one of signal, points, replay, stdin, serial, iio, lsl, not \(sources.count)")
         }
         try self.init(
             device: settings.device.replacing("%h", with: ThisMachine.name), stream: settings.stream, source: source,

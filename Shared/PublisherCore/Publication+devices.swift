@@ -25,8 +25,17 @@ extension Publication {
         if stream.descriptions == 0 { describe(stream, reading(at: now)) }
     }
 
+    /// Notes how far the clock of a stream's device is ahead.
+    package func note(_ clock: RemoteClock, of stream: PublishedStream) {
+        (stream.sampler as? TimedInput)?.remoteClock = clock
+    }
+
     /// Takes samples of a stream's device.
-    package func take(_ rows: PushedRows, on clock: DeviceClock, of stream: PublishedStream, at now: Moment) {
+    /// - Parameter shift: what is added to their times first, in nanoseconds.
+    package func take(
+        _ rows: PushedRows, on clock: DeviceClock, shiftedBy shift: Int64 = 0, of stream: PublishedStream,
+        at now: Moment
+    ) {
         guard let input = stream.sampler as? TimedInput else { return }
         let offset =
             switch clock {
@@ -34,7 +43,7 @@ extension Publication {
             case .realtime: now.monotonic - now.date.nanosecondsSince1970
             case .boottime: now.monotonic - sleepWatch.elapsed(at: now.monotonic)
             }
-        for piece in input.take(rows, offset: offset, at: now.monotonic) {
+        for piece in input.take(rows, offset: offset + shift, at: now.monotonic) {
             switch piece {
             case .batch(let batch): publish(batch, of: stream, at: now)
             case .lost(let count): stream.skip(to: stream.nextSequence + count, .estimated)

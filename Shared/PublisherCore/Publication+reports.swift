@@ -69,7 +69,7 @@ extension Publication {
             packed: stream.isPacked, nextSequence: stream.nextSequence, replay: replayEndpoint, clock: clock,
             description: sampler.description, truth: sampler.truth, reason: sampler.failure?.message,
             lastSample: sampler.lastSample(at: now).map(Nanoseconds.seconds), retention: retention.span(at: now),
-            origin: stream.origin)
+            origin: stream.origin, remoteClock: sampler.remoteClock)
     }
 
     // MARK: Each second

@@ -151,9 +151,9 @@ extension StreamConfiguration {
         }
         let (format, origin): (LineParser.Format, LiveInput.Origin)
         switch self.source {
-        case .iio:
+        case .iio, .lsl:
             let configuration = self
-            return try TimedInput(unit: unit) { configuration.batchSize(rate: $0) }
+            return try TimedInput(unit: unit, tolerance: self.source.tolerance) { configuration.batchSize(rate: $0) }
         case .stdin(let given): (format, origin) = (given, .standardInput)
         case .serial(let serial): (format, origin) = (serial.format, .serial(path: serial.path))
         case .signal, .points, .replay:

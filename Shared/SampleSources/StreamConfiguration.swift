@@ -10,13 +10,25 @@ package struct StreamConfiguration: Hashable, Sendable {
         case stdin(LineParser.Format)
         case serial(Serial)
         case iio(IIO)
+        case lsl(LSL)
 
         /// What its data are if nobody says otherwise. A program on standard input is taken for a sensor's.
         fileprivate var origin: DataOrigin {
             switch self {
             case .signal: .simulated
             case .points, .replay: .replayed
-            case .stdin, .serial, .iio: .measured
+            case .stdin, .serial, .iio, .lsl: .measured
+            }
+        }
+
+        /// How late a sample's time may be, in nanoseconds, although none is lost.
+        ///
+        /// The kernel stamps samples at their interrupt. In LSL often a program does, when it comes to it: a busy machine, or a
+        /// language that collects garbage, makes it late, and TCP loses nothing.
+        package var tolerance: Int64 {
+            switch self {
+            case .lsl: 500_000_000
+            case .signal, .points, .replay, .stdin, .serial, .iio: 0
             }
         }
 
@@ -49,6 +61,19 @@ package struct StreamConfiguration: Hashable, Sendable {
             self.name = name
             self.trigger = trigger
             self.root = root
+        }
+    }
+
+    /// An outlet of LSL.
+    package struct LSL: Hashable, Sendable {
+        /// What must be true of it: `type='MoCap'`.
+        package let query: String
+        /// Hosts that are asked; none for all that multicast reaches, and this one.
+        package let hosts: [String]
+
+        package init(query: String, hosts: [String] = []) {
+            self.query = query
+            self.hosts = hosts
         }
     }
 
@@ -106,7 +131,7 @@ package struct StreamConfiguration: Hashable, Sendable {
     /// Whether samples come when they come: from standard input, a serial port, or a device.
     package var isLive: Bool {
         switch source {
-        case .stdin, .serial, .iio: true
+        case .stdin, .serial, .iio, .lsl: true
         case .signal, .points, .replay: false
         }
     }
@@ -115,7 +140,7 @@ package struct StreamConfiguration: Hashable, Sendable {
     package var isOfLines: Bool {
         switch source {
         case .stdin, .serial: true
-        case .signal, .points, .replay, .iio: false
+        case .signal, .points, .replay, .iio, .lsl: false
         }
     }
 
@@ -152,7 +177,7 @@ package struct StreamConfiguration: Hashable, Sendable {
                 options: ReplaySource.Options(
                     rate: rate, isLooping: isLooping, isRebased: isRebased, unit: unit, conversion: conversion,
                     choice: choice))
-        case .stdin, .serial, .iio: nil
+        case .stdin, .serial, .iio, .lsl: nil
         }
     }
 
@@ -203,7 +228,7 @@ package struct StreamConfiguration: Hashable, Sendable {
             throw PublisherError(.invalidParameter, "loop, rebase and convert are for a replay only")
         }
         switch source {
-        case .iio:
+        case .iio, .lsl:
             guard !isMotion else {
                 throw PublisherError(
                     .invalidParameter, "stream: \(Self.deviceMotion) has fields of its own: give another name")
@@ -223,7 +248,7 @@ package struct StreamConfiguration: Hashable, Sendable {
             guard !choice.asksForRecords else {
                 throw PublisherError(.invalidParameter, "fields: the channels of an IIO device are numbers")
             }
-        case .signal, .points:
+        case .signal, .points, .lsl:
             throw PublisherError(
                 .invalidParameter, "fields are chosen for a replay, standard input, a serial port or an IIO device only"
             )

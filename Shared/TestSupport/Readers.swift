@@ -6,7 +6,7 @@ package import SystemPackage
 package enum Readers {
     private static let package = FilePath(#filePath).removingLastComponent().removingLastComponent()
         .removingLastComponent()
-    private static let python = package.appending(".build-readers/bin/python3")
+    package static let python = package.appending(".build-readers/bin/python3")
 
     package static let areInstalled = FileManager.default.isExecutableFile(atPath: python.string)
     /// A recording of an AX3 in which 610 steps were counted (openmovement, Software/ThirdParty/pedometer/data).

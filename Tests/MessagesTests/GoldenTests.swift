@@ -80,6 +80,9 @@ struct GoldenTests {
         var over = Self.description
         (over.state, over.over) = (.stopped, true)
         try expectGolden("stream.v1-over", over)
+        var remote = Self.description
+        remote.remoteClock = RemoteClock(offset: -12.5, roundTrip: 0.00025, uptime: 1_230.25)
+        try expectGolden("stream.v1-remote", remote)
         var failed = Self.description
         failed.state = .failed
         failed.reason = "standard input was closed"

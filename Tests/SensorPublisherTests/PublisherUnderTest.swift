@@ -79,6 +79,12 @@ struct PublisherUnderTest {
         return (reply, batches)
     }
 
+    /// The bodies of the batches that a replay brings.
+    func bodies(_ request: SamplesReplay) async throws -> [[UInt8]] {
+        let (_, frames) = try await client.sendForFrames(request, timeout: .seconds(50))
+        return frames.map { Array($0) }
+    }
+
     /// Everything that the publisher says from now on; it is heard before this returns.
     func listener() async throws -> Listener {
         try await Listener(to: host.publishEndpoint, context: host.context, thread: host.thread)

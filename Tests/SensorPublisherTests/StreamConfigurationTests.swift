@@ -146,7 +146,7 @@ struct StreamConfigurationTests {
     @Test(arguments: [
         (
             #"{"device": "a", "stream": "b"}"#,
-            "streams[0]: give just one of signal, points, replay, stdin, serial, iio, not 0"
+            "streams[0]: give just one of signal, points, replay, stdin, serial, iio, lsl, not 0"
         ),
         (#"{"device": "a", "stream": "b", "signal": "sine", "stdin": "csv"}"#, "streams[0]: give just one of"),
         (#"{"device": "a/b", "stream": "b", "signal": "sine"}"#, "streams[0]: device: \"a/b\" is not a name"),

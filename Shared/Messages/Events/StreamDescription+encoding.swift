@@ -28,6 +28,12 @@ extension StreamDescription {
         buffer.append(utf8: packed ? #","packed":true"# : #","packed":false"#)
         buffer.append(key: #","rate":"#, number: rate)
         buffer.append(key: #","reason":"#, text: reason)
+        if let remoteClock {
+            buffer.append(key: #","remoteClock":{"offset":"#, number: remoteClock.offset)
+            buffer.append(key: #","roundTrip":"#, number: remoteClock.roundTrip)
+            buffer.append(key: #","uptime":"#, number: remoteClock.uptime)
+            buffer.append(utf8: "}")
+        }
         buffer.append(key: #","replay":"#, text: replay)
         buffer.append(key: #","retention":"#, number: retention)
         buffer.append(key: #","schema":"#, text: schema)

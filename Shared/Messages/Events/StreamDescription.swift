@@ -69,6 +69,8 @@ public struct StreamDescription: Event, Hashable {
     public var retention: Double?
     /// Whether the data are measured, replayed or simulated. Absent if the publisher does not say.
     public var origin: DataOrigin?
+    /// How far the clock of the device was ahead when it was last compared. Absent if the times are of the publisher's clock.
+    public var remoteClock: RemoteClock?
     /// True in the last description before the publisher ends in good order: `nextSequence` is how many samples its epoch has in all.
     public var over: Bool?
 
@@ -78,8 +80,10 @@ public struct StreamDescription: Event, Hashable {
         types: [FieldType]? = nil, unit: String? = nil, rate: Double? = nil, packed: Bool, nextSequence: Int,
         replay: String,
         clock: ClockReading, description: String? = nil, truth: SignalTruth? = nil, reason: String? = nil,
-        lastSample: Double? = nil, retention: Double? = nil, origin: DataOrigin? = nil, over: Bool? = nil
+        lastSample: Double? = nil, retention: Double? = nil, origin: DataOrigin? = nil, over: Bool? = nil,
+        remoteClock: RemoteClock? = nil
     ) {
+        self.remoteClock = remoteClock
         self.over = over
         self.origin = origin
         self.source = source

@@ -19,6 +19,8 @@ package protocol Sampler {
     var rate: Double? { get }
     /// What the source is, for people.
     var description: String { get }
+    /// How far the clock of the device is ahead; nil if its times are of this machine's.
+    var remoteClock: RemoteClock? { get }
     /// What is true of the samples that were given out so far; nil if it is unknown.
     var truth: SignalTruth? { get }
     /// When `advance` has something to do, which may have passed; nil if it has nothing.
@@ -46,6 +48,7 @@ package protocol Sampler {
 extension Sampler {
     package var rowsWanted: Int { 0 }
     package var needsRewind: Bool { false }
+    package var remoteClock: RemoteClock? { nil }
 
     package mutating func take(_ rows: inout SourceRows) {}
 }

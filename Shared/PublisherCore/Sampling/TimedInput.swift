@@ -47,6 +47,8 @@ package final class TimedInput: Sampler {
     package var unit: String? { givenUnit ?? format?.unit }
     package var rate: Double? { format?.rate }
     package var description: String { format?.description ?? "" }
+    /// How far the device's clock is ahead, if it has one of its own.
+    package var remoteClock: RemoteClock?
 
     private let givenUnit: String?
     /// The shortest pause that is taken for a loss, in nanoseconds, whatever the rate.

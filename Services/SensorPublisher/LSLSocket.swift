@@ -1,0 +1,137 @@
+import Glibc
+import SystemPackage
+
+/// An address and a port of IPv4.
+struct LSLAddress: Hashable, Sendable {
+    /// In the order of the network, as sockets have it.
+    let address: UInt32
+    let port: UInt16
+
+    /// - Returns: nil for what is no numeric address.
+    init?(_ text: String, port: UInt16) {
+        var parsed = in_addr()
+        guard inet_pton(AF_INET, text, &parsed) == 1 else { return nil }
+        self.init(parsed.s_addr, port: port)
+    }
+
+    init(_ address: UInt32, port: UInt16) {
+        self.address = address
+        self.port = port
+    }
+
+    fileprivate func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        var full = sockaddr_in()
+        full.sin_family = sa_family_t(AF_INET)
+        full.sin_port = port.bigEndian
+        full.sin_addr.s_addr = address
+        return withUnsafePointer(to: &full) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+}
+
+/// A socket of IPv4 for datagrams, or a connection, from which reading never waits. It is closed when nobody holds it.
+final class LSLSocket {
+    /// How long connecting and sending may take, in seconds: on a thread that waits for nothing else.
+    private static let patience = 3
+    private static let longestDatagram = 1 << 16
+    /// What the kernel keeps of a connection while this machine is busy, in bytes.
+    private static let receiveBuffer: CInt = 1 << 22
+
+    let descriptor: Int32
+
+    private init(_ type: __socket_type) throws(Errno) {
+        descriptor = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    private func set<Value>(_ option: CInt, _ value: Value) throws(Errno) {
+        let status = withUnsafePointer(to: value) {
+            setsockopt(descriptor, SOL_SOCKET, option, $0, socklen_t(MemoryLayout<Value>.size))
+        }
+        guard status == 0 else { throw Errno(rawValue: errno) }
+    }
+
+    private func stopWaiting() throws(Errno) {
+        guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else { throw Errno(rawValue: errno) }
+    }
+
+    /// A socket for datagrams, with a port that the kernel chooses.
+    static func datagrams() throws(Errno) -> LSLSocket {
+        let socket = try LSLSocket(SOCK_DGRAM)
+        try socket.set(SO_BROADCAST, CInt(1))
+        try socket.stopWaiting()
+        let status = LSLAddress(0, port: 0).withPointer { bind(socket.descriptor, $0, $1) }
+        guard status == 0 else { throw Errno(rawValue: errno) }
+        return socket
+    }
+
+    /// Connects, and waits for that.
+    static func connection(to address: LSLAddress) throws(Errno) -> LSLSocket {
+        let socket = try LSLSocket(SOCK_STREAM)
+        try socket.set(SO_SNDTIMEO, timeval(tv_sec: patience, tv_usec: 0))
+        try? socket.set(SO_RCVBUF, receiveBuffer)
+        let status = address.withPointer { connect(socket.descriptor, $0, $1) }
+        // EINPROGRESS: it took too long (man 7 socket, SO_SNDTIMEO).
+        guard status == 0 else { throw errno == EINPROGRESS ? .timedOut : Errno(rawValue: errno) }
+        return socket
+    }
+
+    /// The port that it has.
+    var port: UInt16 {
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(descriptor, $0, &size) }
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// Sends a datagram. One that can't be sent is lost, as others are on the way.
+    func send(_ bytes: [UInt8], to address: LSLAddress) {
+        _ = address.withPointer { sendto(descriptor, bytes, bytes.count, 0, $0, $1) }
+    }
+
+    /// Sends bytes on a connection, which is a question of a few hundred, and waits for none after that.
+    func send(_ bytes: [UInt8]) throws(Errno) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw Errno(rawValue: errno) }
+            rest.removeFirst(count)
+        }
+        try stopWaiting()
+    }
+
+    /// The next datagram and who sent it; nil if none waits.
+    func receive() throws(Errno) -> (bytes: [UInt8], from: LSLAddress)? {
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        var bytes = [UInt8](repeating: 0, count: Self.longestDatagram)
+        let count = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bytes.withUnsafeMutableBytes { recvfrom(descriptor, $0.baseAddress, $0.count, 0, pointer, &size) }
+            }
+        }
+        guard count >= 0 else {
+            // A port where nobody listens says so here.
+            if [EAGAIN, EINTR, ECONNREFUSED].contains(errno) { return nil }
+            throw Errno(rawValue: errno)
+        }
+        bytes.removeLast(bytes.count - count)
+        return (bytes, LSLAddress(address.sin_addr.s_addr, port: UInt16(bigEndian: address.sin_port)))
+    }
+
+    /// Reads what came on a connection.
+    /// - Returns: how many bytes; 0 at its end, nil if nothing came.
+    func read(into bytes: inout [UInt8]) throws(Errno) -> Int? {
+        let count = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count < 0 else { return count }
+        if [EAGAIN, EINTR].contains(errno) { return nil }
+        throw Errno(rawValue: errno)
+    }
+}
