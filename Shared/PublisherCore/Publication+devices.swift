@@ -14,11 +14,15 @@ extension Publication {
     }
 
     /// Notes that a stream's device is there.
-    /// - Throws: `invalidInput` if it is another one than before.
+    /// - Throws: `invalidInput` if it is another one than before, `invalidParameter` for text that is to be packed.
     package func connect(
         _ stream: PublishedStream, _ format: TimedInput.Format, at now: Moment
     ) throws(PublisherError) {
         guard let input = stream.sampler as? TimedInput else { return }
+        guard format.types == nil || !stream.isPacked else {
+            throw PublisherError(
+                .invalidParameter, "\(stream.name) has text or long numbers, which can't be packed: leave --packed out")
+        }
         try input.connect(format)
         noteState(of: stream, at: now)
         // A listener should know the fields before the first samples come.

@@ -112,6 +112,26 @@ struct TimedInputTests {
         #expect(input.fields == ["uptime", "x"])
     }
 
+    @Test func textIsNotPacked() throws {
+        let source = StreamConfiguration.Source.lsl(StreamConfiguration.LSL(query: "type='Markers'"))
+        for isPacked in [false, true] {
+            let publisher = try VirtualPublisher(
+                [StreamConfiguration(device: "lab", stream: "markers", source: source, isPacked: isPacked)],
+                sources: [nil])
+            publisher.begin()
+            let format = TimedInput.Format(fields: ["value"], types: [.text], unit: nil, rate: nil, description: "")
+            let stream = publisher.core.streams[0]
+            let refusal: PublisherError?
+            do throws(PublisherError) {
+                try publisher.core.connect(stream, format, at: publisher.now)
+                refusal = nil
+            } catch {
+                refusal = error
+            }
+            #expect((refusal?.code == .invalidParameter) == isPacked)
+        }
+    }
+
     @Test func recordsAreTakenAsTheyAre() throws {
         let input = try TimedInput { _ in 2 }
         try input.connect(
