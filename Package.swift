@@ -194,7 +194,8 @@ let package = Package(
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [
-                "CPhonePages", "CQREncode", "Messages", "MessageBus", "Metrics", "PublisherCore", "Runtime",
+                "CPhonePages", "CQREncode", "Messages", "MessageBus", "Metrics", "PublisherCore",
+                "Runtime",
                 "SampleSources", "ServiceKit", "WebIdentity", "WebServer", "ZeroMQ", argumentParser, logging, system,
             ],
             path: "Services/SensorPublisher", exclude: ["Pages"], swiftSettings: strict),

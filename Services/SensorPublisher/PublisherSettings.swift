@@ -17,7 +17,8 @@ package struct PublisherSettings: SettingGroup {
 
     @Setting(
         "Queue at most this many messages for each subscriber.", name: "high-water-mark", valueName: "count",
-        default: "1000, or 10 per stream; 10000 with listen-http", accepting: { $0 > 0 }, otherwise: "1 or more")
+        default: "1000, or 10 per stream; 10000 with listen-http or udp", accepting: { $0 > 0 },
+        otherwise: "1 or more")
     private var givenHighWaterMark: Int?
 
     @Setting(
@@ -38,6 +39,12 @@ package struct PublisherSettings: SettingGroup {
         "Speak TLS, and ask devices for a token, with the certificate and token in this directory; they are made if they are missing.",
         name: "http-identity", valueName: "dir")
     package var httpIdentity: FilePath?
+
+    @Setting(
+        "Take samples that devices send in UDP datagrams at this address, as SensaGram and HyperIMU do; a bare port number binds to "
+            + "the loopback interface.",
+        valueName: "[host:]port", default: "nowhere")
+    package var udp: HTTPAddress?
 
     @Setting(
         "Ask this recorder which sessions run, for devices that push.", valueName: "endpoint",
@@ -63,8 +70,11 @@ package struct PublisherSettings: SettingGroup {
 
     /// Messages that wait per subscriber before further ones are dropped: streams that start together publish together.
     package var highWaterMark: Int {
-        givenHighWaterMark ?? max(listenHTTP == nil ? 1_000 : 10_000, 10 * streams.count)
+        givenHighWaterMark ?? max(takesPushes ? 10_000 : 1_000, 10 * streams.count)
     }
+
+    /// Whether devices send samples over the network.
+    private var takesPushes: Bool { listenHTTP != nil || udp != nil }
 
     /// No source's file is opened.
     /// - Throws: `ServiceError`: usage if no source is given at all, else bad configuration.
@@ -86,6 +96,16 @@ package struct PublisherSettings: SettingGroup {
             phones[device] = Publication.Phone(name: name, platform: phone.platform ?? phonePlatform)
         }
         try checkListening()
+        try checkDatagrams(reading: reader)
+    }
+
+    /// Keys don't protect datagrams.
+    private func checkDatagrams(reading reader: ConfigurationReader) throws(ServiceError) {
+        guard let udp, !udp.isLocal, try !reader.value(\ServiceSettings.$insecure) else { return }
+        throw ServiceError(
+            .badConfiguration,
+            "udp \(udp) can be reached from other machines, and whoever reaches it can invent samples: write \(udp.port) for this "
+                + "machine alone, or pass --insecure if the network is private")
     }
 
     private func checkListening() throws(ServiceError) {
@@ -99,12 +119,13 @@ package struct PublisherSettings: SettingGroup {
     private func streams(reading reader: ConfigurationReader) throws(ServiceError) -> [StreamConfiguration] {
         let sections = try reader.sections("streams")
         if sections.isEmpty {
-            if stream.sources.isEmpty, listenHTTP != nil { return [] }
+            if stream.sources.isEmpty, takesPushes { return [] }
             guard !stream.sources.isEmpty else {
                 throw ServiceError(
                     .usage,
                     "no source of samples: give one of --signal SPEC, --points FILE, --replay FILE, --stdin csv|ndjson, "
-                        + "--serial PORT, --iio NAME, --lsl QUERY, --listen-http PORT, or \"streams\" in a configuration file (--config)"
+                        + "--serial PORT, --iio NAME, --lsl QUERY, --listen-http PORT, --udp PORT, or \"streams\" in a configuration "
+                        + "file (--config)"
                 )
             }
             do {

@@ -32,6 +32,9 @@ extension Metric {
     fileprivate static let pushed = Metric(
         .counter, "holdfast_publisher_pushed_messages_total",
         "Messages that clients pushed, by result: accepted, repeated or refused.", labels: ["result"])
+    fileprivate static let dropped = Metric(
+        .counter, "holdfast_publisher_dropped_datagrams_total",
+        "Datagrams that the system threw away because they were not read in time.")
     fileprivate static let malformed = Metric(
         .counter, "holdfast_publisher_malformed_lines_total",
         "Lines of standard input that could not be read and were left out.")
@@ -55,6 +58,7 @@ extension SamplingEngine {
         health.measure(.pushed, pushed.accepted, "accepted")
         health.measure(.pushed, pushed.repeated, "repeated")
         health.measure(.pushed, pushed.refused, "refused")
+        health.measure(.dropped, core.datagramsDropped)
         let connections = events.connectionEvents
         health.measure(.connectionsAccepted, Double(connections.accepted))
         health.measure(.connectionsEnded, Double(connections.disconnected))

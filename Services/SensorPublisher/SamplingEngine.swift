@@ -47,6 +47,8 @@ actor SamplingEngine: Engine {
     var pushes: [Int: AsyncStream<PushAnswer>.Continuation] = [:]
     /// Takes what devices push; nil without `listen-http`.
     nonisolated let server: PushServer?
+    /// Takes what devices send in datagrams; nil without `udp`.
+    nonisolated let datagrams: DatagramReceiver?
     /// The recorder, for devices that push.
     nonisolated let recorder: RecorderLink?
     /// What it said of the sessions that run, and when, on the monotonic clock.
@@ -97,6 +99,7 @@ actor SamplingEngine: Engine {
         core = Publication(
             publication, streams: streams, epoch: epoch, sleepWatch: SleepWatch(elapsed: elapsed, uptime: 0))
         server = try PushServer(settings, at: runtime.now.date)
+        datagrams = try DatagramReceiver(settings)
         if let notice = server?.notice { host.logger.warning("\(notice)") }
         self.standardInput = standardInput
         self.elapsedClock = elapsedClock
@@ -120,13 +123,17 @@ actor SamplingEngine: Engine {
 
     func run() async throws {
         begin()
-        let (server, recorder) = (server, recorder)
+        let (server, recorder, datagrams) = (server, recorder, datagrams)
         try await serve(
             { try await self.readInput() },
             { try await self.readDevices() },
             {
                 guard let server else { return try await self.waitForEnd() }
                 try await server.run(PushRoutes(engine: self, phoneLink: server.phoneLink))
+            },
+            {
+                guard let datagrams else { return try await self.waitForEnd() }
+                try await datagrams.run(self)
             },
             {
                 guard let recorder else { return try await self.waitForEnd() }

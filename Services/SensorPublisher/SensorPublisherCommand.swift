@@ -47,6 +47,7 @@ package struct SensorPublisherCommand: ServiceCommand {
     ) async throws -> RunningService {
         let engine = try await SamplingEngine(settings: settings, host: host, elapsedClock: elapsedClock)
         if let server = engine.server { StandardStream.output.print(server.greeting) }
+        if let datagrams = engine.datagrams { StandardStream.output.print(datagrams.greeting) }
         var running = await RunningService(engine, router: RequestRouter(engine))
         running.parts = { endpoints in
             engine.replayEndpoint = Endpoint.announced(endpoints.reply, as: settings.announcement)

@@ -17,7 +17,7 @@ extension Publication {
     /// The first time that is taken for a date: 2001, in nanoseconds.
     private static let firstDate: Int64 = 1_000_000_000_000_000_000
     /// The largest number of samples that is guessed to have been in messages that are missing.
-    private static let maximumEstimate = 1_000_000
+    static let maximumEstimate = 1_000_000
     /// Messages of a session of Sensor Logger whose loss is remembered.
     private static let maximumGivenUp = 10_000
 
@@ -37,6 +37,7 @@ extension Publication {
             switch message {
             case .numbered(let samples): try push(samples, as: request, at: now)
             case .sensorLogger(let message): try push(message, as: request, at: now)
+            case .unnumbered(let samples): try push(samples, as: request, at: now)
             }
         } catch {
             refuse(request, error)
@@ -101,25 +102,29 @@ extension Publication {
 
     // MARK: Answers
 
+    private func acknowledge(_ request: Int, _ answer: PushAnswer) {
+        if !pushes.datagrams.settle(request, answer) { emit(.acknowledge(request: request, answer)) }
+    }
+
     private func acceptMessage(_ request: Int, again: Bool = false) {
         guard let problem = storageProblem else { return again ? acceptAgain(request) : accept(request) }
         if again { pushes.repeated += 1 } else { pushes.accepted += 1 }
-        emit(.acknowledge(request: request, .unstored(problem)))
+        acknowledge(request, .unstored(problem))
     }
 
-    private func accept(_ request: Int, next: Int? = nil) {
+    func accept(_ request: Int, next: Int? = nil) {
         pushes.accepted += 1
-        emit(.acknowledge(request: request, .accepted(next: next)))
+        acknowledge(request, .accepted(next: next))
     }
 
-    private func acceptAgain(_ request: Int, next: Int? = nil) {
+    func acceptAgain(_ request: Int, next: Int? = nil) {
         pushes.repeated += 1
-        emit(.acknowledge(request: request, .accepted(next: next)))
+        acknowledge(request, .accepted(next: next))
     }
 
     private func refuse(_ request: Int, _ refusal: PushRefusal) {
         pushes.refused += 1
-        emit(.acknowledge(request: request, .refused(refusal)))
+        acknowledge(request, .refused(refusal))
     }
 
     // MARK: Numbered samples
@@ -127,7 +132,7 @@ extension Publication {
     private func push(_ samples: NumberedSamples, as request: Int, at now: Moment) throws(PushRefusal) {
         guard let run = try run(for: samples, at: now) else {
             // It has older ones, which this program does not know.
-            return emit(.acknowledge(request: request, .wanted(next: samples.oldest ?? 0)))
+            return acknowledge(request, .wanted(next: samples.oldest ?? 0))
         }
         try requireRunning(run.published)
         guard samples.rows.fields == Array(run.input.fields.dropFirst()) else {
@@ -144,7 +149,7 @@ extension Publication {
             skip(to: oldest, of: run, .notInSource)
         }
         if samples.first > run.queue.next, samples.oldest != nil {
-            return emit(.acknowledge(request: request, .wanted(next: run.queue.next)))
+            return acknowledge(request, .wanted(next: run.queue.next))
         }
         let waiting = PushQueue.Waiting(
             range: samples.first..<samples.end, message: samples, request: request, at: now.monotonic)
@@ -156,7 +161,7 @@ extension Publication {
 
     /// A message that came twice, and waits: the first of its clients must send it again.
     private func acceptLater(_ request: Int, _ run: PushState.NumberedRun) {
-        emit(.acknowledge(request: request, .wanted(next: run.queue.next)))
+        acknowledge(request, .wanted(next: run.queue.next))
     }
 
     private func publishWaiting(of run: PushState.NumberedRun, at now: Moment) {
@@ -193,7 +198,9 @@ extension Publication {
     private func run(for samples: NumberedSamples, at now: Moment) throws(PushRefusal) -> PushState.NumberedRun? {
         let known = pushes.runs[samples.name]
         guard known != nil || !pushes.names.contains(samples.name) else {
-            throw PushRefusal(.conflict, "\(samples.name) is pushed by Sensor Logger: choose another name")
+            throw PushRefusal(
+                .conflict, "\(samples.name) is pushed by a client that does not number its samples: choose another name"
+            )
         }
         if let known, !isAnother(samples, than: known) { return known }
         if let epoch = samples.epoch,
@@ -318,8 +325,8 @@ extension Publication {
         _ part: SensorLoggerStreams.Part, of key: PushState.SessionKey, at now: Moment
     ) throws(PushRefusal) -> (PublishedStream, PushedInput) {
         let name = StreamName(device: name(of: key), stream: part.stream)
-        guard pushes.runs[name] == nil else {
-            throw PushRefusal(.conflict, "\(name) is pushed by a client that numbers its samples: choose another name")
+        guard pushes.runs[name] == nil, pushes.unnumbered[name] == nil else {
+            throw PushRefusal(.conflict, "\(name) is pushed by another kind of client: choose another name")
         }
         let known = indexes[name].map { streams[$0] }
         if let known, let input = known.sampler as? PushedInput {
@@ -348,7 +355,7 @@ extension Publication {
 
     // MARK: Streams
 
-    private func requireRunning(_ stream: PublishedStream) throws(PushRefusal) {
+    func requireRunning(_ stream: PublishedStream) throws(PushRefusal) {
         guard stream.sampler is PushedInput else {
             throw PushRefusal(.conflict, "\(stream.name) is in this program's configuration: choose another name")
         }
@@ -358,7 +365,7 @@ extension Publication {
     }
 
     /// Makes a stream, or another run of one.
-    private func begin(
+    func begin(
         _ name: StreamName, _ input: PushedInput, epoch: String, clientEpoch: String? = nil, next: Int, at now: Moment
     ) throws(PushRefusal) -> PublishedStream {
         let known = indexes[name].map { streams[$0] }
@@ -389,6 +396,7 @@ extension Publication {
             let stream = streams[index]
             pushes.names.remove(name)
             pushes.runs[name] = nil
+            pushes.unnumbered[name] = nil
             pushes.former.append(stream)
             remove(stream)
             return true
@@ -400,20 +408,27 @@ extension Publication {
         _ rows: PushedRows, from first: Int, of stream: PublishedStream, _ input: PushedInput, offset: Int64,
         at now: Moment
     ) {
-        input.note(rows.times[first...], at: now.monotonic)
+        publish(rows, first..<rows.count, of: stream, input, offset: offset, at: now)
+    }
+
+    func publish(
+        _ rows: PushedRows, _ range: Range<Int>, of stream: PublishedStream, _ input: PushedInput, offset: Int64,
+        at now: Moment
+    ) {
+        input.note(rows.times[range], at: now.monotonic)
         // A listener should know the fields before the first samples come.
         noteState(of: stream, at: now)
         let isNumeric = rows.types == nil
         let columns = isNumeric ? rows.fields.count : 0
         var numbers: [Double] = []
-        numbers.reserveCapacity((rows.count - first) * (1 + columns))
-        for row in first..<rows.count {
+        numbers.reserveCapacity(range.count * (1 + columns))
+        for row in range {
             numbers.append(Nanoseconds.seconds(rows.times[row] + offset))
             numbers += rows.values[row * columns..<(row + 1) * columns]
         }
         let batch = RowBatch(
-            firstSequence: Int64(stream.nextSequence), count: rows.count - first, rows: numbers,
-            records: isNumeric ? nil : RecordValues(rows.records[first..<rows.count]))
+            firstSequence: Int64(stream.nextSequence), count: range.count, rows: numbers,
+            records: isNumeric ? nil : RecordValues(rows.records[range]))
         publish(batch, of: stream, at: now)
     }
 
@@ -423,7 +438,7 @@ extension Publication {
     ///
     /// Dates are believed, if they are near this machine's. Of other clocks the newest sample, or what the clock said when the
     /// message was sent, is taken for the moment of its arrival.
-    private func offset(of rows: PushedRows, sentAt: Int64?, at now: Moment) -> Int64 {
+    func offset(of rows: PushedRows, sentAt: Int64?, at now: Moment) -> Int64 {
         let newest = sentAt ?? rows.times.max() ?? 0
         let date = now.date.nanosecondsSince1970
         if newest >= Self.firstDate, newest < date + Self.furthestAhead, newest > date - Self.furthestBehind,

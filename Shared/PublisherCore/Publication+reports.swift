@@ -94,6 +94,7 @@ extension Publication {
         guard descriptionTurn == 0 else { return }
         retention.expire(at: now.monotonic)
         endSilentPushes(at: now)
+        reportDatagrams()
         reportBehind(at: now)
         logMalformedLines()
     }

@@ -109,6 +109,14 @@ final class VirtualPublisher {
 
     func push(_ message: PushMessage) -> Int { ask { $0.push(message, as: $1, at: $2) } }
 
+    /// What comes in a datagram.
+    func take(_ datagram: Datagram) {
+        look()
+        core.take(datagram, as: request + 1, at: now)
+        request += datagram.messages.count
+        perform()
+    }
+
     func finish() {
         look()
         core.finish(at: now)

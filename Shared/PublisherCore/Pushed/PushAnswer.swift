@@ -4,6 +4,7 @@ package import SampleSources
 package enum PushMessage: Sendable {
     case numbered(NumberedSamples)
     case sensorLogger(SensorLoggerMessage)
+    case unnumbered(UnnumberedSamples)
 }
 
 /// What a client is answered.

@@ -53,6 +53,33 @@ struct PushState {
         }
     }
 
+    /// A stream whose client numbers nothing.
+    final class UnnumberedRun {
+        var clock: DeviceClock?
+        /// The time of the latest sample, on the device's clock.
+        var last: Int64?
+        var losses = LossEstimate()
+    }
+
+    struct ClockKey: Hashable {
+        let device: String
+        let clock: UnnumberedSamples.Clock
+    }
+
+    /// How the times of a device that numbers nothing lead to those of this machine.
+    struct DeviceClock: Equatable {
+        /// What is added to the device's times, in nanoseconds.
+        let offset: Int64
+        /// Which of all these clocks it is.
+        let number: Int
+        /// The latest time that the device sent.
+        var newest: Int64
+        /// How far it was ahead of this machine's at first, in nanoseconds.
+        let lead: Int64
+
+        static func == (one: DeviceClock, other: DeviceClock) -> Bool { one.number == other.number }
+    }
+
     /// Sessions of Sensor Logger that are remembered: those silent the longest go.
     static let maximumSessions = 4_096
     /// Streams that clients may make. One that has ended makes room.
@@ -62,6 +89,10 @@ struct PushState {
 
     var runs: [StreamName: NumberedRun] = [:]
     var sessions: [SessionKey: LoggerSession] = [:]
+    var unnumbered: [StreamName: UnnumberedRun] = [:]
+    var deviceClocks: [ClockKey: DeviceClock] = [:]
+    var clocksBegun = 0
+    var datagrams = WaitingDatagrams()
     /// All pushed streams.
     var names: Set<StreamName> = []
     /// Those whose clients are silent: one of them goes if there is no room.

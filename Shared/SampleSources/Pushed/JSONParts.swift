@@ -92,6 +92,13 @@ struct JSONParts {
         return time
     }
 
+    /// A time as a whole number, of whatever unit.
+    func wholeTime(_ value: Range<Int>, _ what: String) throws(PublisherError) -> Int64 {
+        guard let time = Int64(String(decoding: self[value], as: UTF8.self)), (0...Nanoseconds.limit).contains(time)
+        else { throw wrong(what, "a whole number of 0 or more") }
+        return time
+    }
+
     /// 2^53 - 1.
     private static let largestCount = 9_007_199_254_740_991
 

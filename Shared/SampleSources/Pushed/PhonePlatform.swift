@@ -21,7 +21,7 @@ package enum PhonePlatform: String, CaseIterable, Hashable, Sendable {
     }
 
     /// `wrist motion` is `wristMotion`. What can't be part of a stream's name is left out.
-    private static func camelCase(_ text: String) -> String {
+    static func camelCase(_ text: String) -> String {
         let words = text.split { !$0.isASCII || !$0.isLetter && !$0.isNumber }
         guard let first = words.first else { return "sensor" }
         return words.dropFirst().reduce(first.prefix(1).lowercased() + first.dropFirst()) {

@@ -33,4 +33,31 @@ package struct PushedRows: Hashable, Sendable {
         times.append(time)
         records.append(record)
     }
+
+    /// Adds the samples of others, which have the same fields. For samples of numbers.
+    package mutating func append(contentsOf others: PushedRows) {
+        times += others.times
+        values += others.values
+    }
+
+    /// The samples after a time, each time once, by their times. For samples of numbers.
+    /// - Parameter last: nil for all.
+    package func sorted(after last: Int64?) -> PushedRows {
+        let columns = fields.count
+        var newest = last
+        var isSorted = true
+        for time in times {
+            isSorted = isSorted && newest.map { $0 < time } ?? true
+            newest = time
+        }
+        if isSorted { return self }
+        var sorted = PushedRows(fields: fields, types: types)
+        newest = last
+        for index in times.indices.sorted(by: { times[$0] < times[$1] }) {
+            guard newest.map({ $0 < times[index] }) ?? true else { continue }
+            newest = times[index]
+            sorted.append(values[index * columns..<(index + 1) * columns], time: times[index])
+        }
+        return sorted
+    }
 }

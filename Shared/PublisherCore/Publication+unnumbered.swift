@@ -1,0 +1,107 @@
+import Logging
+import Messages
+import SampleSources
+import ServiceKit
+
+/// Samples that nobody numbered: of datagrams, and of phyphox. They are numbered here, by their times.
+///
+/// A sample that is not later than the one before came already, or too late. Samples that are missing are a gap of about their
+/// number, if the stream's samples come evenly: nothing else tells of them.
+extension Publication {
+    /// How far a message's times may be before those of earlier ones, because it was overtaken, in nanoseconds. Beyond that, the
+    /// device has another clock, such as that of a phone that was restarted.
+    private static func furthestBack(_ clock: UnnumberedSamples.Clock) -> Int64 {
+        (clock == .date ? 60 : 5) * Nanoseconds.perSecond
+    }
+    /// How far a device's times may get ahead of this machine's before they are paired anew, in nanoseconds.
+    private static let furthestAhead = 2 * Nanoseconds.perSecond
+
+    func push(_ samples: UnnumberedSamples, as request: Int, at now: Moment) throws(PushRefusal) {
+        let device = settings.phones[samples.device]?.name ?? samples.device
+        var isNew = false
+        for part in samples.parts {
+            let name = StreamName(device: device, stream: part.stream)
+            let (stream, input, run) = try unnumberedStream(part, named: name, at: now)
+            isNew = publish(part, of: device, run, stream, input, at: now) || isNew
+        }
+        if isNew || samples.parts.isEmpty { accept(request) } else { acceptAgain(request) }
+    }
+
+    private func unnumberedStream(
+        _ part: UnnumberedSamples.Part, named name: StreamName, at now: Moment
+    ) throws(PushRefusal) -> (PublishedStream, PushedInput, PushState.UnnumberedRun) {
+        guard pushes.unnumbered[name] != nil || !pushes.names.contains(name) else {
+            throw PushRefusal(.conflict, "\(name) is pushed by a client that counts: choose another name")
+        }
+        let known = indexes[name].map { streams[$0] }
+        if let known {
+            try requireRunning(known)
+            if let input = known.sampler as? PushedInput, let run = pushes.unnumbered[name],
+                Array(input.fields.dropFirst()) == part.rows.fields
+            {
+                return (known, input, run)
+            }
+        }
+        let input = PushedInput(
+            fields: part.rows.fields, types: nil, unit: part.unit, rate: nil, description: part.description,
+            at: now.monotonic)
+        let stream = try begin(name, input, epoch: epoch, next: known?.nextSequence ?? 0, at: now)
+        let run = pushes.unnumbered[name] ?? PushState.UnnumberedRun()
+        pushes.unnumbered[name] = run
+        return (stream, input, run)
+    }
+
+    /// - Returns: whether any of the samples was new.
+    private func publish(
+        _ part: UnnumberedSamples.Part, of device: String, _ run: PushState.UnnumberedRun, _ stream: PublishedStream,
+        _ input: PushedInput, at now: Moment
+    ) -> Bool {
+        let clock = clock(of: device, part, at: now)
+        if run.clock != clock {
+            (run.clock, run.last, run.losses) = (clock, nil, LossEstimate())
+            input.forgetTimes()
+        }
+        let rows = part.rows.sorted(after: run.last)
+        guard let newest = rows.times.last else { return false }
+        run.last = newest
+        var first = 0
+        for (row, time) in rows.times.enumerated() {
+            let missing = min(run.losses.missing(before: time), Self.maximumEstimate)
+            guard missing > 0 else { continue }
+            if row > first { publish(rows, first..<row, of: stream, input, offset: clock.offset, at: now) }
+            stream.skip(to: stream.nextSequence + missing, .estimated)
+            first = row
+        }
+        publish(rows, first..<rows.count, of: stream, input, offset: clock.offset, at: now)
+        return true
+    }
+
+    /// How a device's times lead to those of this machine: the same for all its streams, until its clock is another one.
+    private func clock(
+        of device: String, _ part: UnnumberedSamples.Part, at now: Moment
+    ) -> PushState.DeviceClock {
+        guard part.clock != .arrival else { return PushState.DeviceClock(offset: 0, number: 0, newest: 0, lead: 0) }
+        let key = PushState.ClockKey(device: device, clock: part.clock)
+        let newest = part.rows.times.max() ?? 0
+        if var known = pushes.deviceClocks[key], newest >= known.newest - Self.furthestBack(part.clock),
+            lead(of: newest, known.offset, at: now) <= known.lead + Self.furthestAhead
+        {
+            known.newest = max(known.newest, newest)
+            pushes.deviceClocks[key] = known
+            return known
+        }
+        if pushes.deviceClocks.count >= PushState.maximumStreams { pushes.deviceClocks = [:] }
+        pushes.clocksBegun += 1
+        let offset = offset(of: part.rows, sentAt: nil, at: now)
+        let clock = PushState.DeviceClock(
+            offset: offset, number: pushes.clocksBegun, newest: newest, lead: max(0, lead(of: newest, offset, at: now)))
+        pushes.deviceClocks[key] = clock
+        return clock
+    }
+
+    /// How far a device's time is ahead of this machine's, in nanoseconds.
+    private func lead(of time: Int64, _ offset: Int64, at now: Moment) -> Int64 {
+        let sum = time.addingReportingOverflow(offset)
+        return sum.overflow ? .max : sum.partialValue - now.monotonic
+    }
+}

@@ -1,0 +1,52 @@
+import Messages
+
+/// Samples of a device that nobody numbered, as SensaGram, HyperIMU and phyphox send them: only their times tell which are missing,
+/// and which came before.
+package struct UnnumberedSamples: Hashable, Sendable {
+    /// What times count from.
+    package enum Clock: Hashable, Sendable {
+        /// 1970, as the device's clock has it.
+        case date
+        /// Some moment of the device's own, such as its start.
+        case device
+        /// That of this machine's monotonic clock: the device sends no times, so that of arrival is taken.
+        case arrival
+    }
+
+    /// Samples of one stream.
+    package struct Part: Hashable, Sendable {
+        package let stream: String
+        package let unit: String?
+        package let description: String
+        package let clock: Clock
+        package var rows: PushedRows
+
+        package init(stream: String, unit: String?, description: String, clock: Clock, rows: PushedRows) {
+            self.stream = stream
+            self.unit = unit
+            self.description = description
+            self.clock = clock
+            self.rows = rows
+        }
+    }
+
+    package let device: String
+    package private(set) var parts: [Part]
+
+    /// - Throws: `invalidParameter` for names that can't be part of topics and file names.
+    package init(device: String, parts: [Part]) throws(PublisherError) {
+        for part in parts { _ = try StreamName(pushed: device, part.stream) }
+        self.device = device
+        self.parts = parts
+    }
+
+    /// Adds what the same device sent next.
+    package mutating func add(_ other: UnnumberedSamples) {
+        for part in other.parts {
+            let known = parts.firstIndex {
+                $0.stream == part.stream && $0.clock == part.clock && $0.rows.fields == part.rows.fields
+            }
+            if let known { parts[known].rows.append(contentsOf: part.rows) } else { parts.append(part) }
+        }
+    }
+}
