@@ -64,6 +64,7 @@ let package = Package(
         .systemLibrary(name: "CCurl", path: "Shared/CCurl"),
         .systemLibrary(name: "CISAL", path: "Shared/CISAL"),
         .systemLibrary(name: "CMicroHTTPD", path: "Shared/CMicroHTTPD"),
+        .systemLibrary(name: "CMosquitto", path: "Shared/CMosquitto"),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL"),
         .systemLibrary(name: "CQREncode", path: "Shared/CQREncode"),
         .target(
@@ -194,7 +195,7 @@ let package = Package(
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [
-                "CPhonePages", "CQREncode", "Messages", "MessageBus", "Metrics", "PublisherCore",
+                "CMosquitto", "CPhonePages", "CQREncode", "Messages", "MessageBus", "Metrics", "PublisherCore",
                 "Runtime",
                 "SampleSources", "ServiceKit", "WebIdentity", "WebServer", "ZeroMQ", argumentParser, logging, system,
             ],

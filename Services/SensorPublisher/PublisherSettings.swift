@@ -17,7 +17,7 @@ package struct PublisherSettings: SettingGroup {
 
     @Setting(
         "Queue at most this many messages for each subscriber.", name: "high-water-mark", valueName: "count",
-        default: "1000, or 10 per stream; 10000 with listen-http or udp", accepting: { $0 > 0 },
+        default: "1000, or 10 per stream; 10000 with listen-http, udp or mqtt", accepting: { $0 > 0 },
         otherwise: "1 or more")
     private var givenHighWaterMark: Int?
 
@@ -45,6 +45,9 @@ package struct PublisherSettings: SettingGroup {
             + "the loopback interface.",
         valueName: "[host:]port", default: "nowhere")
     package var udp: HTTPAddress?
+
+    /// The broker whose messages are taken.
+    package let mqttSettings = MQTTSettings()
 
     @Setting(
         "Ask this recorder which sessions run, for devices that push.", valueName: "endpoint",
@@ -74,7 +77,7 @@ package struct PublisherSettings: SettingGroup {
     }
 
     /// Whether devices send samples over the network.
-    private var takesPushes: Bool { listenHTTP != nil || udp != nil }
+    private var takesPushes: Bool { listenHTTP != nil || udp != nil || mqttSettings.broker != nil }
 
     /// No source's file is opened.
     /// - Throws: `ServiceError`: usage if no source is given at all, else bad configuration.
@@ -97,6 +100,7 @@ package struct PublisherSettings: SettingGroup {
         }
         try checkListening()
         try checkDatagrams(reading: reader)
+        try mqttSettings.check(reading: reader)
     }
 
     /// Keys don't protect datagrams.
@@ -124,8 +128,8 @@ package struct PublisherSettings: SettingGroup {
                 throw ServiceError(
                     .usage,
                     "no source of samples: give one of --signal SPEC, --points FILE, --replay FILE, --stdin csv|ndjson, "
-                        + "--serial PORT, --iio NAME, --lsl QUERY, --listen-http PORT, --udp PORT, or \"streams\" in a configuration "
-                        + "file (--config)"
+                        + "--serial PORT, --iio NAME, --lsl QUERY, --listen-http PORT, --udp PORT, --mqtt BROKER, or \"streams\" in a "
+                        + "configuration file (--config)"
                 )
             }
             do {

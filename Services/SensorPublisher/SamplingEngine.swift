@@ -49,11 +49,15 @@ actor SamplingEngine: Engine {
     nonisolated let server: PushServer?
     /// Takes what devices send in datagrams; nil without `udp`.
     nonisolated let datagrams: DatagramReceiver?
+    /// Takes messages of a broker; nil without `mqtt`.
+    nonisolated let broker: MQTTReceiver?
     /// The recorder, for devices that push.
     nonisolated let recorder: RecorderLink?
     /// What it said of the sessions that run, and when, on the monotonic clock.
     var statuses: [RecordingState] = []
     var statusesAt = Int64.min / 2
+    /// Why there are no messages of the broker; nil if there are.
+    var brokerProblem: String?
     private nonisolated let end: AsyncStream<Void>
     let endContinuation: AsyncStream<Void>.Continuation
 
@@ -100,6 +104,7 @@ actor SamplingEngine: Engine {
             publication, streams: streams, epoch: epoch, sleepWatch: SleepWatch(elapsed: elapsed, uptime: 0))
         server = try PushServer(settings, at: runtime.now.date)
         datagrams = try DatagramReceiver(settings)
+        broker = try MQTTReceiver(settings.mqttSettings)
         if let notice = server?.notice { host.logger.warning("\(notice)") }
         self.standardInput = standardInput
         self.elapsedClock = elapsedClock
@@ -123,7 +128,7 @@ actor SamplingEngine: Engine {
 
     func run() async throws {
         begin()
-        let (server, recorder, datagrams) = (server, recorder, datagrams)
+        let (server, recorder, datagrams, broker) = (server, recorder, datagrams, broker)
         try await serve(
             { try await self.readInput() },
             { try await self.readDevices() },
@@ -134,6 +139,10 @@ actor SamplingEngine: Engine {
             {
                 guard let datagrams else { return try await self.waitForEnd() }
                 try await datagrams.run(self)
+            },
+            {
+                guard let broker else { return try await self.waitForEnd() }
+                try await broker.run(self)
             },
             {
                 guard let recorder else { return try await self.waitForEnd() }

@@ -16,7 +16,7 @@ struct OptionTests {
     private static let examples = [
         "true", "7", "150ms", "1.5", "2/3", "ipc:///a", "https://a/", "file:///a", "json", "debug", "csv", "g", "wrist",
         "strict", "oldest", "answers", "path", "0600", "measured", "command", "ios", "continue",
-        "ndjson",
+        "ndjson", "mqtt://a",
     ]
 
     private struct Option {

@@ -1,0 +1,105 @@
+import Messages
+import MessageBus
+import TestSupport
+import Testing
+
+/// Sessions of samples that come through a real broker, which is killed, as the publisher is.
+@Suite(.timeLimit(.minutes(4)), .enabled(if: Mosquitto.isInstalled, Mosquitto.isMissing))
+struct MQTTSessionTests {
+    private static let topic = "holdfast/samples"
+
+    private func message(_ range: Range<Int>) -> String {
+        let rows = range.map { "[\(Double($0) / 50),\($0),0,0]" }.joined(separator: ",")
+        return
+            #"{"device":"m5","stream":"value","epoch":"e","first":\#(range.lowerBound),"samples":[\#(rows)]}"#
+    }
+
+    /// Sends samples whose values are their numbers, ten in a message, each with the fifty before them.
+    private func send(_ range: Range<Int>, from device: MQTTDevice) async throws {
+        for first in stride(from: range.lowerBound, to: range.upperBound, by: 10) {
+            try await device.send(
+                message(max(0, first - 50)..<first + 10), all: message(max(0, first - 300)..<first + 10))
+        }
+    }
+
+    /// Waits until the session has so many samples.
+    private func recorded(_ samples: Int, over cutoff: Cutoff) async throws {
+        try await eventually("\(samples) samples") {
+            let status = try await cutoff.recordings.send(RecordingStatus(session: "mqtt"), timeout: .seconds(60))
+            return status.logs.first?.samples == samples
+        }
+    }
+
+    @Test func afterKillsOfBrokerAndPublisherEachSampleIsRecordedOnce() async throws {
+        try await Cutoff.run { cutoff in
+            let port = try FreePort.next()
+            let device = MQTTDevice(port: port, topic: Self.topic)
+            let arguments = ["--mqtt", "mqtt://127.0.0.1:\(port)", "--topic", "holdfast/#"]
+            try await cutoff.recorder { _ in
+                try await Mosquitto.run(port: port, in: cutoff.directory) { broker in
+                    try await cutoff.publisher(arguments) { publisher in
+                        // The session begins when the stream is known.
+                        try await eventually("a stream") {
+                            try await device.send(message(0..<1), all: message(0..<1))
+                            return try await !cutoff.streams.send(StreamsList(), timeout: .seconds(60)).streams.isEmpty
+                        }
+                        try await cutoff.start(RecordingStart(session: "mqtt", streams: ["m5/"]))
+                        try await eventually("the stream in the session") {
+                            let status = RecordingStatus(session: "mqtt")
+                            return try await cutoff.recordings.send(status, timeout: .seconds(60)).logs.first != nil
+                        }
+                        try await send(0..<100, from: device)
+                        try await eventually("samples") {
+                            let status = RecordingStatus(session: "mqtt")
+                            return try await cutoff.recordings.send(status, timeout: .seconds(60)).logs.first?.samples
+                                ?? 0 >= 99
+                        }
+                        try await cutoff.kill(publisher)
+                    }
+                    // The broker keeps what comes while nobody takes it.
+                    try await send(100..<200, from: device)
+                    // In the middle of what it had kept.
+                    try await cutoff.publisher(arguments) { publisher in
+                        try await send(200..<230, from: device)
+                        try await cutoff.kill(publisher)
+                    }
+                    try await cutoff.kill(broker)
+                }
+                try await Mosquitto.run(port: port, in: cutoff.directory) { broker in
+                    try await cutoff.publisher(arguments) { publisher in
+                        try await send(230..<300, from: device)
+                        // The broker is killed while the publisher runs, which connects again.
+                        try await cutoff.kill(broker)
+                        try await Mosquitto.run(port: port, in: cutoff.directory) { _ in
+                            try await send(300..<350, from: device)
+                            // What a killed broker had acknowledged and lost comes with what follows.
+                            let before = try await cutoff.recordings.send(
+                                RecordingStatus(session: "mqtt"), timeout: .seconds(60)
+                            ).logs.first?.samples
+                            #expect(before != nil)
+                            try await eventually("all samples") {
+                                try await send(340..<350, from: device)
+                                let streams = try await cutoff.streams.send(StreamsList(), timeout: .seconds(60))
+                                    .streams
+                                return streams.first?.nextSequence == 350
+                            }
+                            let result = try await cutoff.stop("mqtt")
+                            let stream = try #require(result.report.streams.first)
+                            #expect(stream.epochs?.count == 1, "the epoch is the device's")
+                            #expect(stream.gaps.isEmpty)
+                            let values = try cutoff.records(of: #require(result.logs.first), in: result)
+                                .filter { $0.marker == nil }.compactMap(\.x)
+                            let first = try #require(values.first)
+                            #expect(values == (Int(first)..<350).map(Double.init))
+                            #expect(first <= 1)
+                            let end = try await ProgramUnderTest.run(
+                                "recorder", arguments: ["verify", result.directory]
+                            ) { try await $0.end() }
+                            #expect(end == .exited(0))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
