@@ -20,12 +20,17 @@ struct PushRoutes: Sendable {
     let engine: SamplingEngine
     /// The link of the page for phones.
     let phoneLink: String
+    let experiment: PhyphoxExperiment
 
     func answer(_ request: WebRequest) async -> WebResponse {
         do throws(PublisherError) {
             switch (request.method, request.path) {
             case ("POST", "/samples"): return await push(.numbered(try NumberedSamples(request.body)))
             case ("POST", "/sensor-logger"): return await push(.sensorLogger(try SensorLoggerMessage(request.body)))
+            case ("POST", "/phyphox"):
+                return await push(
+                    .unnumbered(try UnnumberedSamples(phyphox: request.body, device: request.arguments["device"])))
+            case (_, "/phyphox"): return try phyphox(request)
             case (_, "/samples"), (_, "/sensor-logger"):
                 return .refusal(405, "notAllowed", "send samples with POST")
             case (_, "/recording"):
@@ -42,6 +47,16 @@ struct PushRoutes: Sendable {
         } catch {
             return Self.response(400, Reply(error: Reply.Failure(code: error.code.rawValue, message: error.message)))
         }
+    }
+
+    /// The experiment for phyphox.
+    private func phyphox(_ request: WebRequest) throws(PublisherError) -> WebResponse {
+        let device = request.arguments["device"]
+        if let device { _ = try StreamName(pushed: device, "any") }
+        let file = experiment.file(for: request.headers["host"], device: device)
+        var response = WebResponse(type: "application/xml; charset=utf-8", body: Array(file.utf8))
+        response.headers = [("Content-Disposition", "attachment; filename=\"holdfast.phyphox\"")]
+        return response
     }
 
     private func push(_ message: PushMessage) async -> WebResponse {

@@ -16,6 +16,8 @@ struct PushServer: Sendable {
     let greeting: String
     /// What a phone opens. The token is behind the #, so that no server and no log sees it.
     let phoneLink: String
+    /// What phyphox is given.
+    let experiment: PhyphoxExperiment
     /// What the identity's owner should know; nil if there is nothing.
     let notice: String?
 
@@ -42,12 +44,14 @@ struct PushServer: Sendable {
         let token = identity?.tokens.values.first
         let query = token.map { "?token=\($0)" } ?? ""
         phoneLink = "\(address)/phone\(token.map { "#token=\($0)" } ?? "")"
+        experiment = PhyphoxExperiment(isSecure: identity != nil, place: place, token: token)
         var lines = [
             "sensor-publisher: devices push to \(address)/samples\(query)",
             "sensor-publisher: Sensor Logger pushes to \(address)/sensor-logger\(query)",
         ]
         if let identity { lines.append("sensor-publisher: \(identity.introduction)") }
         lines.append("sensor-publisher: a phone is a sensor while it shows \(phoneLink)")
+        lines.append("sensor-publisher: phyphox is one while it runs the experiment of \(experiment.link)")
         // Only people point cameras, and only at what other machines can reach.
         let code = identity != nil && isatty(STDOUT_FILENO) == 1 ? QRCode(phoneLink)?.terminalText : nil
         greeting = lines.map { $0 + "\n" }.joined() + (code ?? "")

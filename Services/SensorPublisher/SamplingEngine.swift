@@ -134,7 +134,8 @@ actor SamplingEngine: Engine {
             { try await self.readDevices() },
             {
                 guard let server else { return try await self.waitForEnd() }
-                try await server.run(PushRoutes(engine: self, phoneLink: server.phoneLink))
+                try await server.run(
+                    PushRoutes(engine: self, phoneLink: server.phoneLink, experiment: server.experiment))
             },
             {
                 guard let datagrams else { return try await self.waitForEnd() }
