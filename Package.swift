@@ -72,6 +72,7 @@ let package = Package(
             // `--version` names it: make sets this to what is checked out.
             cSettings: (Context.environment["HOLDFAST_COMMIT"] ?? "").isEmpty
                 ? [] : [.define("HOLDFAST_COMMIT", to: "\"\(Context.environment["HOLDFAST_COMMIT"] ?? "")\"")]),
+        .target(name: "CExchange", path: "Shared/CExchange", publicHeadersPath: "include"),
         .target(name: "CTCPInfo", path: "Shared/CTCPInfo", publicHeadersPath: "include"),
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
@@ -84,7 +85,7 @@ let package = Package(
             name: "MessageBus", dependencies: ["ZeroMQ", "Messages", deque, heap], path: "Shared/MessageBus",
             swiftSettings: strict),
         .target(
-            name: "Files", dependencies: ["Messages", system], path: "Shared/Files", swiftSettings: strict),
+            name: "Files", dependencies: ["CExchange", "Messages", system], path: "Shared/Files", swiftSettings: strict),
         .target(name: "Hashing", dependencies: ["COpenSSL"], path: "Shared/Hashing", swiftSettings: strict),
         .target(
             name: "Compression", dependencies: ["CISAL"], path: "Shared/Compression", swiftSettings: strict),
@@ -171,7 +172,8 @@ let package = Package(
             name: "StepDetection", dependencies: ["Messages", "TextInput"], path: "Shared/StepDetection",
             swiftSettings: strict),
         .target(
-            name: "StepRecordings", dependencies: ["Files", "Messages", "Recording", "StepDetection", system],
+            name: "StepRecordings",
+            dependencies: ["Files", "Messages", "Recording", "StepDetection", "TextInput", system],
             path: "Shared/StepRecordings", swiftSettings: strict),
         .target(
             name: "StepCounterCore",
@@ -188,7 +190,7 @@ let package = Package(
             path: "Shared/Triggers", swiftSettings: strict),
         .target(
             name: "TestSupport",
-            dependencies: ["Messages", "MessageBus", "Recording", "ZeroMQ", subprocess, system],
+            dependencies: ["Files", "Messages", "MessageBus", "Recording", "ZeroMQ", subprocess, system],
             path: "Shared/TestSupport", swiftSettings: strict),
         // The files of the page for phones, in the program.
         .target(name: "CPhonePages", path: "Shared/CPhonePages"),
@@ -314,7 +316,8 @@ let package = Package(
         .testTarget(
             name: "ImportTests",
             dependencies: [
-                "Archives", "Compression", "Files", "Import", "Messages", "Recording", "TestSupport", system,
+                "Archives", "Compression", "Export", "Files", "Import", "Messages", "Recording", "SessionOverview",
+                "StepDetection", "StepRecordings", "TestSupport", system,
             ],
             swiftSettings: strict),
         .testTarget(

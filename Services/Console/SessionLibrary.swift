@@ -136,7 +136,7 @@ final class SessionLibrary {
         return Entry(
             session: record.session.text, task: record.task.isEmpty ? nil : record.task, startDate: record.startDate,
             endDate: record.endDate, status: record.status.rawValue,
-            samples: record.logs.reduce(0) { $0 + $1.counts.written },
+            samples: record.logs.reduce(0) { $0 + $1.counts.written + $1.filledSamples },
             gaps: record.logs.reduce(0) { $0 + $1.gaps.count },
             bytes: record.logs.reduce(0) { sum, log in
                 sum + log.files.reduce(0) { $0 + $1.bytes } + (log.file.map { directory.size(of: $0) } ?? 0)

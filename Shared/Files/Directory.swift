@@ -106,6 +106,23 @@ package struct Directory: Hashable, Sendable {
         try SystemCall.attempt("rename", old) { () throws(Errno) in try calls.rename(old, path.appending(newName)) }
     }
 
+    /// Gives a file a second name, in another directory of the same file system. The entries are not synced.
+    package func link(
+        _ name: String, to newName: String, in other: Directory, calls: FileCalls
+    ) throws(RecordingError) {
+        let file = path.appending(name)
+        try SystemCall.attempt("link", file) { () throws(Errno) in
+            try calls.link(file, other.path.appending(newName))
+        }
+    }
+
+    /// Gives two entries each other's name: at every moment, also after a power cut, both names lead to what the one or the
+    /// other had. The entries are not synced.
+    package func exchange(_ name: String, with other: String, calls: FileCalls) throws(RecordingError) {
+        let (one, two) = (path.appending(name), path.appending(other))
+        try SystemCall.attempt("replace", one) { () throws(Errno) in try calls.exchange(one, two) }
+    }
+
     /// How many bytes a user without privileges can still write to the directory's disk.
     package func freeBytes() throws(RecordingError) -> Int {
         var status = statvfs()

@@ -1,3 +1,4 @@
+import CExchange
 import Glibc
 package import SystemPackage
 
@@ -27,6 +28,14 @@ package struct FileCalls: Sendable {
     /// rename(2): gives a file another name, in place of the file that has it.
     package var rename: @Sendable (FilePath, FilePath) throws(Errno) -> Void = { old, new throws(Errno) in
         try SystemCall.check(Glibc.rename(old.string, new.string))
+    }
+    /// link(2): gives a file a second name.
+    package var link: @Sendable (FilePath, FilePath) throws(Errno) -> Void = { file, new throws(Errno) in
+        try SystemCall.check(Glibc.link(file.string, new.string))
+    }
+    /// renameat2(2) with RENAME_EXCHANGE: gives two files or directories each other's name, at once.
+    package var exchange: @Sendable (FilePath, FilePath) throws(Errno) -> Void = { one, other throws(Errno) in
+        try SystemCall.check(holdfast_exchange(one.string, other.string))
     }
 
     package init() {}

@@ -121,9 +121,21 @@ package struct SessionPage {
                 ]
             }
         }
-        if rows.isEmpty { return "<h2>Gaps</h2>\n<p>No sample is lost.</p>" }
-        return "<h2>Gaps</h2>\n"
+        if rows.isEmpty { return "<h2>Gaps</h2>\n<p>No sample is lost.</p>" + (filled.isEmpty ? "" : "\n" + filled) }
+        return "<h2>Gaps</h2>\n" + filled
             + Self.table(["stream", "from sample", "samples", "reason", "given up at"], rows, numbers: [1, 2])
+    }
+
+    private var filled: String {
+        let fills = (summary.fills ?? []).map { fill in
+            "<p>\(fill.samples) samples of \(Self.escaped(fill.device)) were lost, and filled in from "
+                + "\(Self.escaped(fill.source)) on \(fill.date.utcText). SHA-256 of that file: "
+                + "<code>\(Self.escaped(fill.sha256))</code></p>\n"
+        }
+        let rows = summary.streams.compactMap { stream in
+            stream.filled.map { [stream.stream.description, "\($0)"] }
+        }
+        return fills.joined() + (rows.isEmpty ? "" : Self.table(["stream", "filled in"], rows, numbers: [1]) + "\n")
     }
 
     private var events: String {

@@ -49,45 +49,65 @@ package struct StepCount: Codable, Hashable, Sendable {
         ofFiles paths: [String], perG: Double? = nil, placement: SensorPlacement = .unknown,
         strictness: StepStrictness = .normal
     ) throws(TextInputError) {
+        var time = SampleTime()
+        try self.init(of: paths[0], perG: perG, placement: placement, strictness: strictness) {
+            (take) throws(TextInputError) in
+            for path in paths {
+                var file = try AccelerationFile(path, time)
+                defer { time = file.time }
+                while let row = try file.next() { try take(row, path) }
+            }
+        }
+        delay(by: Double(time.origin))
+    }
+
+    /// Takes a row; the name is that of the file that has it, for messages.
+    package typealias Take = (_ row: AccelerationRow, _ file: String) throws(TextInputError) -> Void
+
+    /// Counts the steps in a recording that somebody else reads.
+    ///
+    /// - Parameters:
+    ///   - name: the recording's, for messages.
+    ///   - read: gives each row, in order.
+    package init(
+        of name: String, perG: Double? = nil, placement: SensorPlacement = .unknown,
+        strictness: StepStrictness = .normal, reading read: (Take) throws(TextInputError) -> Void
+    ) throws(TextInputError) {
         self.init()
+        var count = self
         var perG = perG
         // Until the unit can be told.
         var first: [SIMD4<Double>] = []
         var isBegun = false
         var detector = StepDetector()
-        var time = SampleTime()
-        for path in paths {
-            var file = try AccelerationFile(path, time)
-            defer { time = file.time }
-            while let row = try file.next() {
-                switch row {
-                case .sample(let sample) where isBegun:
-                    add(sample, to: &detector)
-                case .sample(let sample):
-                    first.append(sample)
-                    guard sample.x - first[0].x >= 1 || first.count >= 1000 else { continue }
-                    isBegun = true
-                    detector = begin(first, StepDetectorSettings(perG: perG, of: first, placement, strictness))
-                case .marker(let unit?):
-                    guard let unit = AccelerationUnit(unit) else {
-                        throw TextInputError(
-                            .invalidInput,
-                            "\(path): the unit is \(unit): steps are counted in accelerations, in g or m/s2")
-                    }
-                    perG = perG ?? unit.perG
-                case .marker(nil): break
-                case .none: leftOut += 1
+        try read { (row, file) throws(TextInputError) in
+            switch row {
+            case .sample(let sample) where isBegun:
+                count.add(sample, to: &detector)
+            case .sample(let sample):
+                first.append(sample)
+                guard sample.x - first[0].x >= 1 || first.count >= 1000 else { return }
+                isBegun = true
+                detector = count.begin(first, StepDetectorSettings(perG: perG, of: first, placement, strictness))
+            case .marker(let unit?):
+                guard let unit = AccelerationUnit(unit) else {
+                    throw TextInputError(
+                        .invalidInput,
+                        "\(file): the unit is \(unit): steps are counted in accelerations, in g or m/s2")
                 }
+                perG = perG ?? unit.perG
+            case .marker(nil): break
+            case .none: count.leftOut += 1
             }
         }
-        if !isBegun { _ = begin(first, StepDetectorSettings(perG: perG, of: first, placement, strictness)) }
+        if !isBegun { _ = count.begin(first, StepDetectorSettings(perG: perG, of: first, placement, strictness)) }
+        self = count
         guard gaps * 2 <= samples else {
             throw TextInputError(
                 .invalidInput,
-                "\(paths[0]): most samples are more than \(Int(StepDetector.longestGap)) s apart: times must be in seconds, and "
+                "\(name): most samples are more than \(Int(StepDetector.longestGap)) s apart: times must be in seconds, and "
                     + "walking needs 12.5 samples a second or more")
         }
-        delay(by: Double(time.origin))
     }
 
     /// Makes times that were counted from an origin those of the recording's clock.

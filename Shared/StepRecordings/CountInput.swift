@@ -14,6 +14,8 @@ package struct CountInput: Hashable {
     package var annotations: [CountedAnnotation] = []
     /// What is missing, for a person.
     package var losses: [String] = []
+    /// The stream, if samples were filled into it: then its samples are not in the order of its files.
+    var filled: FilledRecording?
 
     package init(name: String, stream: StreamName? = nil, files: [String]) {
         self.name = name
@@ -68,6 +70,7 @@ package struct CountInput: Hashable {
             for file in log.files where !Directory(path).contains(file.name) {
                 input.losses.append("\(file.name) is missing: its \(file.samples) samples are not counted")
             }
+            if log.fills != nil { input.filled = FilledRecording(session: session, record: record, log: log) }
             let lost = log.gaps.reduce(0) { $0 + $1.count }
             if lost > 0 { input.losses.append("\(lost) samples were lost when it was recorded") }
             return input

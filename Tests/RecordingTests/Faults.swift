@@ -51,6 +51,15 @@ final class Faults: Sendable {
             try check(.rename)
             try system.rename(old, new)
         }
+        // They change directories as well.
+        calls.link = { file, new throws(Errno) in
+            try check(.rename)
+            try system.link(file, new)
+        }
+        calls.exchange = { one, other throws(Errno) in
+            try check(.rename)
+            try system.exchange(one, other)
+        }
         return calls
     }
 

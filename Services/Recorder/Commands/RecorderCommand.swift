@@ -15,7 +15,7 @@ package struct RecorderCommand: ServiceCommand {
         configuration.subcommands += [
             RecordCommand.self, VerifyCommand.self, InfoCommand.self, ExportCommand.self, ReportCommand.self,
             RecoverCommand.self, DiscardCommand.self, AnnotateCommand.self, ImportCommand.self,
-            WatchCommand.self, KeepCommand.self,
+            FillCommand.self, WatchCommand.self, KeepCommand.self,
         ]
         return configuration
     }()

@@ -1,3 +1,4 @@
+import Files
 import Messages
 import RecorderCore
 import Recording
@@ -29,6 +30,15 @@ extension RecordingEngine {
         let date = now.date
         let (record, annotation, isNew) = try await disk.run { [data, shard = settings.shard] in
             let directory = try SessionDirectory.open(identifier, in: data)
+            // `recorder fill` puts another directory in its place.
+            let lock: DirectoryLock
+            do throws(RecordingError) {
+                lock = try SessionRewrite.lock(directory)
+            } catch {
+                guard error.code == .locked else { throw error }
+                throw RequestError(.busy, "session \(identifier) is being filled: ask again", retryAfter: 5)
+            }
+            defer { withExtendedLifetime(lock) {} }
             let record = try directory.record()
             // Another recorder may write to it at the same time.
             guard record.shard == shard else {

@@ -50,7 +50,7 @@ struct CountCommand: ParsableCommand {
             }
             do {
                 let count = try StepCount(
-                    ofFiles: input.files, perG: unit?.perG, placement: placement ?? .unknown,
+                    input, perG: unit?.perG, placement: placement ?? .unknown,
                     strictness: strictness ?? .normal)
                 recordings.append(CountedRecording(input, count))
             } catch {

@@ -13,7 +13,7 @@ struct ArchivePlan {
         var name: String
         var contentType: String
         var identifier: String?
-        /// The log that it is of.
+        /// The log that it is of; nil for samples that were filled in, which are no result of the task.
         var log: LogName?
         var stepPath: String?
         var timestamp: WallTime
@@ -21,6 +21,7 @@ struct ArchivePlan {
         var gaps: Int?
         var fields: [ArchiveMetadata.Field]?
         var origin: DataOrigin?
+        var filled: Bool?
         /// What it must be, where that was noted.
         var sha256: String?
     }
@@ -90,10 +91,11 @@ struct ArchivePlan {
                 Item(
                     file: file.name, name: try names.name(for: file.name),
                     contentType: result?.file.contentType ?? ContentType.of(file.name),
-                    identifier: result?.identifier ?? log?.log.text, log: log?.log,
+                    identifier: result?.identifier ?? log?.log.text, log: log?.isFilled == true ? nil : log?.log,
                     stepPath: result?.stepPath ?? log?.stepPath,
                     timestamp: result?.file.startDate ?? log?.date ?? contents.record.startDate,
                     samples: log?.samples, gaps: log?.gaps, fields: log?.fields, origin: log?.origin,
+                    filled: log?.isFilled == true ? true : nil,
                     sha256: file.sha256))
         }
         self.items = items

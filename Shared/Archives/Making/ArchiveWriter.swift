@@ -91,6 +91,7 @@ struct ArchiveWriter {
                 filename: item.name, timestamp: item.timestamp, contentType: item.contentType,
                 identifier: item.identifier, stepPath: item.stepPath, bytes: file.count, sha256: item.sha256 ?? sha256,
                 samples: item.samples, gaps: item.gaps, fields: item.fields, origin: item.origin,
+                filled: item.filled,
                 originalName: item.name == item.file ? nil : item.file))
         return nil
     }

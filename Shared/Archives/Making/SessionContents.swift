@@ -28,6 +28,8 @@ struct SessionContents {
         var origin: DataOrigin?
         /// The runs of samples that are missing in it.
         var gaps = 0
+        /// Whether its samples were filled in after the session.
+        var isFilled = false
     }
 
     /// A place in a stream.
@@ -80,6 +82,13 @@ extension SessionContents {
                     if gone.contains(file.name) { removed.append(file.name) } else { missing.append(file.name) }
                 }
                 logged += files(of: log, in: directory, from: &rest, sums ?? [:])
+                for file in log.fills ?? [] {
+                    if rest.remove(file.name) == nil {
+                        missing.append(file.name)
+                    } else {
+                        logged.append(filled(file, of: log, in: directory))
+                    }
+                }
             }
             // A log's files in the order in which they were finished, and last what tells of those that are gone.
             let tale = rest.remove(RemovedFile.fileName)
@@ -119,6 +128,19 @@ extension SessionContents {
             if files.indices.contains(index) { files[index].log?.gaps += 1 }
         }
         return files
+    }
+
+    /// A file with samples that were filled in.
+    private func filled(
+        _ file: SessionRecord.FilledFile, of log: SessionRecord.Log, in directory: SessionDirectory
+    ) -> File {
+        let (first, fields) = beginning(of: directory.directory.path.appending(file.name), log)
+        return File(
+            name: file.name, sha256: file.sha256,
+            log: LogFile(
+                log: log.name, samples: file.samples, date: first?.date,
+                stepPath: first.flatMap { $0.stepPath.isEmpty ? nil : $0.stepPath }, fields: fields,
+                origin: log.origin, isFilled: true))
     }
 
     /// What a log's file begins with, and the fields of its samples, if they are records. One that can't be read is noticed

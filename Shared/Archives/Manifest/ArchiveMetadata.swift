@@ -59,6 +59,8 @@ package struct ArchiveMetadata: Codable, Hashable, Sendable {
         package var fields: [Field]?
         /// Of a log's file: whether its stream was measured, replayed or simulated; `nil` if no publisher said.
         package var origin: DataOrigin?
+        /// Of a log's file: whether its samples were filled in after the session; `nil` if they were recorded.
+        package var filled: Bool?
         /// The name that it has in the session's directory, where that is another one.
         package var originalName: String?
     }

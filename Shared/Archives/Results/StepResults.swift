@@ -33,7 +33,7 @@ enum StepResults {
             "endDate": .string((record.endDate ?? record.startDate).utcText),
         ]
         do throws(TextInputError) {
-            let count = try StepCount(ofFiles: input.files)
+            let count = try StepCount(input)
             func date(_ seconds: Double) -> JSONValue {
                 .string(record.startDate.adding(seconds: seconds).utcText)
             }

@@ -1,13 +1,15 @@
 package import Files
 import Messages
 
-/// Writes a directory for a session: a table of each stream, and beside them `gaps.tsv`, `events.tsv` and, if there are any, `annotations.tsv`.
+/// Writes a directory for a session: a table of each stream, and beside them `gaps.tsv`, `events.tsv` and, if there are any, `annotations.tsv`
+/// and `filled.tsv`.
 package struct CSVExport: ExportWriter {
     private let directory: ExportDirectory
     private let session: ExportedSession
     private var rows: CSVRows?
     private var file: OutputFile?
     private var gaps = ""
+    private var filled = ""
 
     package init(_ session: ExportedSession, in directory: ExportDirectory) {
         self.session = session
@@ -47,9 +49,20 @@ package struct CSVExport: ExportWriter {
                     absence.reason, absence.epoch, absence.from.map { "\($0)" }, "\(absence.count)",
                 ])
         }
+        for span in walk.filled {
+            filled += session.line(
+                [
+                    stream.name.description, span.first.map(session.text(of:)), span.last.map(session.text(of:)),
+                    span.epoch, "\(span.from)", "\(span.samples)",
+                ])
+        }
     }
 
     package mutating func finish() throws(RecordingError) {
+        if !filled.isEmpty {
+            let columns = "stream\tfirst\tlast\tepoch\tfrom\tsamples\n"
+            try directory.write("\(session.name)/filled.tsv", Array((columns + filled).utf8))
+        }
         let header = "stream\tafter\tbefore\treason\tepoch\tfrom\tcount\n"
         try directory.write("\(session.name)/gaps.tsv", Array((header + gaps).utf8))
         let events = session.events.filter { $0.annotation == nil }

@@ -9,6 +9,8 @@ package struct StreamWalk {
     package private(set) var first: Int64?
     package private(set) var last: Int64?
     package private(set) var breaks: [StreamBreak] = []
+    /// Where samples are that were filled in after the session.
+    package private(set) var filled: [FilledSpan] = []
     /// What can't be read, for a person.
     package private(set) var damage: [String] = []
 
@@ -76,11 +78,24 @@ package struct StreamWalk {
                     bytes: bytes, cells: cells, isJSON: !reader.format.isTable, timestamp: timestamp, time: time,
                     sequence: reader.sequence))
             samples += 1
+            if reader.isFilled { noteFilled(reader, at: time) }
             if let time {
                 if first == nil { first = time }
                 last = time
             }
         }
+    }
+
+    private mutating func noteFilled(_ reader: borrowing StreamReader, at time: Int64?) {
+        let isNext = filled.last.map { $0.epoch == reader.epoch && $0.end == samples - 1 } ?? false
+        if !isNext {
+            filled.append(
+                FilledSpan(
+                    epoch: reader.epoch, from: reader.sequence, samples: 0, end: samples - 1, first: time, last: time))
+        }
+        filled[filled.count - 1].samples += 1
+        filled[filled.count - 1].end = samples
+        filled[filled.count - 1].last = time
     }
 
     private mutating func closeBreaks(before time: Int64?, in sink: inout some RowSink) {

@@ -32,6 +32,17 @@ struct Provenance: Codable, Hashable, Sendable {
         var start: WallTime?
         var end: WallTime?
         var absent: [Absence]
+        /// Samples that were filled in after the session; absent if none were.
+        var filled: [Filled]?
+    }
+
+    struct Filled: Codable, Hashable, Sendable {
+        var epoch: String?
+        var from: Int
+        var samples: Int
+        /// Seconds since the session's start.
+        var first: Double?
+        var last: Double?
     }
 
     struct Absence: Codable, Hashable, Sendable {
@@ -80,6 +91,8 @@ struct Provenance: Codable, Hashable, Sendable {
     var findings: [String]
     var clocks: [Clock]
     var streams: [Stream]
+    /// What samples were filled in from; absent if none were.
+    var fills: [SessionReport.Fill]?
     var inputs: [Input]
     var outputs: [OutputFile.Written]
 

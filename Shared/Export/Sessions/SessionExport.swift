@@ -131,6 +131,7 @@ package struct SessionExport {
         let logs = work.logs
         let total = logs.reduce(0) { total, log in
             total + log.files.reduce(0) { $0 + $1.bytes } + (log.file.map(session.size(of:)) ?? 0)
+                + (log.fills ?? []).reduce(0) { $0 + $1.bytes }
         }
         var done = 0
         var hasLoss = false
@@ -174,6 +175,7 @@ package struct SessionExport {
                 allowDamaged: options.acceptsDamage ? true : nil),
             verdict: "\(verification.verdict)", findings: verification.findings.map(\.description),
             clocks: Provenance.Clock.clocks(of: record, streams: logs, work.alignments), streams: streams,
+            fills: SessionReport(record).fills,
             inputs: verification.hashes.sorted { $0.key < $1.key }.map { Provenance.Input(name: $0, sha256: $1) },
             outputs: directory.written)
         try directory.write(writer.provenanceName, StoredJSON.document(provenance))
@@ -245,6 +247,13 @@ package struct SessionExport {
                 Provenance.Absence(
                     reason: $0.reason, epoch: $0.epoch, from: $0.from, count: $0.count, after: seconds($0.after),
                     before: seconds($0.before), date: $0.date)
-            })
+            },
+            filled: walk.filled.isEmpty
+                ? nil
+                : walk.filled.map {
+                    Provenance.Filled(
+                        epoch: $0.epoch, from: $0.from, samples: $0.samples, first: seconds($0.first),
+                        last: seconds($0.last))
+                })
     }
 }

@@ -24,6 +24,9 @@ struct SourceFile {
     /// Files of a zip that are not read.
     let others: [String]
 
+    /// Whether it is a directory with the files in it.
+    private let isDirectory: Bool
+
     /// A text that tells what a file is, at most.
     private static let maximumText = 1 << 20
 
@@ -35,6 +38,7 @@ struct SourceFile {
                 advice: "Check the path; directories and pipes can't be imported.")
         }
         self.path = path
+        isDirectory = false
         let file = try OpenFile(path, .readOnly, action: "read")
         let magic = try file.bytes(in: 0..<4)
         if magic.isEmpty {
@@ -82,15 +86,32 @@ struct SourceFile {
         }
     }
 
+    /// The tables in a directory, as what a zip has after somebody unpacked it.
+    /// - Throws: `unreadable` if there are none.
+    init(unpacked path: FilePath) throws(RecordingError) {
+        let names = try Directory(path).names().filter { !$0.hasPrefix(".") }.sorted()
+        let tables = names.filter { $0.hasSuffix(".csv") || $0.hasSuffix(".json") }
+        guard !tables.isEmpty else {
+            throw RecordingError.notImported(
+                "the directory has no tables", "Name the directory, or the zip, that the app's export is."
+            ).of(path)
+        }
+        self.path = path
+        isDirectory = true
+        (kind, others) = (.tables(tables), names.filter { !tables.contains($0) })
+    }
+
     /// The bytes of the source, or of a file in it.
     struct Pieces {
         fileprivate let path: FilePath
+        fileprivate let isDirectory: Bool
         /// Nil if it is no zip.
         fileprivate let file: String?
 
         /// Lends them from the beginning, without compression.
         func read(_ body: (UnsafeRawBufferPointer) throws(RecordingError) -> Void) throws(RecordingError) {
             guard let file else { return try SourceFile.pieces(of: path, upTo: .max, body) }
+            if isDirectory { return try SourceFile.pieces(of: path.appending(file), upTo: .max, body) }
             let reader = try SourceFile.reader(path)
             while let name = try SourceFile.attempt(path, { () throws(ArchiveError) in try reader.next() }) {
                 guard name == file else { continue }
@@ -109,7 +130,9 @@ struct SourceFile {
     }
 
     /// - Parameter file: of a zip; empty for the source itself.
-    func pieces(of file: String = "") -> Pieces { Pieces(path: path, file: file.isEmpty ? nil : file) }
+    func pieces(of file: String = "") -> Pieces {
+        Pieces(path: path, isDirectory: isDirectory, file: file.isEmpty ? nil : file)
+    }
 
     /// A short text of the zip; nil if it is not there.
     func text(_ name: String) throws(RecordingError) -> String? {

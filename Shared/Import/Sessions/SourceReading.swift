@@ -84,49 +84,11 @@ struct SourceReading {
 
     // MARK: Tables
 
-    /// A table of a file, and what shape it has.
-    private struct Table {
-        /// The file of a zip; empty if the source is no zip.
-        let file: String
-        /// The table's name in the file; empty if the file is the table.
-        let name: String
-        let title: String
-        let shape: TableShape
-    }
-
     private mutating func readTables(_ progress: (Int) -> Void) throws(RecordingError) {
         let hints = TableSurvey.Hints(time: options.time, zone: options.zone ?? 0, start: options.start)
-        var found: [Table] = []
-        var metadata: [String: String] = [:]
-        for file in source.tables {
-            let title = Self.title(file)
-            if title == SensorLogger.metadata {
-                metadata = try rows(of: file, upTo: 1).first.map(Self.texts) ?? [:]
-                continue
-            }
-            var surveys: [String: TableSurvey] = [:]
-            var order: [String] = []
-            do throws(RecordingError) {
-                try eachRow(of: file) { row throws(RecordingError) in
-                    if row.problem != nil { return }
-                    if row.table == SensorLogger.metadata {
-                        metadata = Self.texts(row)
-                        return
-                    }
-                    if surveys[row.table] == nil { order.append(row.table) }
-                    try surveys[row.table, default: TableSurvey(hints)].take(row)
-                }
-            } catch {
-                // What can't be read in a zip of many is named.
-                if file.isEmpty || error.path != nil { throw error }
-                order = []
-            }
-            let shapes = order.compactMap { name in surveys[name]?.shape.map { (name, $0) } }
-            if shapes.isEmpty, !file.isEmpty { leftOut.append(file) }
-            found += shapes.map { name, shape in
-                Table(file: file, name: name, title: name.isEmpty ? title : name, shape: shape)
-            }
-        }
+        let tables = try TableSource(source, hints)
+        let (found, metadata) = (tables.tables, tables.metadata)
+        leftOut += tables.leftOut
         guard let start = found.map(\.shape.earliest).min() else {
             throw .notImported("it has no rows with a time", "Check that it has a header and rows.")
         }
@@ -136,7 +98,8 @@ struct SourceReading {
         let usesZone = found.contains { if case .date = $0.shape.form { true } else { false } }
         if options.zone != nil || usesZone { _ = zone(ofFile: nil) }
 
-        let device = options.device ?? (isOneTable ? Self.title(source.path.lastComponent?.string ?? "") : "phone")
+        let device =
+            options.device ?? (isOneTable ? TableSource.title(source.path.lastComponent?.string ?? "") : "phone")
         let logger = SensorLogger(metadata)
         var names: Set<String> = []
         let streams = found.map { table in
@@ -152,46 +115,10 @@ struct SourceReading {
         var count = 0
         for file in source.tables {
             let own = found.enumerated().filter { $0.element.file == file }
+                .map { ($0.element.name, (stream: $0.offset, shape: $0.element.shape)) }
             if own.isEmpty { continue }
-            let tables = own.map { ($0.element.name, (stream: $0.offset, shape: $0.element.shape)) }
-            var decoder = TableDecoder(reader(of: file), Dictionary(tables) { first, _ in first })
+            var decoder = TableDecoder(tables.reader(of: file), Dictionary(own) { first, _ in first })
             count = try decode(&decoder, progress, after: count, source.pieces(of: file))
         }
-    }
-
-    private func reader(of file: String) -> any TableReader {
-        source.kind == .objects || file.hasSuffix(".json") ? ObjectRows() : SeparatedRows()
-    }
-
-    private func eachRow(of file: String, _ take: TableReader.Take) throws(RecordingError) {
-        var reader = reader(of: file)
-        try source.pieces(of: file).read { piece throws(RecordingError) in try reader.read(piece, take) }
-        try reader.finish(take)
-    }
-
-    private func rows(of file: String, upTo limit: Int) throws(RecordingError) -> [TableRow] {
-        var rows: [TableRow] = []
-        try eachRow(of: file) { row throws(RecordingError) in
-            if rows.count < limit { rows.append(row) }
-        }
-        return rows
-    }
-
-    private static func texts(_ row: TableRow) -> [String: String] {
-        var texts: [String: String] = [:]
-        for (index, name) in row.names.enumerated() {
-            let text = row.withCell(index) { cell in cell.bytes.map { String(decoding: $0, as: UTF8.self) } }
-            if let text { texts[name] = text }
-        }
-        return texts
-    }
-
-    /// `recording/Heart Rate.csv` is `Heart Rate`.
-    private static func title(_ file: String) -> String {
-        var title = file.split(separator: "/").last.map(String.init) ?? ""
-        for ending in [".gz", ".csv", ".tsv", ".txt", ".json"] where title.hasSuffix(ending) {
-            title.removeLast(ending.count)
-        }
-        return title
     }
 }

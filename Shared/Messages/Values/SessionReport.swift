@@ -24,6 +24,31 @@ public struct SessionReport: Codable, Hashable, Sendable {
     public var clocks: [ClockOffset]?
     /// What people noted while it was recorded, corrections too; absent if they noted nothing.
     public var annotations: [Annotation]?
+    /// What lost samples were filled in from after the session; absent if none were.
+    public var fills: [Fill]?
+
+    /// Lost samples that were filled in after the session, from what a device had recorded itself.
+    public struct Fill: Codable, Hashable, Sendable {
+        /// When they were filled in.
+        public var date: WallTime
+        /// The device whose samples they are.
+        public var device: String
+        /// The name of the file that they were taken from.
+        public var source: String
+        /// The SHA-256 of that file, in lower-case hexadecimal digits.
+        public var sha256: String
+        /// How many they are.
+        public var samples: Int
+
+        /// Samples that were filled in.
+        public init(date: WallTime, device: String, source: String, sha256: String, samples: Int) {
+            self.date = date
+            self.device = device
+            self.source = source
+            self.sha256 = sha256
+            self.samples = samples
+        }
+    }
 
     /// A session's report.
     public init(
@@ -63,8 +88,10 @@ public struct SessionReport: Codable, Hashable, Sendable {
         public var recovered: Int
         /// Samples that arrived more than once and were written once.
         public var duplicates: Int
-        /// Samples that were lost.
+        /// Samples that were lost, and not filled in later.
         public var lost: Int
+        /// Lost samples that were filled in after the session; absent if none were.
+        public var filled: Int?
         /// Samples left out because the session was paused.
         public var paused: Int
         /// The runs of lost samples.

@@ -87,6 +87,7 @@ package struct SessionDisposal: Sendable {
     }
 
     package func retire(_ session: SessionIdentifier) throws(RecordingError) {
+        try SessionDirectory(of: session, madeAt: recordings.path.appending(session.text)).removeRewrite()
         let name = retired(PersonalName(of: session.text))
         try recordings.rename(session.text, to: name.path.lastComponent?.string ?? "", calls: calls)
         try recordings.sync(calls: calls)

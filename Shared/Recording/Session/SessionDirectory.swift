@@ -13,8 +13,8 @@ package struct SessionDirectory: Hashable, Sendable {
     package static let recordingsName = "recordings"
     /// What was asked of a session and how far it came.
     package static let recordName = "session.json"
-    static let reportName = "report.json"
-    static let checksumsName = "SHA256SUMS"
+    package static let reportName = "report.json"
+    package static let checksumsName = "SHA256SUMS"
 
     init(_ session: SessionIdentifier, in data: FilePath) {
         self.session = session
@@ -170,7 +170,7 @@ package struct SessionDirectory: Hashable, Sendable {
     }
 
     /// Whether a file of this name is one of those that `SHA256SUMS` has.
-    static func hasChecksum(_ name: String) -> Bool {
+    package static func hasChecksum(_ name: String) -> Bool {
         name != checksumsName && name != RemovedFile.fileName && !name.hasPrefix(".")
             && !name.unicodeScalars.contains { $0 < " " || $0 == "\\" }
     }

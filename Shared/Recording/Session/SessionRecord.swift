@@ -45,6 +45,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
     package var annotations: [Annotation]?
     /// Times whose files the ring does not remove, in order, apart from each other.
     package var kept: [KeptTime]?
+    /// What was filled into its gaps after it was over, in order.
+    package var fills: [Fill]?
     /// What else belongs to it, as it was given with `recording.start`.
     package var keys: JSONValue?
     /// How far the recorder's write-ahead log is in here and in the files; `nil` once the session is over, and in one
@@ -169,8 +171,10 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         /// For a stream that was met after the session's start: samples of its first epoch from before this uptime, in
         /// seconds, are left out.
         package var earliestUptime: Double?
-        /// Samples that were lost, in the order in which that was found.
+        /// Samples that were lost, in the order in which that was found. Those that were filled in are none of them.
         package var gaps: [Gap] = []
+        /// Files with samples that were filled in after the session, in the order of the fills.
+        package var fills: [FilledFile]?
         /// What became of the samples, when this was stored last.
         package var counts = StreamCounts()
         /// The uptime of the first sample written, in seconds of the publisher's clock.

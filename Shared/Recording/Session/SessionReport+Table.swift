@@ -17,6 +17,7 @@ extension SessionReport {
         for stream in streams {
             if let origin = stream.origin, origin != .measured { lines.append("\(stream.stream) is \(origin)") }
             lines += stream.gaps.map { "gap in \(stream.stream): \($0.sentence)" }
+            if let filled = stream.filled { lines.append("\(stream.stream): \(filled) lost samples were filled in") }
             if let files = stream.removedFiles, let samples = stream.removedSamples {
                 lines.append(
                     "\(stream.stream): \(files) file\(files == 1 ? "" : "s") with \(samples) samples removed by the ring"
@@ -26,6 +27,7 @@ extension SessionReport {
                 lines.append("end of \(stream.stream) unknown: its publisher did not say how many samples there are")
             }
         }
+        lines += (fills ?? []).map(\.sentence)
         lines += failures.map { "failure: \($0)" }
         lines += Annotation.valid(in: annotations ?? []).map { $0.sentence(since: startDate) }
         lines += (restarts ?? []).map { "interrupted; resumed at \($0.utcText)" }
@@ -65,6 +67,10 @@ extension Annotation {
         let words = note.map { ": \($0)" } ?? ""
         return "annotation \(number) \(place)\(stream.map { " of \($0)" } ?? ""): \(label)\(words)"
     }
+}
+
+extension SessionReport.Fill {
+    var sentence: String { "filled \(samples) samples of \(device) from \(source) on \(date.utcText)" }
 }
 
 extension Gap {

@@ -20,6 +20,14 @@ extension SessionReport {
             restarts: record.restarts.isEmpty ? nil : record.restarts,
             clocks: record.clocks.isEmpty ? nil : ClockOffset.offsets(of: record.clocks),
             annotations: record.annotations)
+        fills = record.fills.map { fills in
+            fills.map { fill in
+                let files = record.logs.flatMap { $0.fills ?? [] }.filter { $0.fill == fill.number }
+                return Fill(
+                    date: fill.date, device: fill.device, source: fill.source.name, sha256: fill.source.sha256,
+                    samples: files.reduce(0) { $0 + $1.samples })
+            }
+        }
     }
 }
 
@@ -27,11 +35,13 @@ extension SessionReport.Stream {
     fileprivate init(_ log: SessionRecord.Log, openBytes: Int) {
         let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }
         let span = (log.lastUptime ?? .nan) - (log.firstUptime ?? .nan)
-        let rate = span > 0 ? Double(log.counts.written - 1) / span : nil
+        let filled = log.filledSamples
+        let rate = span > 0 ? Double(log.counts.written + filled - 1) / span : nil
         self.init(
             stream: StreamName(device: log.device, stream: log.stream), log: log.name.text,
-            files: log.files.map(\.name) + (log.file.map { [$0] } ?? []),
-            bytes: log.files.reduce(openBytes) { $0 + $1.bytes }, expected: log.counts.received.addingClamped(lost),
+            files: log.files.map(\.name) + (log.file.map { [$0] } ?? []) + (log.fills ?? []).map(\.name),
+            bytes: (log.fills ?? []).reduce(log.files.reduce(openBytes) { $0 + $1.bytes }) { $0 + $1.bytes },
+            expected: log.counts.received.addingClamped(filled).addingClamped(lost),
             received: log.counts.received, recovered: log.counts.recovered, duplicates: log.counts.duplicates,
             lost: lost, paused: log.counts.paused, gaps: log.gaps, isEndKnown: log.isEndKnown, nominalRate: log.rate,
             actualRate: rate, firstUptime: log.firstUptime, lastUptime: log.lastUptime,
@@ -40,6 +50,7 @@ extension SessionReport.Stream {
             types: log.types.map { types in
                 Dictionary(zip(log.fields, types)) { first, _ in first }
             }, origin: log.origin)
+        if log.fills != nil { self.filled = filled }
         let removed = log.files.filter { $0.removed != nil }
         if removed.isEmpty { return }
         removedFiles = removed.count

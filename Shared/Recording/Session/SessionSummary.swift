@@ -22,6 +22,8 @@ package struct SessionSummary: Codable, Hashable, Sendable {
     package var streams: [Stream]
     /// The annotations that hold; `nil` if there are none.
     package var annotations: [Annotation]?
+    /// What lost samples were filled in from after the session; `nil` if none were.
+    package var fills: [SessionReport.Fill]?
 
     package struct Stream: Codable, Hashable, Sendable {
         package var stream: StreamName
@@ -31,6 +33,8 @@ package struct SessionSummary: Codable, Hashable, Sendable {
         package var types: [FieldType]?
         package var unit: String?
         package var samples: Int
+        /// Of them, those that were filled in after the session; `nil` if none were.
+        package var filled: Int?
         /// Samples that were lost, as far as their number is known.
         package var lost: Int
         package var gaps: [Gap]
@@ -86,6 +90,10 @@ package struct SessionSummary: Codable, Hashable, Sendable {
             guard let summary = RemovedFile.summary(removed) else { continue }
             lines.append("\(stream.stream): \(summary): \(removed.map(\.name).joined(separator: " "))")
         }
+        lines += (fills ?? []).map(\.sentence)
+        lines += streams.compactMap { stream in
+            stream.filled.map { "\(stream.stream): \($0) of its samples were filled in" }
+        }
         for stream in streams { lines += stream.gaps.map { "gap in \(stream.stream): \($0.sentence)" } }
         lines += restarts.map { "interrupted; resumed at \($0.utcText)" }
         lines += failures.map { "failure: \($0)" }
@@ -116,11 +124,12 @@ extension SessionDirectory {
                 return SessionSummary.Stream(
                     stream: stream.stream, log: log.name, fields: log.fields, types: log.types,
                     unit: log.unit,
-                    samples: max(log.counts.written, latest?.counts.written ?? 0), lost: stream.lost, gaps: log.gaps,
+                    samples: max(log.counts.written, latest?.counts.written ?? 0) + log.filledSamples,
+                    filled: stream.filled, lost: stream.lost, gaps: log.gaps,
                     nominalRate: stream.nominalRate, actualRate: stream.actualRate, bytes: stream.bytes + openBytes,
                     format: log.format, origin: log.origin, files: stream.files.filter { removed[$0] == nil },
                     removed: gone.isEmpty ? nil : gone)
-            }, annotations: annotations.isEmpty ? nil : annotations)
+            }, annotations: annotations.isEmpty ? nil : annotations, fills: report.fills)
     }
 
     /// When something was written last of a session that is not over: as a journal says, or else the files' own dates.

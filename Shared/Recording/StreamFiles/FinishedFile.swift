@@ -34,4 +34,7 @@ package struct FinishedFile: Codable, Hashable, Sendable {
         }
         return (count, hash.finalize().hexDigits)
     }
+
+    /// The SHA-256 of bytes, in lower-case hexadecimal digits.
+    package static func sha256(of bytes: [UInt8]) -> String { SHA256.hash(data: bytes).hexDigits }
 }

@@ -189,7 +189,10 @@ package struct LogScanner: ~Copyable {
     }
 
     /// The uptime of the record that `next` returned last, in seconds.
-    package var uptime: Double {
+    package var uptime: Double { readUptime() }
+
+    /// The same, for a scanner that is optional: Swift takes one apart for a property.
+    func readUptime() -> Double {
         withTexts { bytes in Self.number(UnsafeRawBufferPointer(rebasing: bytes[found.uptime])) ?? .nan }
     }
 

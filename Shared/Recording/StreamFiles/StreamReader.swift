@@ -4,6 +4,9 @@ import SystemPackage
 
 /// Reads a stream's samples and markers in the order in which they were recorded, across its files, one record at a time.
 ///
+/// Samples that were filled in after the session come in the place of their gap, which is no marker then; what is left of a gap
+/// that was filled in part is a marker of its own.
+///
 /// Also of a session that runs: up to the last record that is whole in the file being written, whichever name the file gets
 /// meanwhile. Not Sendable.
 package struct StreamReader: ~Copyable {
@@ -46,8 +49,11 @@ package struct StreamReader: ~Copyable {
     package private(set) var epoch: String?
     /// How often that may have changed.
     package private(set) var epochChanges = 0
-    /// The number of the sample that `next` returned last, in its epoch.
+    /// The number of the sample that `next` returned last, in its epoch. If more samples were filled in than a gap was estimated to
+    /// have, the surplus ones have its last number.
     package private(set) var sequence = -1
+    /// Whether the sample that `next` returned last was filled in after the session.
+    package private(set) var isFilled = false
     /// How many bytes of the files were read so far.
     package private(set) var bytesRead = 0
     /// What can't be read, for a person: the rest of a file, if the session is damaged.
@@ -66,6 +72,24 @@ package struct StreamReader: ~Copyable {
     private var endOfLast = 0
     /// The sample that comes next, of each epoch but the present one.
     private var places: [String: Int] = [:]
+    private let filled: FilledStream?
+    /// A gap that was filled, while it is read.
+    private var filling: Filling?
+
+    /// Where the reader is in a gap that was filled.
+    private struct Filling {
+        /// The gap's marker.
+        let marker: LogRecord
+        var parts: ArraySlice<FilledStream.Part>
+        /// What reads the part that was begun, and how many of its samples are left.
+        var reader: FillReader?
+        var samples = 0
+        /// The last number of the part.
+        var last = 0
+        /// The epoch and the number of the sample before those behind the gap.
+        let epoch: String?
+        let sequence: Int
+    }
 
     /// - Parameters:
     ///   - log: one of the record's.
@@ -84,6 +108,7 @@ package struct StreamReader: ~Copyable {
         self.isRunning = isRunning
         self.acceptsDamage = acceptsDamage
         self.sources = sources[...]
+        filled = FilledStream(log, of: record, in: session.directory)
         root = record.root
         directory = session.directory
         cells = SampleCells(fields: max(0, log.fields.count - 1))
@@ -122,6 +147,7 @@ package struct StreamReader: ~Copyable {
     /// - Throws: `unreadable` for a finished file that is not what was written, unless damage is accepted.
     package mutating func next() throws(RecordingError) -> Item? {
         while true {
+            if filling != nil, let item = try nextFilled() { return item }
             if scanner == nil {
                 if let item = try open() { return item }
                 if scanner == nil { return nil }
@@ -131,7 +157,12 @@ package struct StreamReader: ~Copyable {
                 bytesRead += end - endOfLast
                 endOfLast = end
                 if !record.isSample, let marker = scanner?.record {
-                    return .marker(marker, note(marker))
+                    let discontinuity = note(marker)
+                    if let gap = marker.gap, let parts = filled?.parts(of: gap) {
+                        filling = Filling(marker: marker, parts: parts[...], epoch: epoch, sequence: sequence)
+                        continue
+                    }
+                    return .marker(marker, discontinuity)
                 }
                 sequence += 1
                 let isFound = scanner?.find(&cells) ?? false
@@ -153,9 +184,70 @@ package struct StreamReader: ~Copyable {
     package func withSample(
         _ body: (UnsafeRawBufferPointer, _ timestamp: Range<Int>, _ values: UnsafeBufferPointer<Range<Int>>) -> Void
     ) {
-        scanner?.withRecordBytes { bytes in
-            cells.values.withUnsafeBufferPointer { body(bytes, cells.timestamp, $0) }
+        if isFilled {
+            filling?.reader?.withCells(body)
+        } else {
+            scanner?.withRecordBytes { bytes in
+                cells.values.withUnsafeBufferPointer { body(bytes, cells.timestamp, $0) }
+            }
         }
+    }
+
+    /// The uptime of the sample that `next` returned last, in seconds of the publisher's clock.
+    package var uptime: Double {
+        if isFilled { return filling?.reader?.uptime ?? .nan }
+        return scanner?.readUptime() ?? .nan
+    }
+
+    // MARK: Filled samples
+
+    /// The next of what a gap consists of that was filled; nil behind it.
+    private mutating func nextFilled() throws(RecordingError) -> Item? {
+        while var now = filling {
+            if let reader = now.reader, now.samples > 0 {
+                let start = reader.end
+                guard try reader.next() else {
+                    now.samples = 0
+                    filling = now
+                    try note("it has fewer samples, or other fields, than it was written with", of: reader.name)
+                    continue
+                }
+                now.samples -= 1
+                filling = now
+                bytesRead += reader.end - start
+                sequence = min(sequence + 1, now.last)
+                isFilled = true
+                return .sample
+            }
+            isFilled = false
+            guard let part = now.parts.popFirst() else {
+                filling = nil
+                if epoch != now.epoch { epochChanges += 1 }
+                (epoch, sequence) = (now.epoch, now.sequence)
+                return nil
+            }
+            now.reader = nil
+            filling = now
+            switch part {
+            case .gap(let gap):
+                return .marker(now.marker.replacing(gap), nil)
+            case .samples(let file, let from, let count, let samples, let gap):
+                do throws(RecordingError) {
+                    now.reader = try filled?.reader(file, from: from, of: gap.epoch)
+                } catch {
+                    try note("\(error)", of: filled?.name(file) ?? "")
+                    // What can't be read is as it was.
+                    let lost = Gap(epoch: gap.epoch, from: from, count: count, reason: gap.reason, date: gap.date)
+                    return .marker(now.marker.replacing(lost), nil)
+                }
+                now.samples = samples
+                now.last = max(from, from.addingClamped(count) - 1)
+                if epoch != gap.epoch { epochChanges += 1 }
+                (epoch, sequence) = (gap.epoch, from - 1)
+                filling = now
+            }
+        }
+        return nil
     }
 
     // MARK: Parts
@@ -197,8 +289,8 @@ package struct StreamReader: ~Copyable {
         return .absent(file, removed)
     }
 
-    private mutating func note(_ text: String) throws(RecordingError) {
-        let name = name ?? log.name.fileName(format)
+    private mutating func note(_ text: String, of file: String? = nil) throws(RecordingError) {
+        let name = file ?? name ?? log.name.fileName(format)
         guard acceptsDamage else {
             throw .changed(directory.path.appending(name), action: "read", text)
         }

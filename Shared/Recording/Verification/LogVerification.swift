@@ -15,6 +15,8 @@ struct LogVerification {
     var samples = 0
     /// Samples between a place that was reached and one that was said: left out during pauses, or missing.
     var skipped = 0
+    /// Samples in files of fills.
+    var filledSamples = 0
     /// Whether files were removed, and the samples that were in them.
     var hasRemoved = false
     var removedSamples = 0
@@ -102,15 +104,52 @@ struct LogVerification {
         }
     }
 
+    /// Looks at a file of samples that were filled in: whether it has what it was written with.
+    mutating func read(filled file: SessionRecord.FilledFile) throws(RecordingError) {
+        let path = session.directory.directory.path.appending(file.name)
+        var parts = file.gaps.flatMap { filled in
+            filled.parts.compactMap { part in
+                part.samples.map { (epoch: filled.gap.epoch, from: part.from, samples: $0) }
+            }
+        }[...]
+        var scanner = try LogScanner(path, format: record.format(of: log), root: record.root)
+        var found = 0
+        var rest = 0
+        while let next = try scanner.next() {
+            if next.isSample {
+                found += 1
+                rest -= 1
+            } else if let position = scanner.record.position {
+                guard let part = parts.popFirst(), rest == 0, position == (part.epoch, part.from) else {
+                    return damage(
+                        file.name, "does not have the samples that session.json says, from \(position.from) on")
+                }
+                rest = part.samples
+            }
+        }
+        if !scanner.isClean { damage(file.name, "is not valid after \(scanner.end) bytes and \(found) samples") }
+        if !parts.isEmpty || rest != 0 || found != file.samples {
+            damage(file.name, "has \(found) samples in place of \(file.samples)")
+        }
+        filledSamples += found
+        session.files += 1
+        session.samples += found
+    }
+
     func conclude() {
         let name = "\(log.device)/\(log.stream)"
-        for gap in gaps where isOver && !log.gaps.contains(where: { $0.isAlike(gap) }) {
+        let filled = (log.fills ?? []).flatMap(\.gaps)
+        for gap in gaps
+        where isOver && !log.gaps.contains(where: { $0.isAlike(gap) })
+            && !filled.contains(where: { $0.gap.isAlike(gap) })
+        {
             damage(name, "session.json does not have the gap of its log: \(gap.sentence)")
         }
         // What must have been in the files that were removed.
         var passed = removedSamples
         for gap in log.gaps {
-            let isInLog = gaps.contains { $0.isAlike(gap) }
+            let isInLog =
+                gaps.contains { $0.isAlike(gap) } || filled.contains { $0.rest.contains { $0.isAlike(gap) } }
             if hasRemoved, !isInLog { passed = passed.addingClamped(gap.count) }
             // One that could not be written may have found no room for its marker either.
             if gap.reason == .notWritten || isInLog || hasRemoved {
@@ -125,7 +164,7 @@ struct LogVerification {
         if written != counts.written {
             damage(name, "has \(written) samples, and session.json says \(counts.written)")
         }
-        let lost = log.gaps.reduce(0) { $0.addingClamped($1.count) }
+        let lost = log.gaps.reduce(log.filledNumbers) { $0.addingClamped($1.count) }
         let spans = log.epochs.reduce(0) { $0.addingClamped($1.next - $1.from) }
         let expected = counts.received.addingClamped(lost)
         if spans != expected {
@@ -143,10 +182,4 @@ struct LogVerification {
     }
 
     private func damage(_ subject: String, _ text: String) { session.find(.damaged, subject, text) }
-}
-
-extension Gap {
-    fileprivate func isAlike(_ other: Gap) -> Bool {
-        (epoch, from, count, reason) == (other.epoch, other.from, other.count, other.reason)
-    }
 }

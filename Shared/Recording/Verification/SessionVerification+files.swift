@@ -133,8 +133,39 @@ extension SessionVerification {
             } else if let file = log.file, record.status.isOver {
                 find(.damaged, file, "is being written, as session.json says, and the session is over")
             }
+            for file in log.fills ?? [] { verify(filled: file, of: record, &reading) }
             reading.conclude()
         }
+        for fill in record.fills ?? [] { verify(fill, of: record) }
+    }
+
+    /// A file of samples that were filled in after the session. log-manager removes none of them.
+    private func verify(
+        filled file: SessionRecord.FilledFile, of record: SessionRecord, _ reading: inout LogVerification
+    ) {
+        guard let hash = hashes[file.name] else { return find(.damaged, file.name, "is missing") }
+        if hash != file.sha256 { find(.damaged, file.name, "its bytes are not the ones that were written") }
+        do throws(RecordingError) {
+            try reading.read(filled: file)
+        } catch {
+            find(.damaged, file.name, "\(error)")
+        }
+    }
+
+    private func verify(_ fill: SessionRecord.Fill, of record: SessionRecord) {
+        for file in fill.former where hashes[file.name] != file.sha256 {
+            find(
+                .damaged, file.name,
+                hashes[file.name] == nil
+                    ? "is missing: it is what was there before fill \(fill.number)"
+                    : "is not what was there before fill \(fill.number)")
+        }
+        let samples = record.logs.flatMap { $0.fills ?? [] }.reduce(0) {
+            $0 + ($1.fill == fill.number ? $1.samples : 0)
+        }
+        find(
+            .whole, SessionDirectory.recordName,
+            "\(samples) lost samples of \(fill.device) were filled in from \(fill.source.name) on \(fill.date.utcText)")
     }
 
     private func verify(

@@ -1,12 +1,12 @@
 import Files
-import Messages
-import Recording
-import SystemPackage
+package import Messages
+package import Recording
+package import SystemPackage
 
 /// A session on disk with everything that a recorder writes, made sample by sample.
 ///
 /// The publisher's uptime is 1,000 s at the session's start, 2026-11-21T10:00:00Z on both clocks.
-final class MadeSession {
+package final class MadeSession {
     /// A stream's files while they are made.
     private final class Stream {
         var log: SessionRecord.Log
@@ -25,16 +25,16 @@ final class MadeSession {
         }
     }
 
-    static let startDate = try? WallTime(iso8601: "2026-11-21T10:00:00Z")
-    static let origin: Int64 = 1_000_000_000_000
+    package static let startDate = try? WallTime(iso8601: "2026-11-21T10:00:00Z")
+    package static let origin: Int64 = 1_000_000_000_000
 
-    let directory: SessionDirectory
-    private(set) var record: SessionRecord
+    package let directory: SessionDirectory
+    package private(set) var record: SessionRecord
     private var streams: [String: Stream] = [:]
     private var order: [String] = []
     private var timeline: SessionTimeline
 
-    init(in data: FilePath, _ name: String = "s1", task: String = "Walk", step: String = "out") throws {
+    package init(in data: FilePath, _ name: String = "s1", task: String = "Walk", step: String = "out") throws {
         record = SessionRecord(
             session: try SessionIdentifier(name), task: task, step: step, streams: ["*"], format: .json, root: .array,
             status: .running, startDate: Self.startDate ?? .now)
@@ -42,10 +42,10 @@ final class MadeSession {
         timeline = SessionTimeline(record)
     }
 
-    var path: FilePath { directory.directory.path }
+    package var path: FilePath { directory.directory.path }
 
     /// Begins a stream.
-    func add(
+    package func add(
         _ name: String, fields: [String] = ["x", "y", "z"], types: [FieldType]? = nil, unit: String? = "g",
         rate: Double? = 100, format: LogFormat = .json
     ) throws {
@@ -89,7 +89,7 @@ final class MadeSession {
     /// - Parameters:
     ///   - time: seconds since the session's start.
     ///   - values: JSON, with commas between them.
-    func sample(_ name: String, _ time: Double, _ values: String) throws {
+    package func sample(_ name: String, _ time: Double, _ values: String) throws {
         let stream = try stream(name)
         let uptime = (time * 1e9).rounded() / 1e9 + 1000
         let frame = Array("[[\(uptime),\(values)]]".utf8)
@@ -106,14 +106,16 @@ final class MadeSession {
     }
 
     /// Writes samples at a rate.
-    func samples(_ name: String, from time: Double, count: Int, rate: Double = 100, _ values: (Int) -> String) throws {
+    package func samples(_ name: String, from time: Double, count: Int, rate: Double = 100, _ values: (Int) -> String)
+        throws
+    {
         for index in 0..<count { try sample(name, time + Double(index) / rate, values(index)) }
     }
 
     // MARK: Absent samples
 
     /// Samples that are lost.
-    func gap(_ name: String, count: Int, reason: Gap.Reason = .notRetained, at time: Double) throws {
+    package func gap(_ name: String, count: Int, reason: Gap.Reason = .notRetained, at time: Double) throws {
         let stream = try stream(name)
         let gap = Gap(
             epoch: stream.epoch, from: stream.next, count: count, reason: reason, date: date(time),
@@ -124,14 +126,14 @@ final class MadeSession {
     }
 
     /// A pause of one stream, in which no samples were taken.
-    func pause(_ name: String, from: Double, to: Double) throws {
+    package func pause(_ name: String, from: Double, to: Double) throws {
         try mark(.pause, at: from, stream(name))
         try mark(.resume, at: to, stream(name))
         record.pauses.append(SessionRecord.Pause(from: from, to: to, stream: StreamName(name)))
     }
 
     /// Samples that were left out in a pause of the whole session.
-    func pause(from: Double, to: Double, leavingOut counts: [String: Int]) throws {
+    package func pause(from: Double, to: Double, leavingOut counts: [String: Int]) throws {
         for name in order { try mark(.pause, at: from, stream(name)) }
         for name in order { try mark(.resume, at: to, stream(name)) }
         timeline.pause(at: Int64(from * 1e9))
@@ -146,7 +148,7 @@ final class MadeSession {
     }
 
     /// The publisher starts anew.
-    func beginEpoch(_ name: String, _ epoch: String, at time: Double) throws {
+    package func beginEpoch(_ name: String, _ epoch: String, at time: Double) throws {
         let stream = try stream(name)
         stream.log.epochs[stream.log.epochs.count - 1].next = stream.next
         stream.log.epochs.append(
@@ -160,14 +162,14 @@ final class MadeSession {
 
     // MARK: Session
 
-    func move(to step: String, at time: Double) throws {
+    package func move(to step: String, at time: Double) throws {
         timeline.move(to: step, at: Int64(time * 1e9))
         record.steps.append(SessionRecord.Step(date: date(time), timestamp: time, step: step))
         for name in order { try mark(.step, at: time, stream(name)) }
     }
 
     /// Continues a stream in a new file.
-    func rotate(_ name: String, at time: Double) throws {
+    package func rotate(_ name: String, at time: Double) throws {
         let stream = try stream(name)
         try finishFile(stream, at: time)
         stream.file = try open(stream.log.name, stream.formatter, index: stream.log.files.count)
@@ -175,7 +177,7 @@ final class MadeSession {
     }
 
     /// Notes how far the publisher's clock is ahead of the recorder's at a time of the publisher's, in seconds.
-    func compareClocks(at time: Double, ahead: Double, roundTrip: Double = 0.001) {
+    package func compareClocks(at time: Double, ahead: Double, roundTrip: Double = 0.001) {
         record.clocks.append(
             ClockComparison(
                 endpoint: "tcp://127.0.0.1:5551", date: date(time - ahead),
@@ -183,7 +185,7 @@ final class MadeSession {
     }
 
     /// Stores `session.json` as it is while the session runs.
-    func store() throws {
+    package func store() throws {
         record.logs = try order.map { name throws(RecordingError) in
             let stream = try stream(name)
             stream.log.epochs[stream.log.epochs.count - 1].next = stream.next
@@ -194,7 +196,7 @@ final class MadeSession {
     }
 
     /// Ends the session.
-    func finish(at time: Double) throws {
+    package func finish(at time: Double) throws {
         for name in order {
             let stream = try stream(name)
             try mark(.stop, at: time, stream)

@@ -1,0 +1,202 @@
+import Files
+import Messages
+import Recording
+
+/// What a phone's own recording has of the streams of a session.
+struct FillExport {
+    /// Where the samples of a stream are.
+    enum Place: Hashable {
+        case table(TableSource.Table)
+        /// The sum of the samples of two tables that have the same time: acceleration without gravity, and gravity.
+        case sum(TableSource.Table, TableSource.Table)
+    }
+
+    /// A stream whose samples are wanted.
+    struct Wanted {
+        let stream: FillStream
+        let place: Place
+        /// Of which times, in nanoseconds since 1970.
+        var times: TimeRanges
+    }
+
+    /// Samples of one table that are held for a sum, at most.
+    private static let maximumHeld = 4_000_000
+    private static let axes = ["x", "y", "z"]
+
+    let metadata: [String: String]
+    private let source: TableSource
+    private var tables: [String: TableSource.Table] = [:]
+
+    /// - Throws: `unreadable` if it is no such recording.
+    init(_ source: SourceFile) throws(RecordingError) {
+        switch source.kind {
+        case .tables, .objects: break
+        case .table, .axivity, .actiGraph:
+            throw .notFilled(
+                "it is no export of Sensor Logger",
+                "Export the recording from the app as CSV or JSON, and name the zip, the JSON file or the directory.")
+        }
+        let found = try TableSource(source, TableSurvey.Hints())
+        self.source = found
+        metadata = found.metadata
+        let logger = SensorLogger(metadata)
+        for table in found.tables {
+            let name = logger.stream(table.title)
+            if tables[name] == nil { tables[name] = table }
+        }
+    }
+
+    /// The names of the streams whose samples it has.
+    var streams: [String] { tables.keys.sorted() }
+
+    /// The device that the export says to be of.
+    var device: String? {
+        metadata.first { $0.key.lowercased().filter(\.isLetter) == "deviceid" }?.value
+    }
+
+    /// Where a stream's samples are; nil if the export has none.
+    func place(of stream: FillStream) -> Place? {
+        if let table = tables[stream.log.stream] { return .table(table) }
+        guard stream.log.stream == "accelerometer", stream.fields == Self.axes,
+            let one = tables["userAcceleration"], let other = tables["gravity"]
+        else { return nil }
+        return .sum(one, other)
+    }
+
+    /// The fields of a stream that its table does not have.
+    func missingFields(of stream: FillStream, in place: Place) -> [String] {
+        guard case .table(let table) = place else { return [] }
+        return stream.fields.filter { Self.index(of: $0, in: table.shape.fields) == nil }
+    }
+
+    /// A field `uptime` is called `uptime_` in streams.
+    private static func index(of field: String, in names: [String]) -> Int? {
+        names.firstIndex(of: field)
+            ?? (field.hasSuffix("_") ? names.firstIndex(of: String(field.dropLast())) : nil)
+    }
+
+    // MARK: Reading
+
+    /// What a row of a table is for.
+    private struct Use {
+        let index: Int
+        let part: Part
+        enum Part { case whole, first, second }
+        let table: TableSource.Table
+        /// Where the time and the fields are in a row that has these names.
+        var names: [String] = []
+        var time: Int?
+        var places: [Int?] = []
+
+        init(_ index: Int, _ part: Part, _ table: TableSource.Table) {
+            self.index = index
+            self.part = part
+            self.table = table
+        }
+
+        mutating func find(_ names: [String], _ fields: [String]) {
+            self.names = names
+            time = names.firstIndex(of: table.shape.timeColumn)
+            places = fields.map { FillExport.index(of: $0, in: names) }
+        }
+    }
+
+    /// Gives every sample that is wanted, in the order of the files: the number of its stream in `wanted`, its time in nanoseconds
+    /// since 1970, its values and what it is told by. Rows that can't be read are passed over.
+    func read(
+        _ wanted: [Wanted],
+        _ take: (_ stream: Int, _ time: Int64, _ values: SampleValues, _ key: SampleKey) throws(RecordingError) -> Void
+    ) throws(RecordingError) {
+        var held: [Int: [Int64: [Double]]] = [:]
+        var count = 0
+        var seconds: [Use] = []
+        var others: [Use] = []
+        for (index, one) in wanted.enumerated() {
+            switch one.place {
+            case .table(let table): others.append(Use(index, .whole, table))
+            case .sum(let first, let second):
+                others.append(Use(index, .first, first))
+                seconds.append(Use(index, .second, second))
+            }
+        }
+        try forEachRow(seconds, wanted) { use, time, values, _ throws(RecordingError) in
+            guard case .numbers(let numbers) = values else { return }
+            count += 1
+            guard count <= Self.maximumHeld else {
+                throw .notFilled(
+                    "the gaps are longer than can be filled at once",
+                    "Leave tables out of the export, and fill stream by stream.")
+            }
+            held[use.index, default: [:]][time] = numbers
+        }
+        try forEachRow(others, wanted) { use, time, values, key throws(RecordingError) in
+            guard case .first = use.part else { return try take(use.index, time, values, key) }
+            guard case .numbers(let numbers) = values, let other = held[use.index]?[time] else { return }
+            let sum = zip(numbers, other).map(+)
+            var key = SampleKey()
+            for number in sum { key.add(number) }
+            try take(use.index, time, .numbers(sum), key)
+        }
+    }
+
+    private func forEachRow(
+        _ uses: [Use], _ wanted: [Wanted],
+        _ take: (Use, Int64, SampleValues, SampleKey) throws(RecordingError) -> Void
+    ) throws(RecordingError) {
+        for file in source.source.tables {
+            // A table may be wanted twice: by itself, and for a sum.
+            var own = Dictionary(grouping: uses.filter { $0.table.file == file }) { $0.table.name }
+            if own.isEmpty { continue }
+            try source.eachRow(of: file) { row throws(RecordingError) in
+                guard row.problem == nil, let index = own.index(forKey: row.table) else { return }
+                for use in own.values[index].indices {
+                    let stream = wanted[own.values[index][use].index]
+                    if own.values[index][use].names != row.names {
+                        own.values[index][use].find(row.names, stream.stream.fields)
+                    }
+                    let now = own.values[index][use]
+                    let time = row.withCell(now.time) { cell in
+                        cell.bytes.flatMap { now.table.shape.form.nanoseconds($0) }
+                    }
+                    guard let time, stream.times.contains(time) else { continue }
+                    let (values, key) = Self.values(row, now.places, of: stream.stream)
+                    try take(now, time, values, key)
+                }
+            }
+        }
+    }
+
+    private static func values(
+        _ row: TableRow, _ places: [Int?], of stream: FillStream
+    ) -> (SampleValues, SampleKey) {
+        var key = SampleKey()
+        if stream.isNumeric {
+            let numbers = places.map { place in
+                row.withCell(place) { cell in cell.bytes.flatMap { DecimalParser.parse($0) } ?? .nan }
+            }
+            for number in numbers { key.add(number) }
+            return (.numbers(numbers), key)
+        }
+        var record: [UInt8] = []
+        for (place, type) in zip(places, stream.types) {
+            if !record.isEmpty { record.append(UInt8(ascii: ",")) }
+            row.withCell(place) { cell in
+                let start = record.count
+                cell.append(to: &record, as: type)
+                guard let bytes = cell.bytes, !record[start...].elementsEqual("null".utf8) else {
+                    if type == .number { key.add(.nan) } else { key.add([UInt8]()) }
+                    return
+                }
+                if type == .number { key.add(DecimalParser.parse(bytes) ?? .nan) } else { key.add(bytes) }
+            }
+        }
+        return (.record(record), key)
+    }
+}
+
+extension RecordingError {
+    /// A session that can't be filled.
+    static func notFilled(_ reason: String, _ advice: String) -> RecordingError {
+        RecordingError(.invalidParameter, action: "fill from", reason: reason, advice: advice)
+    }
+}

@@ -1,0 +1,160 @@
+import Files
+import Messages
+import Recording
+
+/// A place in a stream where samples are lost, between two that were recorded.
+struct GapHole {
+    /// A sample beside it.
+    struct Neighbour {
+        var epoch: String
+        /// Nanoseconds of the publisher's clock.
+        var uptime: Int64
+        /// Nanoseconds since the session's start.
+        var timestamp: Int64
+        var key: SampleKey
+
+        /// The publisher's uptime at the session's start.
+        var origin: Int64 { uptime - timestamp }
+    }
+
+    /// One after the other, of one epoch.
+    var gaps: [Gap]
+    /// The samples before and behind it, if they are of its epoch.
+    var before: Neighbour?
+    var after: Neighbour?
+    /// The same if they are of another epoch.
+    var formerEpoch: Neighbour?
+    var nextEpoch: Neighbour?
+    /// Between which times it is, in nanoseconds since the session's start.
+    var earliest: Int64
+    var latest: Int64
+    /// Why it can't be said what belongs into it.
+    var problem: String?
+
+    var epoch: String { gaps[0].epoch }
+    var origin: Int64? { (before ?? after)?.origin }
+    /// How many numbers are missing.
+    var count: Int { gaps.reduce(0) { $0.addingClamped($1.count) } }
+}
+
+/// A stream of a session that has gaps, as a fill sees it.
+struct FillStream {
+    /// Recorded samples beside a gap that are looked for in the export, on each side.
+    private static let anchorsBesideGap = 16
+    /// Anchors of a stream, at most: thousands of gaps need no more.
+    private static let maximumAnchors = 2_048
+
+    /// Its place in the session's record.
+    let index: Int
+    let log: SessionRecord.Log
+    /// The fields after the uptime, and what they are.
+    let fields: [String]
+    let types: [FieldType]
+    private(set) var holes: [GapHole] = []
+    /// Samples beside gaps, by epoch.
+    private(set) var anchors: [String: [(uptime: Int64, key: SampleKey)]] = [:]
+
+    var name: StreamName { StreamName(device: log.device, stream: log.stream) }
+    var isNumeric: Bool { log.types == nil }
+
+    /// Reads a stream of a session that is over.
+    init(_ index: Int, of record: SessionRecord, in session: SessionDirectory) throws(RecordingError) {
+        self.index = index
+        let log = record.logs[index]
+        self.log = log
+        fields = Array(log.fields.dropFirst())
+        types = log.fields.indices.dropFirst().map { field in
+            log.types.map { field < $0.count ? $0[field] : .json } ?? .number
+        }
+        try read(record, session)
+    }
+
+    private mutating func read(_ record: SessionRecord, _ session: SessionDirectory) throws(RecordingError) {
+        var reader = try StreamReader(log, of: record, in: session)
+        let isTable = reader.format.isTable
+        let end = record.endDate.map { $0.nanosecondsSince1970 - record.startDate.nanosecondsSince1970 } ?? .max
+        var last: [GapHole.Neighbour] = []
+        var lastTime: Int64 = 0
+        var open: GapHole?
+        var isAbsent = false
+        var anchorsToCome = 0
+        var anchorCount = 0
+        func note(_ sample: GapHole.Neighbour) {
+            guard anchorCount < Self.maximumAnchors else { return }
+            anchorCount += 1
+            anchors[sample.epoch, default: []].append((sample.uptime, sample.key))
+        }
+        func close(_ next: GapHole.Neighbour?) {
+            guard var hole = open else { return }
+            open = nil
+            if next?.epoch == hole.epoch { hole.after = next } else { hole.nextEpoch = next }
+            hole.latest = next?.timestamp ?? end
+            if let one = hole.before, let other = hole.after, one.origin != other.origin {
+                hole.problem = "the publisher's machine slept in it"
+            }
+            if hole.origin == nil { hole.problem = hole.problem ?? "no sample beside it is of its epoch" }
+            holes.append(hole)
+        }
+        while let item = try reader.next() {
+            switch item {
+            case .sample:
+                var sample = GapHole.Neighbour(
+                    epoch: reader.epoch ?? "", uptime: Self.nanoseconds(reader.uptime), timestamp: 0, key: SampleKey())
+                reader.withSample { bytes, timestamp, values in
+                    let seconds = DecimalParser.parse(UnsafeRawBufferPointer(rebasing: bytes[timestamp])) ?? .nan
+                    sample.timestamp = Self.nanoseconds(seconds)
+                    for (value, type) in zip(values, types) {
+                        sample.key.add(
+                            recorded: UnsafeRawBufferPointer(rebasing: bytes[value]), isTable: isTable, as: type)
+                    }
+                }
+                // One without a time is beside nothing.
+                if sample.timestamp == .max { continue }
+                if open != nil {
+                    close(sample)
+                    anchorsToCome = Self.anchorsBesideGap
+                }
+                if anchorsToCome > 0 {
+                    anchorsToCome -= 1
+                    note(sample)
+                }
+                isAbsent = false
+                lastTime = sample.timestamp
+                last.append(sample)
+                if last.count > Self.anchorsBesideGap { last.removeFirst() }
+            case .marker(let marker, _):
+                guard let gap = marker.gap else { continue }
+                if let hole = open, hole.epoch == gap.epoch {
+                    open?.gaps.append(gap)
+                    continue
+                }
+                let isUnclear = open != nil
+                if isUnclear { open?.problem = "another one follows on it" }
+                close(nil)
+                // Those that were just noted behind the gap before are not noted twice.
+                for sample in last.dropFirst(anchorsToCome > 0 ? last.count : 0) { note(sample) }
+                anchorsToCome = 0
+                open = GapHole(gaps: [gap], earliest: lastTime, latest: end)
+                if last.last?.epoch == gap.epoch {
+                    open?.before = last.last
+                } else {
+                    open?.formerEpoch = last.last
+                }
+                if isAbsent { open?.problem = "the file before it was removed" }
+                if isUnclear { open?.problem = "it follows on another one" }
+            case .absent:
+                open?.problem = "the file behind it was removed"
+                close(nil)
+                isAbsent = true
+                last = []
+            }
+        }
+        close(nil)
+    }
+
+    /// `.max` for what is no time.
+    private static func nanoseconds(_ seconds: Double) -> Int64 {
+        let nanoseconds = (seconds * 1e9).rounded()
+        return nanoseconds.magnitude < 0x1p62 ? Int64(nanoseconds) : .max
+    }
+}

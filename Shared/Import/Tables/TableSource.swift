@@ -1,0 +1,92 @@
+import Files
+
+/// The tables of a source, found by reading all of them once.
+struct TableSource {
+    /// A table of a file, and what shape it has.
+    struct Table: Hashable {
+        /// The file of a zip; empty if the source is no zip.
+        let file: String
+        /// The table's name in the file; empty if the file is the table.
+        let name: String
+        let title: String
+        let shape: TableShape
+    }
+
+    let source: SourceFile
+    private(set) var tables: [Table] = []
+    /// What Sensor Logger says of the recording.
+    private(set) var metadata: [String: String] = [:]
+    /// Files of a zip that can't be read.
+    private(set) var leftOut: [String] = []
+
+    /// - Throws: `unreadable` if it is one table, and that can't be read.
+    init(_ source: SourceFile, _ hints: TableSurvey.Hints) throws(RecordingError) {
+        self.source = source
+        for file in source.tables {
+            let title = Self.title(file)
+            if title == SensorLogger.metadata {
+                metadata = try firstRow(of: file).map(Self.texts) ?? [:]
+                continue
+            }
+            var surveys: [String: TableSurvey] = [:]
+            var order: [String] = []
+            var found: [String: String]?
+            do throws(RecordingError) {
+                try eachRow(of: file) { row throws(RecordingError) in
+                    if row.problem != nil { return }
+                    if row.table == SensorLogger.metadata {
+                        found = Self.texts(row)
+                        return
+                    }
+                    if surveys[row.table] == nil { order.append(row.table) }
+                    try surveys[row.table, default: TableSurvey(hints)].take(row)
+                }
+            } catch {
+                // What can't be read in a zip of many is named.
+                if file.isEmpty || error.path != nil { throw error }
+                order = []
+            }
+            metadata = found ?? metadata
+            let shapes = order.compactMap { name in surveys[name]?.shape.map { (name, $0) } }
+            if shapes.isEmpty, !file.isEmpty { leftOut.append(file) }
+            tables += shapes.map { name, shape in
+                Table(file: file, name: name, title: name.isEmpty ? title : name, shape: shape)
+            }
+        }
+    }
+
+    func reader(of file: String) -> any TableReader {
+        source.kind == .objects || file.hasSuffix(".json") ? ObjectRows() : SeparatedRows()
+    }
+
+    /// Gives each row of a file.
+    func eachRow(of file: String, _ take: TableReader.Take) throws(RecordingError) {
+        var reader = reader(of: file)
+        try source.pieces(of: file).read { piece throws(RecordingError) in try reader.read(piece, take) }
+        try reader.finish(take)
+    }
+
+    private func firstRow(of file: String) throws(RecordingError) -> TableRow? {
+        var first: TableRow?
+        try eachRow(of: file) { row throws(RecordingError) in if first == nil { first = row } }
+        return first
+    }
+
+    private static func texts(_ row: TableRow) -> [String: String] {
+        var texts: [String: String] = [:]
+        for (index, name) in row.names.enumerated() {
+            let text = row.withCell(index) { cell in cell.bytes.map { String(decoding: $0, as: UTF8.self) } }
+            if let text { texts[name] = text }
+        }
+        return texts
+    }
+
+    /// `recording/Heart Rate.csv` is `Heart Rate`.
+    static func title(_ file: String) -> String {
+        var title = file.split(separator: "/").last.map(String.init) ?? ""
+        for ending in [".gz", ".csv", ".tsv", ".txt", ".json"] where title.hasSuffix(ending) {
+            title.removeLast(ending.count)
+        }
+        return title
+    }
+}

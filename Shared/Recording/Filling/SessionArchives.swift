@@ -1,0 +1,71 @@
+package import Files
+package import Messages
+package import SystemPackage
+
+/// The archives that an archiver made of a session, beside its recordings: what it has before it is filled must not be taken for what
+/// it has then.
+package struct SessionArchives {
+    /// What `archives/<session>.archive.json` says.
+    private struct Made: Decodable {
+        struct Archive: Decodable { var name: String }
+
+        var session: SessionIdentifier
+        var archives: [Archive]
+    }
+
+    private static let recordSuffix = ".archive.json"
+
+    private let session: SessionIdentifier
+    private let data: FilePath
+    private let directory: Directory
+
+    /// - Returns: nil for a session that does not lie in a data directory.
+    package init?(of session: SessionDirectory) {
+        let path = session.directory.path
+        let recordings = path.removingLastComponent()
+        guard recordings.lastComponent?.string == SessionDirectory.recordingsName,
+            path.lastComponent?.string == session.session.text
+        else { return nil }
+        self.session = session.session
+        data = recordings.removingLastComponent()
+        directory = Directory(data.appending(ConfirmedUpload.archivesName))
+    }
+
+    /// When the upload was confirmed; nil if it was not.
+    package var uploaded: WallTime? { ConfirmedUpload.date(of: session, in: data) }
+
+    /// The receipt's path, from the data directory.
+    package var receiptPath: FilePath { directory.path.appending(session.text + ConfirmedUpload.receiptSuffix) }
+
+    /// Keeps archivers from the session while the lock lives.
+    /// - Throws: `locked` while one is at work on it.
+    package func claim() throws(RecordingError) -> DirectoryLock? {
+        guard directory.exists else { return nil }
+        guard let claim = try DirectoryLock.take(session.text, in: directory) else {
+            throw RecordingError(
+                .locked, action: "change session \(session)", path: directory.path,
+                reason: "an archiver is at work on it", advice: "Wait for it, and try again.")
+        }
+        return claim
+    }
+
+    /// The archives that were made and not uploaded, and what an archiver noted of them. The note comes first: without it, an archiver
+    /// makes them anew.
+    package func made() throws(RecordingError) -> [String] {
+        guard directory.exists else { return [] }
+        let note = session.text + Self.recordSuffix
+        var names = [session.text + ".zip", session.text + ".zip.p7m"]
+        if let made = try? StoredJSON.read(Made.self, from: note, in: directory), made.session == session {
+            names += made.archives.map(\.name).filter { !$0.contains("/") && !$0.hasPrefix(".") }
+        }
+        var found: [String] = []
+        for name in [note] + names where directory.contains(name) && !found.contains(name) { found.append(name) }
+        return found
+    }
+
+    /// Removes what `made` found.
+    package func remove(_ names: [String]) throws(RecordingError) {
+        for name in names { try Directory.removeFile(directory.path.appending(name)) }
+        if !names.isEmpty { try directory.sync() }
+    }
+}

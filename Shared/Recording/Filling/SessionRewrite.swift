@@ -1,0 +1,130 @@
+package import Files
+import Glibc
+package import Messages
+import SystemPackage
+
+/// Makes the directory of a session that is over anew, and puts it in the place of the old one at once: at every moment, also
+/// after a kill or a power cut, the old or the new one is there, whole.
+///
+/// What was recorded is neither changed nor copied: each file gets a second name in the new directory, link(2), and loses the first
+/// one with the old directory. `session.json`, `report.json` and `SHA256SUMS` are kept under the names that `formerName` gives.
+///
+/// What a kill leaves has no session's name; the next rewrite of the same session removes it.
+package final class SessionRewrite {
+    /// The new directory, before it has the session's name.
+    package let new: SessionDirectory
+
+    private let recordings: Directory
+    private let name: String
+    private let calls: FileCalls
+    /// Held while the session is rewritten: no import, no other rewrite and no annotation comes in between.
+    private let lock: DirectoryLock
+
+    package static let documents = [
+        SessionDirectory.recordName, SessionDirectory.reportName, SessionDirectory.checksumsName,
+    ]
+
+    /// What a document of before a fill is called.
+    static func formerName(_ document: String, fill: Int) -> String {
+        var parts = document.split(separator: ".").map(String.init)
+        parts.insert("before-fill-\(fill)", at: 1)
+        return parts.joined(separator: ".")
+    }
+
+    /// The name of what a rewrite has made, before it has the session's.
+    static func temporaryName(_ name: String) -> String { ".\(name)~filling" }
+
+    /// Takes a session that nothing else is done with meanwhile.
+    /// - Throws: `locked`.
+    package static func lock(_ session: SessionDirectory) throws(RecordingError) -> DirectoryLock {
+        let path = session.directory.path
+        let name = path.lastComponent?.string ?? ""
+        guard let lock = try DirectoryLock.take(name, in: Directory(path.removingLastComponent())) else {
+            throw RecordingError(
+                .locked, action: "change", path: path, reason: "another program is at work on it",
+                advice: "Wait for it, and try again.")
+        }
+        return lock
+    }
+
+    /// Makes the new directory, with all that stays as it is.
+    ///
+    /// - Parameters:
+    ///   - session: its path must end in its name.
+    ///   - lock: what `lock` gave.
+    ///   - fill: the number of the fill that it is for.
+    /// - Throws: `invalidParameter` if it has directories or links in it; `notPermitted`, `noSpace`.
+    package init(
+        of session: SessionDirectory, fill: Int, holding lock: DirectoryLock, calls: FileCalls = .system
+    ) throws(RecordingError) {
+        let path = session.directory.path
+        let old = session.directory
+        name = path.lastComponent?.string ?? ""
+        recordings = Directory(path.removingLastComponent())
+        self.calls = calls
+        self.lock = lock
+        let temporary = recordings.path.appending(Self.temporaryName(name))
+        new = SessionDirectory(of: session.session, madeAt: temporary)
+        if new.directory.exists { try Directory.removeTree(temporary) }
+        try new.directory.createExclusively()
+        // Other users may read what they could read.
+        if let mode = try? path.stat().permissions { _ = chmod(temporary.string, mode.rawValue) }
+        for entry in try old.names().sorted() where Directory.finalName(ofTemporary: entry) == nil {
+            guard session.isFile(entry) else {
+                throw RecordingError(
+                    .invalidParameter, action: "fill", path: path.appending(entry), reason: "it is not a file",
+                    advice: "Move it out of the session's directory.")
+            }
+            let isKept = Self.documents.contains(entry)
+            try old.link(
+                entry, to: isKept ? Self.formerName(entry, fill: fill) : entry, in: new.directory, calls: calls)
+        }
+    }
+
+    deinit {
+        // What was not finished is nothing, and neither is what was replaced.
+        try? Directory.removeTree(new.directory.path)
+    }
+
+    /// What is kept of the session's documents.
+    package static func former(
+        of session: SessionDirectory, fill: Int
+    ) throws(RecordingError) -> [SessionRecord.FormerFile] {
+        var former: [SessionRecord.FormerFile] = []
+        for document in documents where session.directory.contains(document) {
+            former.append(
+                SessionRecord.FormerFile(
+                    name: formerName(document, fill: fill),
+                    sha256: try FinishedFile.measure(session.directory.path.appending(document)).sha256))
+        }
+        return former
+    }
+
+    /// Writes the documents, and gives the new directory the session's name. When this returns, it would survive a power cut.
+    ///
+    /// - Parameters:
+    ///   - latency: what the report says of it, which follows from nothing else.
+    ///   - known: files whose hash is known.
+    package func finish(
+        _ record: SessionRecord, latency: SessionReport.Latency, known: [FinishedFile]
+    ) throws(RecordingError) -> SessionReport {
+        let report = SessionReport(record, commitLatency: latency)
+        try new.write(report, calls: calls)
+        try new.write(record, calls: calls)
+        try new.writeChecksums(known: known, calls: calls)
+        try new.directory.sync(calls: calls)
+        try recordings.exchange(name, with: Self.temporaryName(name), calls: calls)
+        try recordings.sync(calls: calls)
+        return report
+    }
+}
+
+extension SessionDirectory {
+    /// Removes what a rewrite has left of a session that was killed.
+    package func removeRewrite() throws(RecordingError) {
+        let path = directory.path
+        let left = path.removingLastComponent().appending(
+            SessionRewrite.temporaryName(path.lastComponent?.string ?? ""))
+        if Directory(left).exists { try Directory.removeTree(left) }
+    }
+}

@@ -1,0 +1,66 @@
+import Files
+import Messages
+import Recording
+package import StepDetection
+import SystemPackage
+package import TextInput
+
+/// A stream of a session with samples that were filled in after it.
+struct FilledRecording: Hashable {
+    let session: SessionDirectory
+    let record: SessionRecord
+    let log: SessionRecord.Log
+
+    /// Gives each row, in order.
+    func read(_ take: StepCount.Take) throws(TextInputError) {
+        let name = session.directory.path.string
+        var failure: TextInputError?
+        do throws(RecordingError) {
+            try forEachRow { row in
+                do throws(TextInputError) {
+                    try take(row, name)
+                } catch {
+                    failure = error
+                }
+                return failure == nil
+            }
+        } catch {
+            throw TextInputError(.unreadable, "\(error)")
+        }
+        if let failure { throw failure }
+    }
+
+    /// - Parameter body: says whether to go on.
+    private func forEachRow(_ body: (AccelerationRow) -> Bool) throws(RecordingError) {
+        var reader = try StreamReader(log, of: record, in: session)
+        let places = ["x", "y", "z"].map { log.fields.dropFirst().firstIndex(of: $0).map { $0 - 1 } }
+        var goesOn = body(.marker(unit: log.unit))
+        while goesOn, let item = try reader.next() {
+            guard case .sample = item else { continue }
+            reader.withSample { bytes, timestamp, values in
+                func number(_ range: Range<Int>) -> Double {
+                    DecimalParser.parse(UnsafeRawBufferPointer(rebasing: bytes[range])) ?? .nan
+                }
+                var sample = SIMD4<Double>(number(timestamp), 0, 0, 0)
+                for (axis, place) in places.enumerated() { sample[axis + 1] = place.map { number(values[$0]) } ?? .nan }
+                goesOn = body((0..<4).allSatisfy { sample[$0].isFinite } ? .sample(sample) : .none)
+            }
+        }
+    }
+}
+
+extension StepCount {
+    /// Counts the steps in a recording.
+    package init(
+        _ input: CountInput, perG: Double? = nil, placement: SensorPlacement = .unknown,
+        strictness: StepStrictness = .normal
+    ) throws(TextInputError) {
+        guard let filled = input.filled else {
+            try self.init(ofFiles: input.files, perG: perG, placement: placement, strictness: strictness)
+            return
+        }
+        try self.init(of: input.name, perG: perG, placement: placement, strictness: strictness) {
+            (take) throws(TextInputError) in try filled.read(take)
+        }
+    }
+}
