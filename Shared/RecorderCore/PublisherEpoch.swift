@@ -89,7 +89,7 @@ package struct PublisherEpoch {
         isGuessed = false
     }
 
-    /// - Returns: whether its machine slept, it ended, or its data's origin was not known before.
+    /// - Returns: whether its machine slept, it ended, or its data's origin or device was not known before.
     package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         record.replay = description.replay
         record.heard = now.date
@@ -97,11 +97,22 @@ package struct PublisherEpoch {
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false
         self.hasSlept = self.hasSlept || hasSlept
-        let isNew = description.over == true && !isOver
-        if isNew { record.isOver = true }
+        let isEnd = description.over == true && !isOver
+        if isEnd { record.isOver = true }
+        let isNew = noteRemote(description) || isEnd
         guard record.origin != description.origin, let origin = description.origin else { return hasSlept || isNew }
         record.origin = origin
         return true
+    }
+
+    /// Notes what a device with a clock of its own is, and how far its clock is ahead.
+    /// - Returns: whether it is another one than before.
+    private mutating func noteRemote(_ description: StreamDescription) -> Bool {
+        guard let clock = description.remoteClock else { return false }
+        let known = record.remote
+        record.remote = SessionRecord.Remote(
+            description: description.description, first: known?.first ?? clock, last: clock)
+        return known == nil || known?.description != description.description
     }
 
     /// What must be subtracted from an uptime, in nanoseconds, to get the time since the session's start, sleep included.

@@ -388,6 +388,26 @@ import Testing
         }
     }
 
+    @Test func whatADeviceIsAndHowFarItsClockIsAheadIsInTheRecord() throws {
+        try withScript { script in
+            func remotes() -> [SessionRecord.Remote?] {
+                script.session.ordered.flatMap { $0.record.epochs.map(\.remote) }
+            }
+            #expect(remotes() == [nil])
+            var description = script.description
+            description.description = "an outlet, <desc><maker>A</maker></desc>"
+            let clocks = (0..<3).map { RemoteClock(offset: 7 + Double($0) / 1e6, roundTrip: 0.001, uptime: Double($0)) }
+            for clock in clocks {
+                description.remoteClock = clock
+                script.core.take(description, at: script.now)
+            }
+            #expect(
+                remotes() == [
+                    SessionRecord.Remote(description: description.description, first: clocks[0], last: clocks[2])
+                ])
+        }
+    }
+
     @Test func aSessionIsToldOfEachSecondWhileItRuns() throws {
         try withScript { script in
             func told() -> Int {

@@ -227,6 +227,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var end: Int?
         /// Whether its data are measured, replayed or simulated, if the publisher says so.
         package var origin: DataOrigin?
+        /// What is known of a device with a clock of its own, whose times the publisher turned into uptimes.
+        package var remote: Remote?
         /// When the publisher described it last, on the recorder's clock.
         package var heard: WallTime
         /// When the publisher's machine slept, where the publisher says so.
@@ -248,6 +250,21 @@ package struct SessionRecord: Codable, Hashable, Sendable {
             self.end = end
             self.heard = heard ?? clock.date
             self.sleeps = sleeps
+        }
+    }
+
+    /// A device with a clock of its own, as the publisher describes it.
+    package struct Remote: Codable, Hashable, Sendable {
+        /// What it is: for LSL with the outlet's `desc`.
+        package var description: String?
+        /// How far its clock was ahead of the publisher's, when that was first heard of and when this was stored last.
+        package var first: RemoteClock
+        package var last: RemoteClock
+
+        package init(description: String?, first: RemoteClock, last: RemoteClock) {
+            self.description = description
+            self.first = first
+            self.last = last
         }
     }
 
