@@ -18,6 +18,7 @@ struct BusMethods: Sendable {
         pass(StreamsList.self, to: publisher)
         pass(StreamsStart.self, to: publisher)
         pass(StreamsStop.self, to: publisher)
+        pass(PhonesLink.self, to: publisher)
         let recorder = programs.recorder
         pass(RecordingStart.self, to: recorder)
         pass(RecordingMoveTo.self, to: recorder)

@@ -9,6 +9,14 @@ extension RequestRouter {
         on(StreamsList.self) { request in try await engine.list(request) }
         on(StreamsStart.self) { request in try await engine.start(request) }
         on(StreamsStop.self) { request in try await engine.stop(request) }
+        on(PhonesLink.self) { _ in
+            guard let server = engine.server else {
+                throw RequestError(.notRunning, "phones can't push: start sensor-publisher with --listen-http")
+            }
+            let rows = QRCode(server.phoneLink)?.rows ?? []
+            return PhonesLink.Reply(
+                link: server.phoneLink, code: rows.map { String(decoding: $0.map { $0 ? 0x31 : 0x30 }, as: UTF8.self) })
+        }
         onWithFrames(SamplesReplay.self) { request in
             let replay = try await engine.replay(request)
             // Encoded here, off the engine's thread: a large answer must not make a sample late.

@@ -313,6 +313,22 @@ class ControlTests(PageTest):
         self.page.click("Measures")
         self.page.until("document.querySelector('.tile details[open]')")
 
+    def test_a_phone_is_added_by_a_code(self):
+        self.mock.replies["phones.link"] = {"link": "https://192.0.2.7:8443/phone#token=9b2c", "code": ["10", "01"]}
+        self.open(self.mock.url, "system")
+        self.page.click("Add a phone")
+        self.page.until("document.querySelector('dialog canvas')")
+        self.assertIn("https://192.0.2.7:8443/phone#token=9b2c", self.text("dialog"))
+        # Four light modules around it.
+        dark = self.page.js("""(() => {
+            const canvas = document.querySelector("dialog canvas"), pen = canvas.getContext("2d"), dark = [];
+            for (let y = 0; y < canvas.height; y++) for (let x = 0; x < canvas.width; x++) if (pen.getImageData(x, y, 1, 1).data[0] === 0) dark.push([x, y]);
+            return [canvas.width, canvas.height, dark];
+        })()""")
+        self.assertEqual(dark, [10, 10, [[4, 4], [5, 5]]])
+        self.page.click("Close")
+        self.page.until("!document.querySelector('dialog')")
+
     def test_whatever_the_server_tells_of_the_system_is_shown(self):
         self.mock.system = {
             "disk": {"totalBytes": 5, "pendingUploadBytes": 1, "freeBytes": 7_000_000, "logs": []}, "queues": [{"program": "recorder", "queue": "heldBytes", "value": 2_000_000}],

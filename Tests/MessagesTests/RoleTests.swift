@@ -24,7 +24,7 @@ import Testing
     @Test func whatChangesSomethingIsNotForListeners() throws {
         let stream = try #require(StreamName("a/b"))
         let changing: [any Request] = [
-            StreamsStart(stream: stream), StreamsStop(stream: stream), RecordingStart(streams: []),
+            StreamsStart(stream: stream), StreamsStop(stream: stream), PhonesLink(), RecordingStart(streams: []),
             RecordingMoveTo(session: "", step: nil), RecordingPause(session: ""), RecordingResume(session: ""),
             RecordingSetResults(session: "", results: .null), RecordingAnnotate(session: "", label: ""),
             RecordingAddFile(session: "", name: ""),

@@ -77,7 +77,7 @@ struct PushServiceTests {
     @Test func beyondThisMachineOnlyWhoHasTheTokenMayPushOverTLS() async throws {
         try await withTemporaryDirectory { directory in
             let identity = directory.appending("identity").string
-            try await serving(["--http-identity", identity]) { program, _, port in
+            try await serving(["--http-identity", identity]) { program, ready, port in
                 let line = try await program.line("the link") { $0.contains("?token=") }
                 let token = try #require(line.split(separator: "=").last)
                 func status(_ arguments: [String]) async throws -> String {
@@ -100,6 +100,11 @@ struct PushServiceTests {
                 let base = "https://localhost:\(port)"
                 let shown = try await program.line("the phone's link") { $0.contains("while it shows ") }
                 #expect(shown.hasSuffix("/phone#token=\(token)"))
+                let client = try RequestClient(context: context, thread: thread, endpoint: ready.reply)
+                let phones = try await client.send(PhonesLink(), timeout: .seconds(50))
+                #expect(shown.hasSuffix(" \(phones.link)"))
+                #expect(phones.code.count >= 21 && phones.code.allSatisfy { $0.count == phones.code.count })
+                #expect(phones.code.first?.hasPrefix("1111111") == true)
                 for page in ["/phone", "/phone.js", "/phone.css", "/store.js", "/favicon.ico"] {
                     #expect(try await status(["--get", base + page]) == "200")
                 }

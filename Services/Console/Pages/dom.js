@@ -78,6 +78,16 @@ export function announce(text) {
   document.getElementById("announcements").textContent = text;
 }
 
+/** Shows something in a dialog until it is closed. */
+export function tell(title, ...children) {
+  const dialog = make("dialog", { "aria-labelledby": "dialog-title" }, make("h2", { id: "dialog-title" }, title), ...children);
+  const end = () => { dialog.close(); dialog.remove(); };
+  dialog.append(make("div", { class: "buttons" }, button("Close", end, { autofocus: true })));
+  dialog.addEventListener("cancel", (event) => { event.preventDefault(); end(); });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
 /** Asks a question in a dialog; the answer is whether it was confirmed. */
 export function confirm(title, text, yes) {
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 // The view of the programs: how they are, the disk, thresholds, queues, clocks, and what they report.
-import { facts, fill, make, table, write } from "./dom.js";
+import { button, facts, fill, make, table, tell, write } from "./dom.js";
 import { call, get, missing } from "./api.js";
 import { on, store } from "./store.js";
 import { bytes, date, duration, measure, reason, text } from "./format.js";
@@ -11,9 +11,9 @@ export function setUpSystem(section) {
   root = section;
   parts = {
     programs: make("div", { class: "tiles" }), storage: make("div", {}), clocks: make("div", {}), more: make("div", {}), events: make("ol", { class: "events", tabIndex: 0, "aria-label": "Events" }),
-    version: make("p", { class: "hint" }),
+    version: make("p", { class: "hint" }), phone: button("Add a phone", addPhone, { hidden: true }),
   };
-  fill(root, make("h1", { class: "unseen" }, "System"), make("h2", {}, "Programs"), parts.programs, make("h2", {}, "Storage"), parts.storage,
+  fill(root, make("h1", { class: "unseen" }, "System"), make("h2", {}, "Programs"), parts.programs, make("div", { class: "buttons" }, parts.phone), make("h2", {}, "Storage"), parts.storage,
     make("h2", {}, "Clocks"), parts.clocks, parts.more, make("h2", {}, "Events"), parts.events, parts.version);
   on("state", () => { if (isOpen) show(); });
   on("bus", () => { if (isOpen) showEvents(); });
@@ -29,8 +29,29 @@ export function openSystem(isShown) {
   load();
 }
 
+/** Shows the link that makes a phone a sensor, as a code for its camera. */
+async function addPhone() {
+  try {
+    const { link, code } = await call("phones.link");
+    tell("Add a phone", make("p", {}, "Point the phone's camera at the code, and press Start on the page that opens."), drawing(code), make("p", {}, make("a", { href: link, rel: "noreferrer" }, link)));
+  } catch (error) { tell("Add a phone", make("p", { class: "problem" }, missing("There is no link for phones", error))); }
+}
+
+/** A QR code with the margin that cameras need. */
+function drawing(code) {
+  const margin = 4, size = code.length + 2 * margin;
+  const canvas = make("canvas", { class: "code", width: size, height: size, role: "img", "aria-label": "QR code of the link" });
+  const pen = canvas.getContext("2d");
+  pen.fillStyle = "#fff";
+  pen.fillRect(0, 0, size, size);
+  pen.fillStyle = "#000";
+  code.forEach((row, y) => [...row].forEach((module, x) => { if (module === "1") pen.fillRect(x + margin, y + margin, 1, 1); }));
+  return canvas;
+}
+
 function show() {
   const { state } = store;
+  parts.phone.hidden = !store.may("command");
   if (!state) { fill(parts.programs, make("p", { class: "hint" }, "Waiting for the console …")); return; }
   for (const program of state.programs ?? []) {
     let tile = [...parts.programs.children].find((element) => element.dataset.name === program.name);

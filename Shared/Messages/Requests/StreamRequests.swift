@@ -28,6 +28,31 @@ public struct StreamsList: Request, Hashable {
     public init(streams: [String]? = nil) { self.streams = streams }
 }
 
+/// Asks a publisher for the link that makes a phone a sensor: `phones.link`. It has the token with which devices push.
+public struct PhonesLink: Request, Hashable {
+    /// The method's name on the wire.
+    public static let method = "phones.link"
+    /// Who may ask.
+    public var neededRole: Role { .command }
+
+    /// What a phone opens.
+    public struct Reply: Codable, Hashable, Sendable {
+        /// The page's address.
+        public var link: String
+        /// The link as a QR code for the phone's camera: its modules row by row, `1` for a dark one, without a margin.
+        public var code: [String]
+
+        /// A link and its code.
+        public init(link: String, code: [String]) {
+            self.link = link
+            self.code = code
+        }
+    }
+
+    /// Asks for the link.
+    public init() {}
+}
+
 /// Starts a stream that is not running: `streams.start`. Its source begins anew; its sequence continues.
 public struct StreamsStart: Request, Hashable {
     /// What the method answers.
