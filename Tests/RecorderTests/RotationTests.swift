@@ -1,3 +1,4 @@
+import Files
 import FoundationEssentials
 import Messages
 import Recording
@@ -14,15 +15,18 @@ struct RotationTests {
         try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
             try await recorder.start("s", publisher, format: format, step: "out", maximumFileSize: 2_000)
             try await recorder.prime(publisher)
-            for _ in 0..<20 {
+            // A log with files that wait for their end does not go on in another one.
+            func sample() async throws {
                 try publisher.sample(3)
                 try await recorder.hasAll(of: publisher)
+                try await eventually("files at their end") {
+                    let files = try recorder.directory().directory.names().filter { $0.hasPrefix("phone_accelerometer") }
+                    return files.count - 1 <= recorder.events.segments.count
+                }
             }
+            for _ in 0..<20 { try await sample() }
             _ = try await recorder.send(RecordingMoveTo(session: "s", step: "back"))
-            for _ in 0..<20 {
-                try publisher.sample(3)
-                try await recorder.hasAll(of: publisher)
-            }
+            for _ in 0..<20 { try await sample() }
             let result = try await recorder.stop()
             #expect(result.report.isWhole)
             let log = try #require(result.logs.first)
