@@ -22,11 +22,16 @@ struct MQTTSessionTests {
         }
     }
 
-    /// Waits until the session has so many samples.
+    /// Waits until the session has at least so many samples.
     private func recorded(_ samples: Int, over cutoff: Cutoff) async throws {
-        try await eventually("\(samples) samples") {
-            let status = try await cutoff.recordings.send(RecordingStatus(session: "mqtt"), timeout: .seconds(60))
-            return status.logs.first?.samples == samples
+        var last: RecordingState?
+        do {
+            try await eventually("\(samples) samples") {
+                last = try await cutoff.recordings.send(RecordingStatus(session: "mqtt"), timeout: .seconds(60))
+                return last?.logs.first?.samples ?? 0 >= samples
+            }
+        } catch let failure as TestFailure {
+            throw TestFailure("\(failure), but \(String(describing: last))")
         }
     }
 
@@ -49,11 +54,7 @@ struct MQTTSessionTests {
                             return try await cutoff.recordings.send(status, timeout: .seconds(60)).logs.first != nil
                         }
                         try await send(0..<100, from: device)
-                        try await eventually("samples") {
-                            let status = RecordingStatus(session: "mqtt")
-                            return try await cutoff.recordings.send(status, timeout: .seconds(60)).logs.first?.samples
-                                ?? 0 >= 99
-                        }
+                        try await recorded(99, over: cutoff)
                         try await cutoff.kill(publisher)
                     }
                     // The broker keeps what comes while nobody takes it.
