@@ -203,7 +203,8 @@ struct GoldenTests {
         try expectGolden(StreamsStop(stream: Self.wrist))
         try expectGolden(PhonesLink())
         try expectGolden(
-            reply: PhonesLink.self, PhonesLink.Reply(link: "https://192.0.2.7:8443/phone#token=9b2c", code: ["10", "01"]))
+            reply: PhonesLink.self,
+            PhonesLink.Reply(link: "https://192.0.2.7:8443/phone#token=9b2c", code: ["10", "01"]))
         try expectGolden(
             SamplesReplay(device: "left-wrist", stream: "accelerometer", epoch: "7D1B0C4E", from: 120, count: 30))
         try expectGolden(

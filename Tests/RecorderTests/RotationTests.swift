@@ -20,8 +20,9 @@ struct RotationTests {
                 try publisher.sample(3)
                 try await recorder.hasAll(of: publisher)
                 try await eventually("files at their end") {
-                    let files = try recorder.directory().directory.names().filter { $0.hasPrefix("phone_accelerometer") }
-                    return files.count - 1 <= recorder.events.segments.count
+                    let names = try recorder.directory().directory.names()
+                    let files = names.count { $0.hasPrefix("phone_accelerometer") }
+                    return files - 1 <= recorder.events.segments.count
                 }
             }
             for _ in 0..<20 { try await sample() }
