@@ -339,7 +339,7 @@ final class ModelRun {
         case .releaseReserve: catalog.hasReserve = false
         case .restoreReserve: catalog.hasReserve = true
         case .lookAtDisk:
-            let bytes = 1_500 - disk.files.reduce(0) { $0 + $1.identity.bytes }
+            let bytes = max(0, 1_500 - disk.files.reduce(0) { $0 + $1.identity.bytes })
             core.take(freeBytes: bytes, at: now)
         case .find(let segments): core.found(segments.map { ($0, disk.file(at: $0.path)) }, at: now)
         case .notice(.publish(let event)): if let event = event as? LogFileEvent { check(event) }
