@@ -16,8 +16,6 @@ extension Publication {
     private static let largestError = 2 * Nanoseconds.perSecond
     /// The first time that is taken for a date: 2001, in nanoseconds.
     private static let firstDate: Int64 = 1_000_000_000_000_000_000
-    /// The largest number of samples that is guessed to have been in messages that are missing.
-    static let maximumEstimate = 1_000_000
     /// Messages of a session of Sensor Logger whose loss is remembered.
     private static let maximumGivenUp = 10_000
 
@@ -106,21 +104,14 @@ extension Publication {
         if !pushes.datagrams.settle(request, answer) { emit(.acknowledge(request: request, answer)) }
     }
 
-    private func acceptMessage(_ request: Int, again: Bool = false) {
-        guard let problem = storageProblem else { return again ? acceptAgain(request) : accept(request) }
+    /// - Parameter again: whether all of it had come before.
+    func accept(_ request: Int, again: Bool = false, _ answer: PushAnswer = .accepted(next: nil)) {
         if again { pushes.repeated += 1 } else { pushes.accepted += 1 }
-        acknowledge(request, .unstored(problem))
+        acknowledge(request, answer)
     }
 
-    func accept(_ request: Int, next: Int? = nil) {
-        pushes.accepted += 1
-        acknowledge(request, .accepted(next: next))
-    }
-
-    func acceptAgain(_ request: Int, next: Int? = nil) {
-        pushes.repeated += 1
-        acknowledge(request, .accepted(next: next))
-    }
+    /// What the sender of a message of Sensor Logger is answered, who should know that the recording has failed.
+    private var messageAnswer: PushAnswer { storageProblem.map(PushAnswer.unstored) ?? .accepted(next: nil) }
 
     private func refuse(_ request: Int, _ refusal: PushRefusal) {
         pushes.refused += 1
@@ -143,7 +134,7 @@ extension Publication {
         }
         if samples.end <= run.queue.next {
             if samples.isLast { end(run, at: now) }
-            return acceptAgain(request, next: run.queue.next)
+            return accept(request, again: true, .accepted(next: run.queue.next))
         }
         if let oldest = samples.oldest, oldest > run.queue.next {
             skip(to: oldest, of: run, .notInSource)
@@ -172,7 +163,7 @@ extension Publication {
                 run.queue.advance(to: waiting.range.upperBound)
             }
             if waiting.message.isLast { end(run, at: now) }
-            accept(waiting.request, next: run.queue.next)
+            accept(waiting.request, .accepted(next: run.queue.next))
         }
     }
 
@@ -247,7 +238,7 @@ extension Publication {
             guard !session.givenUp.contains(message.number) else {
                 throw PushRefusal(.tooLate, "message \(message.number) came too late: it is recorded as lost")
             }
-            return acceptMessage(request, again: true)
+            return accept(request, again: true, messageAnswer)
         }
         let waiting = PushQueue.Waiting(
             range: message.number..<message.number + 1, message: message, request: request, at: now.monotonic)
@@ -296,7 +287,7 @@ extension Publication {
             }
             session.streams = streams
             session.queue.advance(to: waiting.range.upperBound)
-            acceptMessage(waiting.request)
+            accept(waiting.request, messageAnswer)
         }
     }
 
@@ -316,8 +307,7 @@ extension Publication {
     /// How many samples messages that are missing had, by the times around them.
     private func lost(before rows: PushedRows, in input: PushedInput) -> Int {
         guard let next = rows.times.first, let last = input.lastTime, let interval = input.interval else { return 1 }
-        let count = (Double(next - last) / interval).rounded() - 1
-        return Int(max(1, min(count, Double(Self.maximumEstimate))))
+        return EstimatedLoss.samples(in: Double(next - last) / interval)
     }
 
     /// The stream of a sensor. If the sensor has other fields than before, the stream continues with them.

@@ -24,7 +24,7 @@ extension Publication {
             let (stream, input, run) = try unnumberedStream(part, named: name, at: now)
             isNew = publish(part, of: device, run, stream, input, at: now) || isNew
         }
-        if isNew || samples.parts.isEmpty { accept(request) } else { acceptAgain(request) }
+        accept(request, again: !isNew && !samples.parts.isEmpty)
     }
 
     private func unnumberedStream(
@@ -66,7 +66,7 @@ extension Publication {
         run.last = newest
         var first = 0
         for (row, time) in rows.times.enumerated() {
-            let missing = min(run.losses.missing(before: time), Self.maximumEstimate)
+            let missing = run.losses.missing(before: time)
             guard missing > 0 else { continue }
             if row > first { publish(rows, first..<row, of: stream, input, offset: clock.offset, at: now) }
             stream.skip(to: stream.nextSequence + missing, .estimated)

@@ -33,7 +33,7 @@ struct LossEstimate {
             unlike += 1
             if unlike == Self.changed { (self.usual, first, unlike) = (nil, [], 0) }
             guard interval > usual.interval, usual.spread < Self.largestSpread * usual.interval else { return 0 }
-            return Int((interval / usual.interval).rounded()) - 1
+            return EstimatedLoss.samples(in: interval / usual.interval)
         }
         unlike = 0
         let distance = abs(interval - usual.interval)

@@ -22,9 +22,6 @@ package final class LiveInput: Sampler {
         }
     }
 
-    /// The most samples that are guessed to be lost while a port is away.
-    private static let maximumEstimate = 1_000_000
-
     /// How many lines in a row may be unreadable: a sensor's program that prints a warning has not failed.
     package static let tolerance = 10
 
@@ -139,8 +136,7 @@ package final class LiveInput: Sampler {
         if let firstArrival, last > firstArrival {
             measured = Double(samplesTaken - 1) / Nanoseconds.seconds(last - firstArrival)
         }
-        let expected = ((rate ?? measured ?? 0) * Nanoseconds.seconds(now - last)).rounded() - 1
-        let lost = Int(max(1, min(expected, Double(Self.maximumEstimate))))
+        let lost = EstimatedLoss.samples(in: (rate ?? measured ?? 0) * Nanoseconds.seconds(now - last))
         sampler.resume(without: lost)
         return lost
     }

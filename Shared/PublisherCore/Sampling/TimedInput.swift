@@ -36,8 +36,6 @@ package final class TimedInput: Sampler {
         case lost(Int)
     }
 
-    /// The most samples that are guessed to be lost at once.
-    private static let maximumEstimate = 1_000_000
     /// A pause that is this many times as long as the interval between samples has room for another one.
     private static let longestInterval = 1.5
 
@@ -140,8 +138,7 @@ package final class TimedInput: Sampler {
         let interval = rate.map { Double(Nanoseconds.perSecond) / $0 }
         let isLong = interval.map { pause > max(Self.longestInterval * $0, Double(tolerance)) } ?? false
         guard isInterrupted || isLong else { return nil }
-        let count = (interval.map { pause / $0 } ?? 0).rounded() - 1
-        return Int(max(1, min(count, Double(Self.maximumEstimate))))
+        return EstimatedLoss.samples(in: interval.map { pause / $0 } ?? 0)
     }
 
     package func advance(to now: Int64) -> RowBatch? { sampler.advance(to: now) }
