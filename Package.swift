@@ -73,6 +73,7 @@ let package = Package(
             cSettings: (Context.environment["HOLDFAST_COMMIT"] ?? "").isEmpty
                 ? [] : [.define("HOLDFAST_COMMIT", to: "\"\(Context.environment["HOLDFAST_COMMIT"] ?? "")\"")]),
         .target(name: "CExchange", path: "Shared/CExchange", publicHeadersPath: "include"),
+        .target(name: "CPageFiles", path: "Shared/CPageFiles"),
         .target(name: "CTCPInfo", path: "Shared/CTCPInfo", publicHeadersPath: "include"),
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
@@ -103,7 +104,7 @@ let package = Package(
             name: "Metrics", dependencies: ["WebServer", "ZeroMQ", system], path: "Shared/Metrics",
             swiftSettings: strict),
         .target(
-            name: "WebServer", dependencies: ["CMicroHTTPD", "ZeroMQ", system], path: "Shared/WebServer",
+            name: "WebServer", dependencies: ["CMicroHTTPD", "CPageFiles", "ZeroMQ", system], path: "Shared/WebServer",
             swiftSettings: strict),
         .target(
             name: "WebIdentity", dependencies: ["COpenSSL", "Files", "Messages", "ServiceKit", "WebServer", system],
@@ -193,7 +194,7 @@ let package = Package(
             dependencies: ["Files", "Messages", "MessageBus", "Recording", "ZeroMQ", subprocess, system],
             path: "Shared/TestSupport", swiftSettings: strict),
         // The files of the page for phones, in the program.
-        .target(name: "CPhonePages", path: "Shared/CPhonePages"),
+        .target(name: "CPhonePages", dependencies: ["CPageFiles"], path: "Shared/CPhonePages"),
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [
@@ -249,7 +250,7 @@ let package = Package(
             name: "SessionOverview", dependencies: ["Files", "Messages", "Recording", system],
             path: "Shared/SessionOverview", swiftSettings: strict),
         // The page's files, in the program.
-        .target(name: "CConsolePages", path: "Shared/CConsolePages"),
+        .target(name: "CConsolePages", dependencies: ["CPageFiles"], path: "Shared/CConsolePages"),
         .executableTarget(
             name: "Console",
             dependencies: [

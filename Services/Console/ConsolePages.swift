@@ -1,3 +1,4 @@
+import CConsolePages
 import Files
 import ServiceKit
 import SystemPackage
@@ -5,10 +6,8 @@ import WebServer
 
 /// The page's files, read once: paths are looked up among their names and never lead to the disk.
 struct ConsolePages: Sendable {
-    private static let types = [
-        "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8",
-        "css": "text/css; charset=utf-8", "svg": "image/svg+xml",
-    ]
+    /// The files in the program.
+    static var embedded: [PageFile] { PageFile.embedded(holdfast_console_pages()) }
 
     private var responses: [String: WebResponse] = [:]
 
@@ -18,18 +17,17 @@ struct ConsolePages: Sendable {
     init(in folder: FilePath?) throws {
         if let folder {
             let directory = Directory(folder)
-            for name in try directory.names() { add(name, try directory.read(name)) }
+            for name in try directory.names() { add(PageFile(name: name, body: try directory.read(name))) }
         } else {
-            for (name, body) in EmbeddedPages.files { add(name, body) }
+            for file in Self.embedded { add(file) }
         }
         guard responses["/"] != nil else {
             throw ServiceError(.badConfiguration, "there is no index.html in \(folder?.string ?? "the program")")
         }
     }
 
-    private mutating func add(_ name: String, _ body: [UInt8]) {
-        guard let type = Self.types[FilePath(name).extension ?? ""] else { return }
-        responses[name == "index.html" ? "/" : "/assets/\(name)"] = WebResponse(type: type, body: body)
+    private mutating func add(_ file: PageFile) {
+        responses[file.name == "index.html" ? "/" : "/assets/\(file.name)"] = file.response
     }
 
     /// What a path answers; nil for nothing.

@@ -3,15 +3,17 @@ import WebServer
 
 /// The files of the page for phones, as they were when the program was built.
 enum PhonePages {
-    private static let responses: [String: WebResponse] = {
-        let pages = (0...).lazy.map { holdfast_phone_page($0)?.pointee }.prefix { $0 != nil }.compactMap(\.self)
-        return Dictionary(
-            pages.map { page in
-                let body = Array(UnsafeBufferPointer(start: page.bytes, count: page.count))
-                return (String(cString: page.path), WebResponse(type: String(cString: page.type), body: body))
-            }
-        ) { first, _ in first }
-    }()
+    private static let responses: [String: WebResponse] = Dictionary(
+        PageFile.embedded(holdfast_phone_pages()).compactMap { file in file.response.map { (path(of: file.name), $0) } }
+    ) { first, _ in first }
+
+    private static func path(of name: String) -> String {
+        switch name {
+        case "phone.html": "/phone"
+        case "icon.svg": "/favicon.ico"
+        default: "/\(name)"
+        }
+    }
 
     /// They say nothing of this machine: everybody may get them.
     static var paths: Set<String> { Set(responses.keys) }

@@ -65,26 +65,24 @@ static const unsigned char theme_js[] = {
 #embed "../../Services/Console/Pages/theme.js"
 };
 
-#define PAGE(name, bytes) {name, bytes, sizeof bytes}
-
-static const struct holdfast_page pages[] = {
-    PAGE("api.js", api_js),
-    PAGE("dom.js", dom_js),
-    PAGE("format.js", format_js),
-    PAGE("icon.svg", icon_svg),
-    PAGE("index.html", index_html),
-    PAGE("live.js", live_js),
-    PAGE("main.js", main_js),
-    PAGE("plot.js", plot_js),
-    PAGE("record.js", record_js),
-    PAGE("series.js", series_js),
-    PAGE("sessions.js", sessions_js),
-    PAGE("store.js", store_js),
-    PAGE("style.css", style_css),
-    PAGE("system.js", system_js),
-    PAGE("theme.js", theme_js),
+static const struct holdfast_page files[] = {
+    HOLDFAST_PAGE("api.js", api_js),
+    HOLDFAST_PAGE("dom.js", dom_js),
+    HOLDFAST_PAGE("format.js", format_js),
+    HOLDFAST_PAGE("icon.svg", icon_svg),
+    HOLDFAST_PAGE("index.html", index_html),
+    HOLDFAST_PAGE("live.js", live_js),
+    HOLDFAST_PAGE("main.js", main_js),
+    HOLDFAST_PAGE("plot.js", plot_js),
+    HOLDFAST_PAGE("record.js", record_js),
+    HOLDFAST_PAGE("series.js", series_js),
+    HOLDFAST_PAGE("sessions.js", sessions_js),
+    HOLDFAST_PAGE("store.js", store_js),
+    HOLDFAST_PAGE("style.css", style_css),
+    HOLDFAST_PAGE("system.js", system_js),
+    HOLDFAST_PAGE("theme.js", theme_js),
 };
 
-const struct holdfast_page *holdfast_page(size_t index) {
-    return index < sizeof pages / sizeof pages[0] ? &pages[index] : NULL;
+struct holdfast_pages holdfast_console_pages(void) {
+    return (struct holdfast_pages){files, sizeof files / sizeof files[0]};
 }

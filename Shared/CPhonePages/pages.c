@@ -24,16 +24,14 @@ static const unsigned char store_js[] = {
 #embed "../../Services/SensorPublisher/Pages/store.js"
 };
 
-#define PAGE(path, type, bytes) {path, type, bytes, sizeof bytes}
-
-static const struct holdfast_phone_page pages[] = {
-    PAGE("/favicon.ico", "image/svg+xml", icon_svg),
-    PAGE("/phone", "text/html; charset=utf-8", phone_html),
-    PAGE("/phone.css", "text/css; charset=utf-8", phone_css),
-    PAGE("/phone.js", "text/javascript; charset=utf-8", phone_js),
-    PAGE("/store.js", "text/javascript; charset=utf-8", store_js),
+static const struct holdfast_page files[] = {
+    HOLDFAST_PAGE("icon.svg", icon_svg),
+    HOLDFAST_PAGE("phone.css", phone_css),
+    HOLDFAST_PAGE("phone.html", phone_html),
+    HOLDFAST_PAGE("phone.js", phone_js),
+    HOLDFAST_PAGE("store.js", store_js),
 };
 
-const struct holdfast_phone_page *holdfast_phone_page(size_t index) {
-    return index < sizeof pages / sizeof pages[0] ? &pages[index] : NULL;
+struct holdfast_pages holdfast_phone_pages(void) {
+    return (struct holdfast_pages){files, sizeof files / sizeof files[0]};
 }

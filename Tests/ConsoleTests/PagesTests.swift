@@ -11,10 +11,10 @@ struct PagesTests {
         let folder = root.appending("Services/Console/Pages")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.string)
         #expect(names.contains("index.html"))
-        #expect(Set(EmbeddedPages.files.map(\.name)) == Set(names), "Shared/CConsolePages/pages.c lists them")
-        for (name, body) in EmbeddedPages.files {
-            let file = try Data(contentsOf: URL(filePath: folder.appending(name).string))
-            #expect(Array(file) == body, "\(name) has changed since the program was built")
+        #expect(Set(ConsolePages.embedded.map(\.name)) == Set(names), "Shared/CConsolePages/pages.c lists them")
+        for embedded in ConsolePages.embedded {
+            let file = try Data(contentsOf: URL(filePath: folder.appending(embedded.name).string))
+            #expect(Array(file) == embedded.body, "\(embedded.name) has changed since the program was built")
         }
         let (embedded, read) = try (ConsolePages(in: nil), ConsolePages(in: folder))
         for name in names where name != "index.html" {
