@@ -9,11 +9,6 @@ import SystemPackage
 /// Writes sessions in the formats of analysis tools, for people who download them. Confined to one thread: one at a time, since each reads
 /// a whole session and takes as much room where temporary files are.
 final class SessionExporter {
-    /// Those that are one file each.
-    enum Format: String, Sendable {
-        case csv, mcap, xdf
-    }
-
     /// A file that has no name any more: it is gone once it is closed.
     struct Download: Sendable {
         let file: FileDescriptor
@@ -30,11 +25,10 @@ final class SessionExporter {
     /// - Parameter stream: the only stream; nil for all.
     /// - Throws: `unreadable` if the session is damaged; `notFound` if it has no such stream; `noSpace`.
     func export(
-        _ session: String, as format: Format, stream: StreamName?
+        _ session: String, as format: SessionExport.Format, stream: StreamName?
     ) throws(RecordingError) -> Download {
         let directory = try library.directory(of: session)
-        var options = SessionExport.Options(
-            format: SessionExport.Format(rawValue: format.rawValue) ?? .csv, clock: format == .xdf ? .recorder : .utc)
+        var options = SessionExport.Options(format: format, clock: format.usualClock)
         options.streams = stream.map { [$0.description] }
         let place = FilePath(FileManager.default.temporaryDirectory.path).appending("holdfast-export-\(UUID())")
         // What is open stays there for who reads it.

@@ -1,4 +1,5 @@
 import ConsoleCore
+import Export
 import Files
 import Messages
 import Recording
@@ -107,7 +108,8 @@ struct SessionRoutes: Sendable {
 
     private func export(_ session: String, _ request: WebRequest) async throws(RecordingError) -> WebResponse {
         let stream = request.arguments["stream"].flatMap(StreamName.init)
-        guard let format = request.arguments["format"].flatMap(SessionExporter.Format.init),
+        // BIDS is a directory.
+        guard let format = request.arguments["format"].flatMap(SessionExport.Format.init), format != .bids,
             (format == .csv) == (stream != nil), stream != nil || request.arguments["stream"] == nil
         else {
             return .refusal(

@@ -9,9 +9,6 @@ package struct StepCount: Codable, Hashable, Sendable {
         package var start: Double
         package var end: Double
         package var steps: Int
-
-        /// Steps a second; nil for a bout without length.
-        package var cadence: Double? { end > start ? Double(steps - 1) / (end - start) : nil }
     }
 
     package private(set) var samples = 0

@@ -570,17 +570,25 @@ struct FillTests {
 
     // MARK: Archives
 
+    /// A session with two archives beside one of another session, and the phone's export.
+    private static func archived(
+        in directory: FilePath
+    ) throws -> (session: SessionDirectory, export: FilePath, archives: Directory) {
+        let phone = PhoneRecording()
+        let session = try phone.session(in: directory, losing: losses)
+        let export = try write(phone, .csvZip, in: directory)
+        let archives = Directory(directory.appending("archives"))
+        _ = try SessionArchiver().archive(session, to: archives, at: date)
+        let note = #"{"session":"walk-1","archives":[{"name":"walk-1.zip"},{"name":"walk-1-questions.zip"}]}"#
+        try archives.replace("walk-1.archive.json", with: Array(note.utf8))
+        try archives.replace("walk-1-questions.zip", with: [1])
+        try archives.replace("walk-10.zip", with: [1])
+        return (session, export, archives)
+    }
+
     @Test func anArchiveThatWasMadeBeforeIsMadeAnew() throws {
         try withTemporaryDirectory { directory in
-            let phone = PhoneRecording()
-            let session = try phone.session(in: directory, losing: Self.losses)
-            let export = try Self.write(phone, .csvZip, in: directory)
-            let archives = Directory(directory.appending("archives"))
-            _ = try SessionArchiver().archive(session, to: archives, at: Self.date)
-            let note = #"{"session":"walk-1","archives":[{"name":"walk-1.zip"},{"name":"walk-1-questions.zip"}]}"#
-            try archives.replace("walk-1.archive.json", with: Array(note.utf8))
-            try archives.replace("walk-1-questions.zip", with: [1])
-            try archives.replace("walk-10.zip", with: [1])
+            let (session, export, archives) = try Self.archived(in: directory)
             // While an archiver is at work on it.
             let claim = try #require(try DirectoryLock.take("walk-1", in: archives))
             let error = #expect(throws: RecordingError.self) { try Self.fill(session, from: export) }
@@ -589,15 +597,7 @@ struct FillTests {
             withExtendedLifetime(claim) {}
         }
         try withTemporaryDirectory { directory in
-            let phone = PhoneRecording()
-            let session = try phone.session(in: directory, losing: Self.losses)
-            let export = try Self.write(phone, .csvZip, in: directory)
-            let archives = Directory(directory.appending("archives"))
-            _ = try SessionArchiver().archive(session, to: archives, at: Self.date)
-            let note = #"{"session":"walk-1","archives":[{"name":"walk-1.zip"},{"name":"walk-1-questions.zip"}]}"#
-            try archives.replace("walk-1.archive.json", with: Array(note.utf8))
-            try archives.replace("walk-1-questions.zip", with: [1])
-            try archives.replace("walk-10.zip", with: [1])
+            let (session, export, archives) = try Self.archived(in: directory)
             let outcome = try Self.fill(session, from: export)
             #expect(outcome.removedArchives == ["walk-1.archive.json", "walk-1.zip", "walk-1-questions.zip"])
             #expect(try archives.names() == ["walk-10.zip"])

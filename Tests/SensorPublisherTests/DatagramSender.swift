@@ -11,15 +11,7 @@ final class DatagramSender: Sendable {
         self.port = port
         descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         for (call, host, port) in [(bind, host, 0), (connect, 1, port)] {
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = UInt16(port).bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0000 + host).bigEndian
-            let result = withUnsafePointer(to: &address) { address in
-                address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    call(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
+            let result = withAddress(port: port, host: host) { call(descriptor, $0, $1) }
             guard result == 0 else { throw TestFailure("socket: \(errno)") }
         }
     }

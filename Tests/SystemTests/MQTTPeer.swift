@@ -23,15 +23,7 @@ actor MQTTPeer {
     /// - Throws: `TestFailure` if nobody listens there.
     init(port: UInt16) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
+        let result = withAddress(port: port) { connect(descriptor, $0, $1) }
         guard result == 0 else {
             close(descriptor)
             throw TestFailure("connect: \(errno)")

@@ -79,7 +79,7 @@ struct ExportCommand: ParsableCommand {
     private func export(_ path: FilePath, run: Int?) throws(RecordingError) -> SessionExport.Outcome {
         let session = try SessionDirectory(at: path)
         var options = SessionExport.Options(format: format)
-        options.clock = clock ?? (format == .xdf ? .recorder : .utc)
+        options.clock = clock ?? format.usualClock
         options.rate = rate
         options.subject = subject
         options.run = format == .bids ? run : nil

@@ -74,7 +74,7 @@ package struct MQTTSettings: SettingGroup {
         } catch {
             throw MQTTFailure("mqtt-password-file \(passwordFile) can't be read: \(error)")
         }
-        guard file.permissions.isDisjoint(with: [.otherReadWriteExecute, .groupWrite]) else {
+        guard !file.isOpenToOthers else {
             throw MQTTFailure("mqtt-password-file \(passwordFile) is open to others: chmod 600 \(passwordFile)")
         }
         let text = String(decoding: file.bytes.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)

@@ -9,6 +9,9 @@ package import SystemPackage
 package struct SessionExport {
     package enum Format: String, CaseIterable, Sendable {
         case csv, bids, mcap, xdf
+
+        /// The clock that it has if nobody chooses one: readers of XDF compare with clock offsets themselves.
+        package var usualClock: ExportClock { self == .xdf ? .recorder : .utc }
     }
 
     package struct Options: Sendable {

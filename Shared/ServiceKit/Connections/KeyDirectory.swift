@@ -28,10 +28,9 @@ package struct KeyDirectory: Hashable, Sendable {
     package func pair(of name: String) throws(ServiceError) -> CurveKeyPair {
         let path = secretFile(of: name)
         let file = try read(path)
-        // An orchestrator gives a container's user its secrets through a group: then they belong to somebody else.
-        let others: FilePermissions =
-            file.isOurs ? [.groupReadWriteExecute, .otherReadWriteExecute] : [.groupWrite, .otherReadWriteExecute]
-        guard file.permissions.isDisjoint(with: others) else {
+        // What an orchestrator gives through a group belongs to somebody else.
+        let isOpenToGroup = file.isOurs && !file.permissions.isDisjoint(with: .groupReadWriteExecute)
+        guard !file.isOpenToOthers, !isOpenToGroup else {
             throw Self.bad(path, "others can read it: chmod 600 \(path), and make a new key if somebody may have")
         }
         guard let pair = try Self.certificate(in: file, at: path).pair else {

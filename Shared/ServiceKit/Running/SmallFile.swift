@@ -10,6 +10,10 @@ package struct SmallFile {
     /// Whether it belongs to the user that this program runs as.
     let isOurs: Bool
 
+    /// Whether others can read a secret in it, or change it. Group readers are allowed: an orchestrator gives secrets to a
+    /// container's user that way.
+    package var isOpenToOthers: Bool { !permissions.isDisjoint(with: [.otherReadWriteExecute, .groupWrite]) }
+
     /// Reads a file, and no more of it than a little beyond the limit.
     /// - Throws: what the system says; `invalidArgument` for what is not a file.
     package init(_ path: FilePath, limit: Int) throws(Errno) {

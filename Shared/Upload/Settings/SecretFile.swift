@@ -15,8 +15,7 @@ enum SecretFile {
         } catch {
             throw InvalidValue("\(path) \(error == .invalidArgument ? "is not a file" : "can't be read: \(error)")")
         }
-        // Group readers are allowed: an orchestrator gives secrets to a container's user that way.
-        guard file.permissions.isDisjoint(with: [.otherReadWriteExecute, .groupWrite]) else {
+        guard !file.isOpenToOthers else {
             throw InvalidValue("\(path) has secrets and is open to others: chmod 600 \(path)")
         }
         guard file.bytes.count <= maximumSize else {
