@@ -50,7 +50,7 @@ package struct RecorderSettings: SettingGroup {
     package init() {}
 }
 
-/// What happens to the sessions of a recorder that is told to stop.
+/// What a recorder does with its sessions on a stop signal.
 package enum StopAction: String, CaseIterable, Sendable {
     /// Each ends, with its report.
     case finish

@@ -19,7 +19,7 @@ actor DatagramReceiver {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// Opens the socket; nil without `udp`.
-    /// - Throws: `ServiceError` if the address can't be had.
+    /// - Throws: `ServiceError` if the address is in use or is not of this machine.
     init?(_ settings: PublisherSettings) throws {
         guard let address = settings.udp else { return nil }
         do throws(Errno) {

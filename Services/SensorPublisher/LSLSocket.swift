@@ -32,7 +32,7 @@ struct LSLAddress: Hashable, Sendable {
     }
 }
 
-/// A socket of IPv4 for datagrams, or a connection, from which reading never waits. It is closed when nobody holds it.
+/// An IPv4 socket, for datagrams or for a connection, that is read without waiting. It closes with its last reference.
 final class LSLSocket {
     /// How long connecting and sending may take, in seconds: on a thread that waits for nothing else.
     private static let patience = 3
@@ -118,7 +118,7 @@ final class LSLSocket {
             }
         }
         guard count >= 0 else {
-            // A port where nobody listens says so here.
+            // A datagram to a closed port reports it here.
             if [EAGAIN, EINTR, ECONNREFUSED].contains(errno) { return nil }
             throw Errno(rawValue: errno)
         }

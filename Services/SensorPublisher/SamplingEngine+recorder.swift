@@ -10,7 +10,7 @@ struct RecorderLink: Sendable {
     let listener: Listener
     let client: RequestClient
 
-    /// - Returns: nil without `listen-http`, and if nobody named a recorder and its key is not here.
+    /// - Returns: nil without `listen-http`, and if no recorder is named and the default one's key is missing.
     init?(_ settings: PublisherSettings, on host: ServiceHost) async throws {
         guard settings.listenHTTP != nil else { return nil }
         let events = settings.recorderEvents ?? Program.recorder.defaultPublish

@@ -50,7 +50,7 @@ final class LiveStream {
     private var eventSamples = 0
     /// Samples that wait, as messages for Foxglove.
     private var messages: StreamMessages?
-    /// What is told of missing samples.
+    /// Events about missing samples that are not sent yet.
     private var gapEvents = ByteBuffer(capacity: 0)
 
     init(_ description: StreamDescription, at now: Moment) {
@@ -65,7 +65,7 @@ final class LiveStream {
     /// Bytes that wait to be sent, about.
     var byteCount: Int { events.count + (pending?.byteCount ?? 0) + (messages?.byteCount ?? 0) }
 
-    /// Forgets where it was: nobody looks.
+    /// Forgets its position, because it has no viewer any more.
     func leave() {
         next = nil
         lastTime = nil
@@ -224,7 +224,7 @@ final class LiveStream {
     private func takeReplayed(_ batch: ReceivedBatch, at now: Moment) throws(MessageError) {
         guard let missing = gaps.first?.missing, batch.isOf(name),
             SampleBody.string(at: batch.body.epoch, in: batch.frame) == epoch
-        else { throw MessageError(.malformed, "a replay brought samples that nobody asked for") }
+        else { throw MessageError(.malformed, "a replay brought samples that were not requested") }
         try noteColumns(batch)
         let range = batch.body.sequence..<batch.body.sequence + batch.body.count
         let wanted = range.clamped(to: missing)

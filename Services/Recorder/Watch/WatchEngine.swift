@@ -37,7 +37,7 @@ actor WatchEngine: Engine {
     private static let absenceLimit = TimeSpan.seconds(600)
     /// When one is asked again that refused because of the moment.
     private static let retryInterval = TimeSpan.seconds(1)
-    /// How long sessions may take to end when the command is told to stop.
+    /// How long sessions may take to end after a stop signal.
     private static let finishLimit = TimeSpan.seconds(40)
 
     let thread: SocketThread

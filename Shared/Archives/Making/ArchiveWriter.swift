@@ -13,7 +13,7 @@ struct ArchiveWriter {
     private let zip: ZipWriter
     private var metadata: ArchiveMetadata
 
-    /// - Parameter found: results that nobody gave, of the task itself.
+    /// - Parameter found: results of the task itself, which no person gave.
     init(
         _ plan: ArchivePlan, _ contents: SessionContents, _ choices: ArchiveChoices, found: [JSONValue],
         into sink: any ByteSink
