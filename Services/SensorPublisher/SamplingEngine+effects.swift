@@ -35,8 +35,8 @@ extension SamplingEngine {
             } catch {
                 runtime.logger.warning("description not published", metadata: [LogKey.error: "\(error)"])
             }
-        case .answer(let request, let answer): questions[request]?.yield(answer)
-        case .acknowledge(let request, let answer): pushes.removeValue(forKey: request)?.yield(answer)
+        case .answer(let request, let answer): questions[request]?.tell(answer)
+        case .acknowledge(let request, let answer): pushes.removeValue(forKey: request)?.tell(answer)
         case .notice(let notice): runtime.tell(notice)
         case .finished: endContinuation.finish()
         }

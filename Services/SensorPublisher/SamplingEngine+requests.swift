@@ -30,12 +30,12 @@ extension SamplingEngine {
         begin()
         questionsAsked += 1
         let request = questionsAsked
-        let (answers, continuation) = AsyncStream.makeStream(of: Result<Publication.Answer, RequestError>.self)
-        questions[request] = continuation
+        let answer = Wake<Result<Publication.Answer, RequestError>>()
+        questions[request] = answer
         defer { questions[request] = nil }
         ask(request, now)
         perform()
-        for await answer in answers { return try answer.get() }
+        if let answer = await answer.next(on: thread) { return try answer.get() }
         core.forget(request)
         throw CancellationError()
     }
@@ -45,13 +45,13 @@ extension SamplingEngine {
         begin()
         questionsAsked += 1
         let request = questionsAsked
-        let (answers, continuation) = AsyncStream.makeStream(of: PushAnswer.self)
-        pushes[request] = continuation
+        let answer = Wake<PushAnswer>()
+        pushes[request] = answer
         defer { pushes[request] = nil }
         core.push(message, as: request, at: now)
         perform()
-        for await answer in answers { return answer }
-        return .refused(PushRefusal(.stopping, "the program is stopping: send this again in a few seconds"))
+        return await answer.next(on: thread)
+            ?? .refused(PushRefusal(.stopping, "the program is stopping: send this again in a few seconds"))
     }
 
     /// What is kept of the samples that are asked for. Call `endReplay` when the reply is made.

@@ -41,10 +41,10 @@ actor SamplingEngine: Engine {
     var matrix: ByteBuffer? = ByteBuffer(capacity: 1 << 12)
 
     /// Requests that wait for an answer, by their numbers.
-    var questions: [Int: AsyncStream<Result<Publication.Answer, RequestError>>.Continuation] = [:]
+    var questions: [Int: Wake<Result<Publication.Answer, RequestError>>] = [:]
     var questionsAsked = 0
     /// Clients that wait for an answer to what they pushed, by the numbers of their requests.
-    var pushes: [Int: AsyncStream<PushAnswer>.Continuation] = [:]
+    var pushes: [Int: Wake<PushAnswer>] = [:]
     /// Takes what devices push; nil without `listen-http`.
     nonisolated let server: PushServer?
     /// Takes what devices send in datagrams; nil without `udp`.

@@ -1,4 +1,5 @@
 import DequeModule
+import ZeroMQ
 
 /// Effects of one kind that wait until they are carried out. Belongs to the engine's thread.
 ///
@@ -9,20 +10,16 @@ final class EffectQueue<Effect> {
     private var effects: Deque<Effect> = []
     /// How many were added since `takeAdded`.
     private var addedCount = 0
-    /// Says that there is something to do. Raised twice before the queue is looked at, it is once.
-    let added: AsyncStream<Void>
-    private let addedContinuation: AsyncStream<Void>.Continuation
+    /// Is told that there is something to do.
+    let added = Wake<Void>()
 
-    init(_ order: EffectOrder) {
-        self.order = order
-        (added, addedContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
+    init(_ order: EffectOrder) { self.order = order }
 
     func add(_ effect: Effect) {
         if order == .newestOnly { effects.removeAll(keepingCapacity: true) }
         effects.append(effect)
         addedCount += 1
-        addedContinuation.yield()
+        added.tell(())
     }
 
     func takeAdded() -> Int {

@@ -64,13 +64,13 @@ extension Engine {
         let queue = runtime.queue(name)
         if name.order == .atOnce {
             try await withThrowingDiscardingTaskGroup { group in
-                for await _ in queue.added {
+                while await queue.added.next(on: thread) != nil {
                     for _ in 0..<queue.takeAdded() { group.addTask { try await self.carryOutNext(of: name) } }
                 }
                 throw CancellationError()
             }
         } else {
-            for await _ in queue.added {
+            while await queue.added.next(on: thread) != nil {
                 while try await carryOutNext(of: name) { try Task.checkCancellation() }
             }
         }

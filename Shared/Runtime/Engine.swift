@@ -120,7 +120,6 @@ extension Engine {
         if isSo() || now.monotonic >= deadline { return }
         let over = runtime.waits.add(until: deadline, group: group, for: isSo)
         runtime.wake(before: core.nextDeadline)
-        for await _ in over {}
-        try Task.checkCancellation()
+        guard await over.next(on: thread) != nil else { throw CancellationError() }
     }
 }

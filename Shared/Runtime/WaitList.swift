@@ -1,3 +1,5 @@
+import ZeroMQ
+
 /// Tasks of an engine that wait until its core says so: for a commit, or for the end of a session. Belongs to the engine's thread.
 @usableFromInline
 struct WaitList {
@@ -7,8 +9,8 @@ struct WaitList {
         /// On the monotonic clock.
         let deadline: Int64
         let isOver: () -> Bool
-        /// Finishing one ends the wait of its task.
-        var tasks: [AsyncStream<Void>.Continuation]
+        /// Telling one ends the wait of its task.
+        var tasks: [Wake<Void>]
     }
 
     private var waits: [Wait] = []
@@ -23,15 +25,15 @@ struct WaitList {
     ///   - deadline: on the monotonic clock; the wait is over then.
     ///   - group: whose tasks wait together for the same thing, until the deadline of the first: thousands of waits would each
     ///     be looked at with every batch that arrives.
-    /// - Returns: what ends when the wait is over, or the task is cancelled.
+    /// - Returns: what is told when the wait is over.
     mutating func add(
         until deadline: Int64, group: AnyHashable?, for isOver: @escaping () -> Bool
-    ) -> AsyncStream<Void> {
-        let (over, continuation) = AsyncStream.makeStream(of: Void.self)
+    ) -> Wake<Void> {
+        let over = Wake<Void>()
         if let group, let index = waits.firstIndex(where: { $0.group == group }) {
-            waits[index].tasks.append(continuation)
+            waits[index].tasks.append(over)
         } else {
-            waits.append(Wait(group: group, deadline: deadline, isOver: isOver, tasks: [continuation]))
+            waits.append(Wait(group: group, deadline: deadline, isOver: isOver, tasks: [over]))
         }
         return over
     }
@@ -40,7 +42,7 @@ struct WaitList {
     mutating func resume(at now: Int64) {
         waits.removeAll { wait in
             guard now >= wait.deadline || wait.isOver() else { return false }
-            for task in wait.tasks { task.finish() }
+            for task in wait.tasks { task.tell(()) }
             return true
         }
     }

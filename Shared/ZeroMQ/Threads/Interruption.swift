@@ -4,7 +4,7 @@ import Synchronization
 package final class Interruption: Sendable {
     private struct State {
         var isRaised = false
-        var wake: AsyncStream<Bool>.Continuation?
+        var wake: Wake<Bool>?
     }
 
     private let state = Mutex(State())
@@ -14,17 +14,17 @@ package final class Interruption: Sendable {
     package func raise() {
         state.withLock { state in
             if state.wake == nil { state.isRaised = true }
-            state.wake?.yield(false)
+            state.wake?.tell(false)
         }
     }
 
     /// Ends a wait by `raise()`, at once where that was called before; nil when the wait is over.
-    func end(_ wake: AsyncStream<Bool>.Continuation?) {
+    func end(_ wake: Wake<Bool>?) {
         state.withLock { state in
             state.wake = wake
             guard let wake, state.isRaised else { return }
             state.isRaised = false
-            wake.yield(false)
+            wake.tell(false)
         }
     }
 }

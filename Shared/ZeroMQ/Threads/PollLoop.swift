@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// zmq_poll is level-triggered, so no event can be missed: a socket is polled only while a task waits for it, and
 /// that task keeps the socket's owner alive, so the set never holds a closed socket.
-final class PollLoop: SerialExecutor {
+final class PollLoop: SerialExecutor, TaskExecutor {
     /// What one waiting task waits for.
     private struct Watch {
         let identifier: UInt64
@@ -17,7 +17,7 @@ final class PollLoop: SerialExecutor {
         let events: Int16
         /// The wait ends at this instant of CLOCK_MONOTONIC in nanoseconds, whatever happened.
         let deadline: Int64?
-        let wake: AsyncStream<Bool>.Continuation
+        let wake: Wake<Bool>
     }
 
     /// Jobs wait here until the loop takes them; `isStopping` ends the loop after the last.
@@ -25,6 +25,10 @@ final class PollLoop: SerialExecutor {
         var jobs: [UnownedJob] = []
         var isStopping = false
     }
+
+    /// So long, in nanoseconds, jobs may lead to further jobs before the loop looks at what is waited for: a look costs more than most
+    /// jobs, and whatever is under way may need many looks.
+    private static let longestBusyTime: Int64 = 200_000
 
     private let inbox = Mutex(Inbox())
     private let eventDescriptor: Int32
@@ -76,6 +80,7 @@ final class PollLoop: SerialExecutor {
     /// Runs until `stop()`, on the thread that becomes the executor.
     func run() {
         thread.store(UInt(pthread_self()), ordering: .releasing)
+        var polledAt = MonotonicClock.now
         while true {
             let (jobs, isStopping) = inbox.withLock { inbox in
                 defer { inbox.jobs = [] }
@@ -83,15 +88,18 @@ final class PollLoop: SerialExecutor {
             }
             for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
             if jobs.isEmpty, isStopping { return }
-            if jobs.isEmpty { poll() } else if !watches.isEmpty { poll(wait: false) }
+            if jobs.isEmpty || MonotonicClock.now - polledAt > Self.longestBusyTime {
+                poll(wait: jobs.isEmpty)
+                polledAt = MonotonicClock.now
+            }
         }
     }
 
     /// Adds a wait for a socket or descriptor to become ready, or for a time.
-    /// - Returns: what to pass to `unwatch`. `wake` gets true when ready, false at the deadline.
+    /// - Returns: what to pass to `unwatch`. `wake` is told true when ready, false at the deadline.
     func watch(
         socket: UnsafeMutableRawPointer? = nil, descriptor: Int32 = -1, events: Int16 = Int16(ZMQ_POLLIN),
-        deadline: Int64? = nil, wake: AsyncStream<Bool>.Continuation
+        deadline: Int64? = nil, wake: Wake<Bool>
     ) -> UInt64 {
         checkIsolated()
         lastIdentifier += 1
@@ -144,7 +152,7 @@ final class PollLoop: SerialExecutor {
                 item += 1
             }
             let isOver = watch.deadline.map { $0 <= now } ?? false
-            if isReady || isOver { watch.wake.yield(isReady) }
+            if isReady || isOver { watch.wake.tell(isReady) }
             return isReady || isOver
         }
     }

@@ -40,19 +40,19 @@ public final class SocketThread: Sendable {
         try await wait(descriptor: descriptor, deadline: deadline)
     }
 
-    /// One wait: a fresh stream each time, since a stream whose consumer was cancelled stays finished.
+    /// One wait.
     func wait(
         socket: UnsafeMutableRawPointer? = nil, descriptor: Int32 = -1, deadline: Int64? = nil,
         interruptedBy interruption: Interruption? = nil
     ) async throws -> Bool {
-        let (ready, wake) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
+        let wake = Wake<Bool>()
         let identifier = loop.watch(socket: socket, descriptor: descriptor, deadline: deadline, wake: wake)
         interruption?.end(wake)
         defer {
             interruption?.end(nil)
             loop.unwatch(identifier)
         }
-        for await isReady in ready { return isReady }
-        throw CancellationError()
+        guard let isReady = await wake.next(on: self) else { throw CancellationError() }
+        return isReady
     }
 }
