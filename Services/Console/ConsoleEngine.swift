@@ -18,7 +18,7 @@ actor ConsoleEngine: Engine {
     /// A batch of a hundred samples of eight fields takes 16 KB as JSON.
     private static let messageBytes = 20 << 10
     /// As often as viewers are sent what arrived.
-    private static let readingPause: Int64 = 30_000_000
+    private static let readingPause: Int64 = 45_000_000
     /// Messages after which more may wait: then nothing is put off.
     private static let fullBatch = 256
     /// How long a publisher that is heard may leave a request for missing samples unanswered.

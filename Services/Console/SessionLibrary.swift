@@ -10,7 +10,7 @@ final class SessionLibrary {
     /// Sessions of one answer.
     private static let pageSize = 50
     /// Bytes of overviews in memory.
-    private static let cacheLimit = 64 << 20
+    private static let cacheLimit = 32 << 20
 
     /// What a list says of a session.
     struct Entry: Encodable {

@@ -6,7 +6,7 @@ package import WebServer
 
 /// What viewers of the console see live: which streams each wants, what of them is missing, and when what is sent.
 ///
-/// It receives events with their time and returns effects. Samples that arrive within a thirtieth of a second are sent together,
+/// It receives events with their time and returns effects. Samples that arrive within a twentieth of a second are sent together,
 /// encoded once for all viewers. Confined to one thread.
 package final class LiveView: RecoveringCore {
     /// Work that the caller carries out.
@@ -41,7 +41,7 @@ package final class LiveView: RecoveringCore {
     /// Streams that are known: a stranger could publish under ever new names.
     private static let maximumStreams = 10_000
     /// What arrives within this time is sent together.
-    private static let flushInterval: Int64 = 33_000_000
+    private static let flushInterval: Int64 = 50_000_000
     /// Samples of a stream that are sent at once, in bytes, although that time is not over.
     private static let flushBytes = 256 << 10
     private static let stateInterval: Int64 = 1_000_000_000

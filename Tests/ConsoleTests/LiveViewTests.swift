@@ -121,7 +121,7 @@ struct LiveViewTests {
                 """)
         try bench.publish(Bench.batch(2, [3]))
         try bench.publish(Bench.batch(3, [4]))
-        bench.advance(32)
+        bench.advance(49)
         #expect(bench.text(viewer) == "")
         bench.advance(1)
         let text = bench.text(viewer)
