@@ -146,7 +146,7 @@ let package = Package(
             name: "Archives",
             dependencies: [
                 "CArchive", "Compression", "Encryption", "Files", "Hashing", "Messages", "Recording", "ServiceKit",
-                "StepDetection", "StepRecordings", "TextInput", system,
+                "SessionOverview", "StepDetection", "StepRecordings", "TextInput", system,
             ],
             path: "Shared/Archives", swiftSettings: strict),
         .target(
@@ -385,8 +385,8 @@ let package = Package(
             dependencies: [
                 "Archiver", "Archives", "ArchiveStorage", "ArchiverCore", "Encryption", "Files", "Hashing",
                 "MessageBus",
-                "Messages", "Recording", "ServiceKit", "TestSupport", "Upload", "ZeroMQ", argumentParser, lifecycle,
-                logging, system,
+                "Messages", "Recording", "ServiceKit", "SessionOverview", "TestSupport", "Upload", "ZeroMQ",
+                argumentParser, lifecycle, logging, system,
             ], exclude: ["Receivers"], swiftSettings: strict),
         // Takes malloc's place in the program of the tests.
         .target(name: "AllocationCount", path: "Tests/AllocationCount"),

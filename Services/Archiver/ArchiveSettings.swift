@@ -24,6 +24,9 @@ struct ArchiveSettings: SettingGroup {
     @Setting("Add info.json and answers_schema.json, as Bridge expects them.")
     private var bridgeInfo = false
 
+    @Setting("Add report.html, the page about the session that recorder report makes.")
+    private var reportPage = false
+
     @Setting(
         "Count steps in streams of this name, for taskResult.json; may be repeated: accelerometer.", valueName: "name")
     private var countSteps: [String] = []
@@ -31,7 +34,7 @@ struct ArchiveSettings: SettingGroup {
     var choices: ArchiveChoices {
         ArchiveChoices(
             leavingOut: leaveOut, separateSections: separateSection, continuesOnFailure: continueOnFailure,
-            hasBridgeInfo: bridgeInfo, countingStepsIn: countSteps)
+            hasBridgeInfo: bridgeInfo, hasReportPage: reportPage, countingStepsIn: countSteps)
     }
 
     /// Reads the certificates.

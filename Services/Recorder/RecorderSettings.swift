@@ -2,6 +2,7 @@ import ArgumentParser
 import RecorderCore
 package import Recording
 package import ServiceKit
+package import SystemPackage
 
 /// What a recorder reads besides `ServiceSettings`.
 package struct RecorderSettings: SettingGroup {
@@ -32,6 +33,10 @@ package struct RecorderSettings: SettingGroup {
     @Setting(
         "When told to stop, finish all sessions, or leave them to be continued at the next start: finish, continue.")
     package var onStop = StopAction.finish
+
+    @Setting(
+        "Write a page about each session that ends into this directory; see the subcommand report.", valueName: "dir")
+    package var reports: FilePath?
 
     @Setting("Record only this part of the devices: 2/3 is the second of three.", valueName: "k/n")
     package var shard: Shard?

@@ -2,6 +2,7 @@ import Files
 import FoundationEssentials
 import Messages
 import Recording
+import SessionOverview
 import SystemPackage
 import TestSupport
 import Testing
@@ -47,6 +48,28 @@ struct SessionArchiverTests {
             #expect(metadata.schemaRevision == 3)
             #expect(metadata.taskIdentifier == "foo")
             #expect(try session.contents == before)
+        }
+    }
+
+    @Test func anArchiveHasAPageAboutTheSessionIfWanted() throws {
+        try withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data, results: TaskResultsFixture.combined)
+            try session.add("asyncFile.txt", "async".utf8)
+            try session.addLog()
+            try session.finish()
+            var choices = ArchiveChoices()
+            choices.hasReportPage = true
+            choices.separateSections = .all
+            let made = try session.archive(choices)
+            let archive = try ExtractedArchive("s1.zip", of: session)
+            let page = try String(decoding: archive.bytes("report.html"), as: UTF8.self)
+            #expect(try page == SessionPage.html(of: session.directory))
+            #expect(page.contains("phone/gyro"))
+            let file = try #require(made[0].metadata.files.first { $0.filename == "report.html" })
+            #expect(file.contentType == "text/html")
+            // It is about the whole session.
+            #expect(made.count > 1)
+            #expect(made.dropFirst().allSatisfy { !$0.metadata.files.contains { $0.filename == "report.html" } })
         }
     }
 

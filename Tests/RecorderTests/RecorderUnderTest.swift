@@ -52,6 +52,7 @@ final class RecorderUnderTest: Sendable {
         listeningTo publishers: [FakePublisher] = [], data: FilePath? = nil, syncInterval: String = "10ms",
         recoveryLimit: String = "4s", holdLimit: String = "64MB", shard: String? = nil,
         logManager: String = "inproc://nobody", logManagerLimit: String = "300ms",
+        reports: FilePath? = nil,
         _ body: @escaping @Sendable (RecorderUnderTest) async throws -> Void
     ) async throws {
         guard let data else {
@@ -59,7 +60,7 @@ final class RecorderUnderTest: Sendable {
                 try await run(
                     listeningTo: publishers, data: directory, syncInterval: syncInterval, recoveryLimit: recoveryLimit,
                     holdLimit: holdLimit, shard: shard, logManager: logManager,
-                    logManagerLimit: logManagerLimit, body)
+                    logManagerLimit: logManagerLimit, reports: reports, body)
             }
         }
         var flags = FlagValues()
@@ -72,6 +73,7 @@ final class RecorderUnderTest: Sendable {
         flags.set("shard", shard)
         flags.set("log-manager", logManager)
         flags.set("log-manager-limit", logManagerLimit)
+        flags.set("reports", reports)
         // Where there is no publisher, one that never answers.
         flags.set("subscribe", all: publishers.isEmpty ? ["inproc://nobody"] : publishers.map(\.endpoint))
         let reader = try ConfigurationReader(for: .recorder, flags: flags, environment: [:])

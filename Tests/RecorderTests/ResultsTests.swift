@@ -1,6 +1,8 @@
 import Files
 import Messages
 import Recording
+import SessionOverview
+import SystemPackage
 import TestSupport
 import Testing
 
@@ -31,6 +33,27 @@ struct ResultsTests {
             #expect(try await recorder.refusal(RecordingStop(session: "s", results: Self.results(43))) == "finished")
             let end = try await recorder.sendBeside(RecordingStop(session: "s"))
             #expect(end.status == "finished")
+        }
+    }
+
+    @Test func eachSessionThatEndsGetsAPageIfWanted() async throws {
+        try await withTemporaryDirectory { directory in
+            let reports = directory.appending("pages")
+            let publisher = try await FakePublisher()
+            try await RecorderUnderTest.run(
+                listeningTo: [publisher], data: directory.appending("data"), reports: reports
+            ) { recorder in
+                try await recorder.start("s", publisher)
+                try await recorder.prime(publisher)
+                _ = try await recorder.sendBeside(RecordingStop(session: "s"))
+                try await recorder.start("t", publisher)
+                // Whoever ends the program waits for its page.
+            }
+            for name in ["s", "t"] {
+                let session = try SessionDirectory.open(SessionIdentifier(name), in: directory.appending("data"))
+                let page = try Directory(reports).read("\(name).html")
+                #expect(try String(decoding: page, as: UTF8.self) == SessionPage.html(of: session))
+            }
         }
     }
 

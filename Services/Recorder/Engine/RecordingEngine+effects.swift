@@ -6,12 +6,13 @@ import RecorderCore
 import Recording
 import Runtime
 import ServiceKit
+import SessionOverview
 import ZeroMQ
 
 /// Carries out the effects of `Recordings`.
 extension RecordingEngine {
     enum Queue: Int, EffectQueueName {
-        case log, files, syncs, documents, disposals, publishers, logManager, subscriptions, room
+        case log, files, syncs, documents, disposals, publishers, logManager, subscriptions, room, reports
 
         var order: EffectOrder {
             switch self {
@@ -44,6 +45,10 @@ extension RecordingEngine {
         case .restoreReserves: restoreReserves()
         case .ended(let report, let status):
             if !report.isWhole { runtime.loss.raise() }
+            if settings.reports != nil {
+                unwrittenReports += 1
+                runtime.add(effect, to: .reports)
+            }
             endedTotals.add(report)
             endedSessions[status, default: 0] += 1
         case .notice(let notice): runtime.tell(notice)
@@ -105,8 +110,27 @@ extension RecordingEngine {
             let answers = await configurations(of: core.unknownLogs(at: now))
             core.configured(answers, at: now)
         case .unsubscribe(let patterns): await unsubscribe(from: patterns)
-        case .release, .restoreReserves, .ended, .notice: return
+        case .ended(let report, _):
+            await writePage(of: report.session)
+            unwrittenReports -= 1
+        case .release, .restoreReserves, .notice: return
         }
+    }
+
+    /// Writes the page of a session that is over, as `recorder report` does.
+    private func writePage(of session: String) async {
+        guard let reports = settings.reports else { return }
+        let data = data
+        let failure = await pages.attempt { () throws(RecordingError) in
+            let page = try SessionPage.html(of: SessionDirectory.open(SessionIdentifier(session), in: data))
+            let directory = Directory(reports)
+            try directory.create()
+            try directory.replace("\(session).html", with: Array(page.utf8))
+        }
+        guard let failure else { return }
+        logger.error(
+            "the page of a session was not written; recorder report makes it",
+            metadata: ["session": "\(session)", LogKey.error: "\(failure)"])
     }
 
     private func carryOut(_ step: Recordings.DisposalStep) async {

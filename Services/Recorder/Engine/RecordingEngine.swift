@@ -31,6 +31,8 @@ actor RecordingEngine: Engine {
     let endReserve: DiskReserve
     /// For what waits for the disk and is not a commit: the begin of a session, say.
     let disk: OwnThread<Void>
+    /// For pages about sessions that are over, each of which takes as long as the session's files take to be read.
+    let pages: OwnThread<Void>
     let log: OwnThread<WriteAheadLog>
     let files: FileWriter
     let logDirectory: Directory
@@ -47,6 +49,8 @@ actor RecordingEngine: Engine {
     var interrupted: [(directory: SessionDirectory, position: Int)] = [] {
         didSet { core.interrupted = interrupted.map(\.position) }
     }
+    /// Sessions that are over, and whose pages are not written yet.
+    var unwrittenReports = 0
     /// Bytes free on the disk, when it was looked at last; nil before, and if that is unknown.
     var freeBytes: Int?
     /// What sessions had that are over, and how many of them ended how.
@@ -75,6 +79,7 @@ actor RecordingEngine: Engine {
         endReserve = DiskReserve(in: recordings, shard: settings.shard, name: ".reserve-end", bytes: 512 << 10)
         thread = try SocketThread(name: "writer")
         disk = try OwnThread(name: "disk", ())
+        pages = try OwnThread(name: "pages", ())
         core = Recordings(
             Recordings.Settings(settings), log: recovery.log ?? UUID().uuidString, position: recovery.logEnd)
         logDirectory = WriteAheadLog.directory(in: data, shard: settings.shard)
@@ -122,5 +127,6 @@ actor RecordingEngine: Engine {
         }
         perform()
         try? await wait { [core] in core.isIdle }
+        try? await wait { [self] in unwrittenReports == 0 }
     }
 }

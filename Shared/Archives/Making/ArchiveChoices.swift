@@ -9,6 +9,8 @@ package struct ArchiveChoices: Hashable, Sendable {
     package var separateSections: SeparateSections = .none
     /// Whether answers are written for Bridge, with `info.json` and `answers_schema.json` beside them.
     package var hasBridgeInfo = false
+    /// Whether the task's own archive has a page about the session, as `recorder report` makes it.
+    package var hasReportPage = false
     /// The names of streams in which steps are counted, for `taskResult.json`.
     package var countedStreams: [String] = []
 
@@ -34,12 +36,13 @@ package struct ArchiveChoices: Hashable, Sendable {
     /// - Parameter sections: names, or `all`.
     package init(
         leavingOut generated: [GeneratedFile], separateSections sections: [String], continuesOnFailure: Bool,
-        hasBridgeInfo: Bool, countingStepsIn countedStreams: [String] = []
+        hasBridgeInfo: Bool, hasReportPage: Bool, countingStepsIn countedStreams: [String] = []
     ) {
         self.countedStreams = countedStreams
         inserts.subtract(generated)
         self.continuesOnFailure = continuesOnFailure
         self.hasBridgeInfo = hasBridgeInfo
+        self.hasReportPage = hasReportPage
         if sections.contains("all") {
             separateSections = .all
         } else if !sections.isEmpty {

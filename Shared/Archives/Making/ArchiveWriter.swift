@@ -3,6 +3,7 @@ import Files
 import Messages
 import Recording
 import ServiceKit
+import SessionOverview
 import SystemPackage
 
 /// Writes one archive of a session: its files in their order, then what is made for the archive, the manifest last.
@@ -57,6 +58,7 @@ struct ArchiveWriter {
         metadata.leftOut = leftOut.isEmpty ? nil : leftOut.sorted { $0.filename < $1.filename }
         if choices.inserts.contains(.answers), let results = plan.results { try addAnswers(results) }
         if choices.inserts.contains(.taskResult) { try add(GeneratedFile.taskResult.fileName, taskResult.pieces) }
+        if choices.hasReportPage, plan.section == nil { try addReportPage(session) }
         if choices.hasBridgeInfo { try add(BridgeInfo.fileName, BridgeInfo(metadata)) }
         if choices.inserts.contains(.metadata) {
             let document = StoredDocument(metadata, list: "files", \.files)
@@ -109,6 +111,16 @@ struct ArchiveWriter {
         try add(BridgeInfo.answersSchemaName, bridged.schema)
     }
 
+    private mutating func addReportPage(_ session: SessionDirectory) throws(ArchiveError) {
+        let page: String
+        do throws(RecordingError) {
+            page = try SessionPage.html(of: session)
+        } catch {
+            throw ArchiveError(error)
+        }
+        try add(GeneratedFile.reportPage, CollectionOfOne(Array(page.utf8)))
+    }
+
     /// Adds a file that is made for the archive.
     private mutating func add(_ name: String, _ value: some Encodable) throws(ArchiveError) {
         try add(name, CollectionOfOne(StoredJSON.document(value)))
@@ -120,7 +132,7 @@ struct ArchiveWriter {
         try zip.add(name, date: metadata.endDate, from: source)
         metadata.files.append(
             ArchiveMetadata.File(
-                filename: name, timestamp: metadata.endDate, contentType: ContentType.json, bytes: source.count,
+                filename: name, timestamp: metadata.endDate, contentType: ContentType.of(name), bytes: source.count,
                 sha256: source.sha256))
     }
 }

@@ -10,8 +10,12 @@ package enum GeneratedFile: String, CaseIterable, Sendable {
     /// Its name in the archive.
     package var fileName: String { "\(rawValue).json" }
 
+    /// The name of the page about the session, which goes into archives that are to have it.
+    static let reportPage = "report.html"
+
     /// The names that no file of a session can have.
     static func names(_ choices: ArchiveChoices) -> [String] {
         allCases.map(\.fileName) + (choices.hasBridgeInfo ? [BridgeInfo.fileName, BridgeInfo.answersSchemaName] : [])
+            + (choices.hasReportPage ? [reportPage] : [])
     }
 }

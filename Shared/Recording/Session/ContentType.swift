@@ -14,7 +14,7 @@ package enum ContentType {
 
     private static let unknown = "application/octet-stream"
     private static let types = [
-        "csv": "text/csv", "jpg": "image/jpeg", "json": json, "m4a": "audio/mp4", "ndjson": "application/x-ndjson",
-        "png": "image/png", "tsv": "text/tab-separated-values", "txt": text,
+        "csv": "text/csv", "html": "text/html", "jpg": "image/jpeg", "json": json, "m4a": "audio/mp4",
+        "ndjson": "application/x-ndjson", "png": "image/png", "tsv": "text/tab-separated-values", "txt": text,
     ]
 }
