@@ -314,15 +314,18 @@ class ControlTests(PageTest):
         self.page.until("document.querySelector('.tile details[open]')")
 
     def test_a_phone_is_added_by_a_code(self):
+        self.expected = ("404",)
         self.mock.replies["phones.link"] = {"link": "https://192.0.2.7:8443/phone#token=9b2c", "code": ["10", "01"]}
         self.open(self.mock.url, "system")
+        self.page.until("document.querySelector('#system').innerText.includes('Add a phone')")
         self.page.click("Add a phone")
         self.page.until("document.querySelector('dialog canvas')")
         self.assertIn("https://192.0.2.7:8443/phone#token=9b2c", self.text("dialog"))
         # Four light modules around it.
         dark = self.page.js("""(() => {
-            const canvas = document.querySelector("dialog canvas"), pen = canvas.getContext("2d"), dark = [];
-            for (let y = 0; y < canvas.height; y++) for (let x = 0; x < canvas.width; x++) if (pen.getImageData(x, y, 1, 1).data[0] === 0) dark.push([x, y]);
+            const canvas = document.querySelector("dialog canvas"), dark = [];
+            const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+            for (let y = 0; y < canvas.height; y++) for (let x = 0; x < canvas.width; x++) if (pixels[(y * canvas.width + x) * 4] === 0) dark.push([x, y]);
             return [canvas.width, canvas.height, dark];
         })()""")
         self.assertEqual(dark, [10, 10, [[4, 4], [5, 5]]])
