@@ -151,7 +151,8 @@ soak: setup openssl
 STEPS = ../shared/steps
 step-accuracy: setup
 	$(RELEASE) --product step-accuracy
-	"$$($(SWIFT) build -c release --show-bin-path)/step-accuracy" $(STEPS) --left-out Tests/StepAccuracy/left-out.json
+	"$$($(SWIFT) build -c release --show-bin-path)/step-accuracy" $(STEPS) --left-out Tests/StepAccuracy/left-out.json \
+		--plot docs/step-errors.svg --strictness-plot docs/strictness.svg
 
 # A static site of all guides, with a search, and the reference of the libraries: in ./.build-site.
 docs: setup

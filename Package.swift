@@ -395,7 +395,7 @@ let package = Package(
             dependencies: ["AllocationCount", "StepDetection", "TestSupport", "TextInput"],
             swiftSettings: strict),
         .executableTarget(
-            name: "StepAccuracy", dependencies: ["StepDetection", "TextInput", argumentParser],
+            name: "StepAccuracy", dependencies: ["Messages", "StepDetection", "TextInput", argumentParser],
             path: "Tests/StepAccuracy", exclude: ["README.md", "left-out.json", "train.py"], swiftSettings: strict),
         .testTarget(
             name: "SystemTests",

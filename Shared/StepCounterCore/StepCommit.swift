@@ -6,8 +6,8 @@ package import Messages
 /// detector continues from its snapshot with the samples from `snapshot.next` on, and what samples before `next` bring about
 /// is passed over, because it is stored.
 package struct StepCommit: Sendable {
-    /// The steps of each device, with their dates; in any order, older than others that are stored too.
-    package var steps: [String: [WallTime]] = [:]
+    /// The steps of each device, in any order, older than others that are stored too.
+    package var steps: [String: [CountedStep]] = [:]
     package var positions: [StreamName: StreamPosition] = [:]
     /// When samples of each device were counted, as far as that changed; as far as the positions.
     package var spans: [String: [CountedSpan]] = [:]
@@ -18,8 +18,9 @@ package struct StepCommit: Sendable {
     /// Subscriptions that ended.
     package var stopped: Set<String> = []
 
+    /// - Parameter steps: the dates of steps of which no more is known.
     package init(steps: [String: [WallTime]] = [:], positions: [StreamName: StreamPosition] = [:]) {
-        self.steps = steps
+        self.steps = steps.mapValues { $0.map { CountedStep(date: $0) } }
         self.positions = positions
     }
 

@@ -49,8 +49,11 @@ extension StepCounting {
                 strideLength: own?.strideLength ?? common.strideLength)
         }
 
-        /// How steps are detected in a stream whose unit is known.
-        package func detector(of device: String, unit: AccelerationUnit) -> StepDetectorSettings {
+        /// How steps are detected in a device's stream.
+        /// - Parameter unit: matters to a detector alone.
+        package func detector(
+            of device: String, unit: AccelerationUnit = .metresPerSecondSquared
+        ) -> StepDetectorSettings {
             StepDetectorSettings(
                 perG: unit.perG, placement: self.device(device).placement ?? .unknown, strictness: strictness)
         }

@@ -138,7 +138,7 @@ extension StepCounting {
     }
 
     private func putBack(_ commit: StepCommit) {
-        for (device, dates) in commit.steps { pending.steps[device] = dates + (pending.steps[device] ?? []) }
+        for (device, steps) in commit.steps { pending.steps[device] = steps + (pending.steps[device] ?? []) }
         for (id, subscription) in commit.subscriptions
         where pending.subscriptions[id] == nil && !pending.stopped.contains(id) {
             pending.subscriptions[id] = subscription

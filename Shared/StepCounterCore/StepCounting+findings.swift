@@ -12,7 +12,11 @@ extension StepCounting {
         let (found, gaps) = counter.takeFound()
         for (gap, isLoss) in gaps { announce(gap, isLoss: isLoss, of: counter, at: now) }
         for bout in found.bouts {
-            publish(bout.change, of: counter.name.device, at: bout.date) { $0.boutStart = bout.start }
+            publish(bout.change, of: counter.name.device, at: bout.date) { event in
+                event.boutStart = bout.start
+                event.confidence = bout.confidence
+                event.gait = bout.gait
+            }
         }
         counter.stepsUnlogged += found.steps.count
         if let end = found.bouts.last(where: { $0.change == .pause }) {
@@ -27,18 +31,20 @@ extension StepCounting {
         }
         guard let last = found.steps.last else { return }
         stepsCounted += found.steps.count
-        keep(found.steps.map(\.date), of: counter)
+        keep(found.steps.map(\.step), of: counter)
         let counted = subscriptions.count(found.steps.map(\.instant), of: counter.name.device, at: clock.state.date)
         for subscription in counted.changed { pending.note(subscription) }
         let strideLength = settings.device(counter.name.device).strideLength
         for subscription in counted.notified {
-            let coverage = counter.coverage(from: subscription.countedFrom ?? subscription.startDate, to: last.date)
-            publish(.update, of: counter.name.device, at: last.date) { event in
+            let coverage = counter.coverage(
+                from: subscription.countedFrom ?? subscription.startDate, to: last.step.date)
+            publish(.update, of: counter.name.device, at: last.step.date) { event in
                 event.subscription = subscription.id
                 event.startDate = subscription.startDate
                 event.numberOfSteps = subscription.numberOfSteps
                 event.cadence = counter.finder.cadence
                 event.boutStart = counter.finder.boutStart
+                event.confidence = counter.finder.confidence
                 event.coverage = coverage?.share
                 if let gaps = coverage?.gaps, !gaps.isEmpty { event.gaps = Array(gaps.suffix(Self.maximumGaps)) }
                 event.distance = strideLength.map { Double(subscription.numberOfSteps) * $0 / 2 }
@@ -46,12 +52,12 @@ extension StepCounting {
         }
     }
 
-    private func keep(_ dates: [WallTime], of counter: DeviceCounter) {
-        let kept = dates.prefix(max(0, settings.maximumPending - pendingSteps))
+    private func keep(_ steps: [CountedStep], of counter: DeviceCounter) {
+        let kept = steps.prefix(max(0, settings.maximumPending - pendingSteps))
         if !kept.isEmpty { pending.steps[counter.name.device, default: []] += kept }
         pendingSteps += kept.count
-        guard kept.count < dates.count else { return }
-        droppedSteps += dates.count - kept.count
+        guard kept.count < steps.count else { return }
+        droppedSteps += steps.count - kept.count
         emit(.lost)
     }
 

@@ -6,10 +6,22 @@ package struct Step: Codable, Hashable, Sendable {
     package var creditedAt: Double
     /// Steps a second when it was credited.
     package var cadence: Double
+    /// How likely its bout was walking, from 0 to 1, by what was known when it was credited: as if the bout ended here. That of a
+    /// bout's last step is the bout's.
+    package var confidence: Double
+    /// How many more true steps its bout is expected to have than before it. Those of a bout add up to its steps times its
+    /// confidence, whichever steps they are stored with.
+    package var expected = 0.0
 
-    package init(time: Double, creditedAt: Double, cadence: Double) {
+    private enum CodingKeys: CodingKey {
+        case time, creditedAt, cadence, confidence
+    }
+
+    package init(time: Double, creditedAt: Double, cadence: Double, confidence: Double, expected: Double = 0) {
         self.time = time
         self.creditedAt = creditedAt
         self.cadence = cadence
+        self.confidence = confidence
+        self.expected = expected
     }
 }

@@ -9,6 +9,8 @@ package struct StepCount: Codable, Hashable, Sendable {
         package var start: Double
         package var end: Double
         package var steps: Int
+        /// How likely it is walking, from 0 to 1.
+        package var confidence: Double
     }
 
     package private(set) var samples = 0
@@ -16,6 +18,8 @@ package struct StepCount: Codable, Hashable, Sendable {
     package private(set) var leftOut = 0
     /// How often the next sample came so late, more than a second, that counting began anew.
     package private(set) var gaps = 0
+    /// How long these were together, in seconds: nothing was counted then.
+    package private(set) var uncountedTime = 0.0
     /// The times of the first and the last sample, in seconds; nil if there is none.
     package private(set) var start: Double?
     package private(set) var end: Double?
@@ -27,6 +31,15 @@ package struct StepCount: Codable, Hashable, Sendable {
         let seconds = bouts.reduce(0) { $0 + $1.end - $1.start }
         return seconds > 0 ? Double(steps.count - bouts.count) / seconds : nil
     }
+
+    /// Which part of the time from the first to the last sample was counted, from 0 to 1; nil if there is no such time.
+    package var coverage: Double? {
+        guard let start, let end, end > start else { return nil }
+        return max(0, 1 - uncountedTime / (end - start))
+    }
+
+    /// How many of the steps are expected to be true.
+    package var expected: Double { steps.reduce(0) { $0 + $1.expected } }
 
     package init() {}
 
@@ -134,19 +147,23 @@ package struct StepCount: Codable, Hashable, Sendable {
     package mutating func add(_ sample: SIMD4<Double>, to detector: inout StepDetector) {
         samples += 1
         start = start ?? sample.x
-        if let end, sample.x - end > StepDetector.longestGap { gaps += 1 }
+        if let end, sample.x - end > StepDetector.longestGap {
+            gaps += 1
+            uncountedTime += sample.x - end
+        }
         end = sample.x
         detector.add(time: sample.x, x: sample.y, y: sample.z, z: sample.w) { add($0) }
     }
 
     private mutating func add(_ event: WalkingEvent) {
         switch event {
-        case .began(let time): bouts.append(Bout(start: time, end: time, steps: 0))
+        case .began(let time): bouts.append(Bout(start: time, end: time, steps: 0, confidence: 0))
         case .step(let step):
             steps.append(step)
             guard !bouts.isEmpty else { return }
             bouts[bouts.count - 1].steps += 1
             bouts[bouts.count - 1].end = step.time
+            bouts[bouts.count - 1].confidence = step.confidence
         case .ended: break
         }
     }

@@ -12,6 +12,7 @@
 /// 3. Every 0.24 s `GaitRhythm` finds the cadence, and how regular the last seconds are from stride to stride.
 /// 4. `MotionCharacter` says what the movement is like besides, and `WalkingLikelihood` how likely that is of walking.
 /// 5. `WalkingEvidence` adds up what these say, and so decides when a bout begins and ends.
+///    `WalkingConfidence` says of each bout how likely it is walking.
 /// 6. `StepPeaks` finds the steps. A bout's first ones are credited together; a step made while the evidence shrinks is held,
 ///    and credited when the rhythm is back: what follows the end of a walk, as when a phone is put away, is not counted.
 ///
@@ -43,6 +44,10 @@ package struct StepDetector: Sendable {
     private let likelihood: WalkingLikelihood
     /// What the last estimate's seconds were like, for the training of `WalkingLikelihood`; nil if nothing moved.
     package private(set) var features: SIMD16<Float>?
+    /// The mean log odds of walking since a bout may have begun, and of how many estimates, for the training of `WalkingConfidence`.
+    package var odds: (mean: Double, estimates: Double) {
+        (evidence.odds / max(1, evidence.estimates), evidence.estimates)
+    }
     /// Of the magnitude, in g, when something last moved.
     private var deviation = 0.0
 
@@ -123,7 +128,7 @@ package struct StepDetector: Sendable {
 
 extension StepDetector {
     /// Tells states of this layout from later ones.
-    private static let stateVersion = 4.0
+    private static let stateVersion = 5.0
 
     /// All that the detector knows, at most 7.5 kB: a detector made from it continues as if nothing had happened.
     ///

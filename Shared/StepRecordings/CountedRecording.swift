@@ -5,27 +5,27 @@ package import StepDetection
 /// A recording and its steps, as `count` prints them. Times are seconds on the recording's clock.
 package struct CountedRecording: Encodable {
     /// A bout of walking, and how it was walked.
-    struct Bout: Encodable {
-        let start: Double
-        let end: Double
-        let steps: Int
-        let gait: GaitMeasures
+    package struct Bout: Encodable {
+        package let start: Double
+        package let end: Double
+        package let steps: Int
+        /// How likely it is walking, from 0 to 1.
+        package let confidence: Double
+        package let gait: GaitMeasures
 
-        /// - Parameter times: of its steps.
-        init(_ bout: StepCount.Bout, _ times: ArraySlice<Double>) {
+        init(_ bout: StepCount.Bout, _ gait: GaitMeasures) {
             start = bout.start
             end = bout.end
             steps = bout.steps
-            var summary = GaitSummary()
-            summary.add(bout: times)
-            gait = summary.measures
+            confidence = bout.confidence
+            self.gait = gait
         }
     }
 
     /// A path.
     let recording: String
-    let stream: StreamName?
-    let numberOfSteps: Int
+    package let stream: StreamName?
+    package let numberOfSteps: Int
     /// Steps a second while walking.
     let cadence: Double?
     /// The times of the first and the last sample.
@@ -36,14 +36,19 @@ package struct CountedRecording: Encodable {
     let leftOut: Int
     /// How often counting began anew after more than a second without a sample.
     let gaps: Int
+    /// Which part of the time from the first to the last sample was counted, from 0 to 1.
+    package let coverage: Double?
+    /// What may be wrong with the number of steps.
+    package let expectedError: StepError
     /// Of all bouts together.
-    let gait: GaitMeasures
-    let bouts: [Bout]
+    package let gait: GaitMeasures
+    package let bouts: [Bout]
     let steps: [Step]
     /// Of a session's recording; absent if there are no annotations.
     let annotations: [CountedAnnotation]?
 
-    package init(_ input: CountInput, _ count: StepCount) {
+    /// - Parameter settings: those that it was counted with.
+    package init(_ input: CountInput, _ count: StepCount, _ settings: StepDetectorSettings) {
         recording = input.name
         stream = input.stream
         numberOfSteps = count.steps.count
@@ -54,16 +59,19 @@ package struct CountedRecording: Encodable {
         leftOut = count.leftOut
         gaps = count.gaps
         steps = count.steps
+        coverage = count.coverage
+        expectedError = StepError(steps: count.steps.count, expected: count.expected, settings)
         let times = count.steps.map(\.time)
         var rest = times[...]
-        var summary = GaitSummary()
+        var all = GaitSummary()
         bouts = count.bouts.map { bout in
-            let own = rest.prefix(bout.steps)
+            var summary = GaitSummary()
+            summary.add(bout: rest.prefix(bout.steps))
             rest = rest.dropFirst(bout.steps)
-            summary.add(bout: own)
-            return Bout(bout, own)
+            all.add(summary)
+            return Bout(bout, summary.measures)
         }
-        gait = summary.measures
+        gait = all.measures
         annotations = input.annotations.isEmpty ? nil : input.annotations.map { $0.counting(times) }
     }
 
@@ -77,6 +85,13 @@ package struct CountedRecording: Encodable {
     package static func row(of gait: GaitMeasures) -> [String] {
         [gait.walkingTime, gait.stepTime, gait.strideTime, gait.strideTimeVariability].map(number)
             + ["\(gait.strides)"]
+    }
+
+    /// What a table says of the steps that are expected to be wrong.
+    package static let errorColumns = ["falseSteps", "missedSteps"]
+
+    package static func row(of error: StepError?) -> [String] {
+        [error?.falseSteps, error?.missedSteps].map(number)
     }
 
     private static func number(_ number: Double?) -> String { number.map { "\($0)" } ?? "" }
@@ -106,28 +121,30 @@ package struct CountedRecording: Encodable {
             ReportTable(
                 columns: [
                     "recording", "stream", "start", "end", "steps", "cadence", "bouts", "samples", "leftOut", "gaps",
-                ] + gaitColumns,
+                ] + gaitColumns + ["coverage"] + errorColumns,
                 rows: recordings.map { recording in
                     recording.names + [
                         number(recording.start), number(recording.end), "\(recording.numberOfSteps)",
                         number(recording.cadence), "\(recording.bouts.count)", "\(recording.samples)",
                         "\(recording.leftOut)", "\(recording.gaps)",
-                    ] + row(of: recording.gait)
+                    ] + row(of: recording.gait) + [number(recording.coverage)] + row(of: recording.expectedError)
                 }, textColumns: [0, 1])
         case .bouts:
             ReportTable(
-                columns: ["recording", "stream", "start", "end", "steps", "cadence"] + gaitColumns,
+                columns: ["recording", "stream", "start", "end", "steps", "cadence"] + gaitColumns + ["confidence"],
                 rows: recordings.flatMap { recording in
                     recording.bouts.map {
                         recording.names + ["\($0.start)", "\($0.end)", "\($0.steps)", number($0.gait.cadence)]
-                            + row(of: $0.gait)
+                            + row(of: $0.gait) + [number($0.confidence)]
                     }
                 }, textColumns: [0, 1])
         case .steps:
             ReportTable(
-                columns: ["recording", "stream", "time", "creditedAt", "cadence"],
+                columns: ["recording", "stream", "time", "creditedAt", "cadence", "confidence"],
                 rows: recordings.flatMap { recording in
-                    recording.steps.map { recording.names + ["\($0.time)", "\($0.creditedAt)", "\($0.cadence)"] }
+                    recording.steps.map {
+                        recording.names + ["\($0.time)", "\($0.creditedAt)", "\($0.cadence)", number($0.confidence)]
+                    }
                 }, textColumns: [0, 1])
         case .annotations:
             ReportTable(

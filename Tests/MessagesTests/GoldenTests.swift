@@ -131,6 +131,11 @@ struct GoldenTests {
                 source: "step-counter", sequence: 8, device: "left-wrist", change: .pause, date: Self.date,
                 boutStart: Self.clock.date))
         try expectGolden(
+            "steps.v1-gait",
+            StepEvent(
+                source: "step-counter", sequence: 8, device: "left-wrist", change: .pause, date: Self.date,
+                boutStart: Self.clock.date, confidence: 0.75, gait: Self.gait))
+        try expectGolden(
             "steps.v1-gap",
             StepEvent(
                 source: "step-counter", sequence: 9, device: "left-wrist", change: .gap, date: Self.date,
@@ -401,7 +406,35 @@ struct GoldenTests {
                 numberOfSteps: 2, firstAvailable: Self.clock.date,
                 bins: [StepsQuery.Bin(from: Self.clock.date, to: Self.date, numberOfSteps: 2, coverage: 0.75)],
                 coverage: 0.75, gaps: [Self.uncounted], gapsOmitted: 1, isKnown: true))
+        try expectGolden(
+            StepsQuery(device: "left-wrist", from: Self.clock.date, to: Self.date, gait: true, bouts: true),
+            variant: "-bouts")
+        try expectGolden(
+            "steps.query-reply-bouts",
+            StepsQuery.Reply(
+                numberOfSteps: 21, firstAvailable: Self.clock.date,
+                bins: [
+                    StepsQuery.Bin(
+                        from: Self.clock.date, to: Self.date, numberOfSteps: 21,
+                        expectedError: StepError(falseSteps: 0.5, missedSteps: 1.25))
+                ], expectedError: StepError(falseSteps: 0.5, missedSteps: 1.25),
+                bouts: [
+                    StepsQuery.Bout(
+                        from: Self.clock.date, to: Self.date, numberOfSteps: 21, confidence: 0.75, gait: Self.gait)
+                ]))
     }
+
+    private static let gait: GaitMeasures = {
+        var gait = GaitMeasures()
+        gait.steps = 21
+        gait.walkingTime = 10
+        gait.cadence = 2
+        gait.stepTime = 0.5
+        gait.strideTime = 1
+        gait.strideTimeVariability = 0.03125
+        gait.strides = 19
+        return gait
+    }()
 
     private static let uncounted = UncountedTime(
         from: clock.date, to: date, reason: UncountedTime.Reason(rawValue: "notRetained"), samples: 30)

@@ -207,9 +207,9 @@ final class SimulatedStepCounter: WakingProgram {
                 positions[name] = new
             }
             for name in commit.abandoned { positions[name] = nil }
-            for (device, dates) in commit.steps {
-                steps[device, default: []] += dates
-                simulation.counts.steps += dates.count
+            for (device, counted) in commit.steps {
+                steps[device, default: []] += counted.map(\.date)
+                simulation.counts.steps += counted.count
             }
             for subscription in commit.subscriptions.values where isExact.contains(subscription.device) {
                 require(

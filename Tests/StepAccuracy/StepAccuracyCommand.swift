@@ -28,8 +28,14 @@ struct StepAccuracyCommand: ParsableCommand {
     @Option(help: "Where a plot of error against cadence is written, as SVG.")
     var plot: String?
 
+    @Option(help: "Where a plot of missed against false steps by strictness is written, as SVG; needs --left-out.")
+    var strictnessPlot: String?
+
     @Option(help: "Where what train.py learns from is written, instead of anything else.")
     var features: String?
+
+    @Option(help: "Where what train.py learns confidence from is written, instead of anything else; needs --left-out.")
+    var bouts: String?
 
     @Flag(help: "Also what resampling, jitter, missing samples, bias and turning change.")
     var robustness = false
@@ -46,6 +52,11 @@ struct StepAccuracyCommand: ParsableCommand {
             throw ValidationError("no truth.csv tables in \(directory)/open")
         }
         if let features { return try writeFeatures(of: recordings, to: features) }
+        let tables = try leftOut.map(LearnedTable.read) ?? []
+        if let bouts {
+            let table = try BoutTable(recordings, tables, placement, strictness)
+            return try table.csv.write(toFile: bouts, atomically: true, encoding: .utf8)
+        }
         var counts: [String: Double] = [:]
         var first: [Double] = []
         var later: [Double] = []
@@ -73,7 +84,12 @@ struct StepAccuracyCommand: ParsableCommand {
         print(AccuracyTable(recordings).text([own] + (try peers())))
         print("\nall, with the range for other people")
         print(AccuracyTable(recordings).intervals(counts))
-        if let leftOut { try printLeftOut(recordings, tables: leftOut) }
+        if !tables.isEmpty {
+            try printLeftOut(recordings, tables)
+            print("\nsteps missed, in % of the true ones, each person by what was learned from others")
+            print(try MissedShares(recordings, tables).text)
+            try StrictnessCurve(recordings, tables).print(plot: strictnessPlot)
+        }
         if let plot { try ErrorPlot(recordings, counts).svg.write(toFile: plot, atomically: true, encoding: .utf8) }
         if delays {
             print("\ndelay of credit in seconds: median, 95 %, most")
@@ -116,23 +132,15 @@ struct StepAccuracyCommand: ParsableCommand {
     }
 
     /// What each person's recordings give with a likelihood that was learned from others.
-    private func printLeftOut(_ recordings: [LabelledRecording], tables path: String) throws {
-        let tables = try JSONDecoder().decode([LearnedTable].self, from: Data(contentsOf: URL(filePath: path)))
-        guard tables.count == 8 else {
-            throw ValidationError("\(path): has \(tables.count) tables, not 8: run train.py")
-        }
-        var thresholds = WalkingThresholds(placement: placement, strictness: strictness)
-        var counts: [String: Double] = [:]
-        for recording in recordings {
-            thresholds.likelihood = tables[recording.leftOutPart].likelihood
-            var detector = StepDetector(
-                StepDetectorSettings(placement: placement, strictness: strictness), thresholds)
-            var count = StepCount()
-            _ = try AccelerationFile.read(recording.path) { count.add($0, to: &detector) }
-            counts[recording.name] = Double(count.steps.count)
-        }
+    private func printLeftOut(_ recordings: [LabelledRecording], _ tables: [LearnedTable]) throws {
+        let settings = StepDetectorSettings(placement: placement, strictness: strictness)
+        var counts: [String: StepCount] = [:]
+        for recording in recordings { counts[recording.name] = try recording.count(settings, tables) }
+        let numbers = counts.mapValues { Double($0.steps.count) }
         print("\nall, each person counted by what was learned from others")
-        print(AccuracyTable(recordings).intervals(counts))
+        print(AccuracyTable(recordings).intervals(numbers))
+        print("\nexpected and found, each person by what was learned from others")
+        print(ExpectedErrors(recordings, counts, settings).text)
     }
 
     /// A row for every third estimate: recording, time, features.
@@ -226,17 +234,6 @@ struct StepAccuracyCommand: ParsableCommand {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + 1e-9 * Double(time.tv_nsec)
-    }
-}
-
-/// A table that `train.py` wrote.
-private struct LearnedTable: Decodable {
-    let weights: [Float]
-    let squares: [Float]
-    let constant: Float
-
-    var likelihood: WalkingLikelihood {
-        WalkingLikelihood(zip(weights, squares).map { (weight: $0, square: $1) }, constant: constant)
     }
 }
 

@@ -3,6 +3,11 @@
 
     step-accuracy DIRECTORY --features features.csv
     train.py DIRECTORY features.csv
+    step-accuracy DIRECTORY --left-out left-out.json --bouts bouts.csv
+    train.py DIRECTORY --bouts bouts.csv
+
+The second pair learns how likely a bout is walking (WalkingConfidence.learned), from the bouts that the detector finds of
+people whom it has not learned from, by whether most of its steps were made in walking.
 
 Needs numpy. The features are those that the detector itself computes every 0.24 s, with the recordings as they are and
 degraded. The true steps, or the activity, of each recording say what was walking. People are in eight parts by their
@@ -30,6 +35,8 @@ PARTS = 8
 RIDGE = 3e-3
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, "../../Shared/StepDetection/Walking/WalkingLikelihood+learned.swift")
+CONFIDENCE = os.path.join(HERE, "../../Shared/StepDetection/Walking/WalkingConfidence+learned.swift")
+LEFT_OUT = "left-out.json"
 
 # Somebody walks in these, at times that nobody wrote down.
 UNCLEAR = {"phone_1609_K", "bw4_dishwasher1", "HughB-mixed-390", "P30_wrist100_first30min_A"}
@@ -135,7 +142,8 @@ def main(directory, path):
         return (features[rows] @ table["weights"] + features[rows] ** 2 @ table["squares"] + table["constant"])
 
     left = [table(part != number) for number in range(PARTS)]
-    json.dump(left, open(os.path.join(HERE, "left-out.json"), "w"), indent=1)
+    # These have no confidence until it is learned from what they find.
+    json.dump(left, open(os.path.join(HERE, LEFT_OUT), "w"), indent=1)
     unseen = np.zeros(len(label))
     for number in range(PARTS):
         unseen[part == number] = odds(left[number], part == number)
@@ -159,5 +167,63 @@ def main(directory, path):
     open(TABLE, "w").write("\n".join(lines))
 
 
+def confidence(directory, path):
+    """Learns WalkingConfidence from bouts of people who were left out, and says how true it is."""
+    byName = {row["recording"]: row for row in recordings(directory)}
+    bouts = {}
+    for line in open(path):
+        name, number, *rest = line.split(",")
+        bouts.setdefault((name, int(number)), []).append([float(value) for value in rest])
+    rows, label, part, weight, steps = [], [], [], [], []
+    for (name, _), found in bouts.items():
+        found = np.array(found)
+        known = labels(byName[name], found[:, 0])
+        known = known[known >= 0]
+        if len(known) < 3:
+            continue
+        rows.append([found[-1, 1], np.log(max(1, found[-1, 2]))])
+        label.append(known.mean() > 0.5)
+        part.append(zlib.crc32(byName[name]["subject"].encode()) % PARTS)
+        steps.append(len(found))
+        weight.append(name)
+    rows, label, part, steps = np.array(rows), np.array(label, float), np.array(part), np.array(steps)
+    # A recording counts by the root of the number of its bouts.
+    _, index, size = np.unique(weight, return_inverse=True, return_counts=True)
+    weight = size[index] ** -0.5
+
+    def answer(of):
+        # Constant, mean log odds, length.
+        values = fit(rows[of], label[of], weight[of])
+        return [round(float(value), 4) for value in (values[2], values[0], values[1])]
+
+    def chance(answer, of):
+        return np.clip(1 / (1 + np.exp(-(answer[0] + rows[of] @ answer[1:]))), 0.01, 0.99)
+
+    path = os.path.join(HERE, LEFT_OUT)
+    left = json.load(open(path))
+    unseen = np.zeros(len(label))
+    for number in range(PARTS):
+        left[number]["confidence"] = answer(part != number)
+        unseen[part == number] = chance(left[number]["confidence"], part == number)
+    json.dump(left, open(path, "w"), indent=1)
+    whole = answer(np.ones(len(label), bool))
+    loss = -(weight * (label * np.log(unseen) + (1 - label) * np.log(1 - unseen))).sum() / weight.sum()
+    print(f"{len(label)} bouts, {label.mean():.3f} walking; constant, mean odds, length: {whole}")
+    print(f"people unseen: log loss {loss:.3f}; false steps expected {((1 - unseen) * steps).sum():.0f}, "
+          f"in bouts that are no walking {((1 - label) * steps).sum():.0f}, of {steps.sum()}")
+    print("confidence: mean, bouts, share of walking; steps, share of walking")
+    for low, high in ((0, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 0.9), (0.9, 0.97), (0.97, 1)):
+        at = (unseen >= low) & (unseen < high)
+        if at.sum():
+            print(f"  {low} to {high}: {unseen[at].mean():.2f}, {at.sum()}, {label[at].mean():.2f}; "
+                  f"{steps[at].sum()}, {(label * steps)[at].sum() / steps[at].sum():.2f}")
+    open(CONFIDENCE, "w").write(
+        "extension WalkingConfidence {\n    /// Written by Tests/StepAccuracy/train.py: do not edit.\n"
+        f"    package static let learned = WalkingConfidence(constant: {whole[0]}, mean: {whole[1]}, length: {whole[2]})\n}}\n")
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[2] == "--bouts":
+        confidence(sys.argv[1], sys.argv[3])
+    else:
+        main(*sys.argv[1:])

@@ -23,7 +23,7 @@ struct HistoryModel {
     }
 
     mutating func commit(_ commit: StepCommit, at now: WallTime) {
-        for (device, dates) in commit.steps { steps[device, default: []] += dates }
+        for (device, counted) in commit.steps { steps[device, default: []] += counted.map(\.date) }
         for name in commit.abandoned { positions[name] = nil }
         for (name, new) in commit.positions {
             var position = new

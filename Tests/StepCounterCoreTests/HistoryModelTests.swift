@@ -38,7 +38,9 @@ struct HistoryModelTests {
         var commit = StepCommit()
         for name in Self.names where Bool.random(using: &random) {
             commit.steps[name.device, default: []] += (0..<Int.random(in: 0...5, using: &random)).map { _ in
-                WallTime(seconds: Self.start.seconds + Double.random(in: 0..<1_000, using: &random).rounded())
+                CountedStep(
+                    date: WallTime(
+                        seconds: Self.start.seconds + Double.random(in: 0..<1_000, using: &random).rounded()))
             }
             var position = StreamPosition(
                 epoch: "\(round / 7)", next: .random(in: 9...99, using: &random)

@@ -97,6 +97,35 @@ import Testing
         #expect(gaps(world).isEmpty && !world.isLossReported)
     }
 
+    @Test func theEndOfABoutSaysHowItWasWalked() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 40)
+        let update = try #require(world.events.last { $0.change == .update && $0.confidence != nil })
+        #expect(update.gait == nil)
+        let pause = try #require(world.events.first { $0.change == .pause })
+        let gait = try #require(pause.gait)
+        let own = steps(world).filter { $0 <= pause.date }
+        #expect(gait.steps == own.count)
+        #expect(abs(gait.walkingTime - (pause.date.seconds - own[0].seconds)) < 0.001)
+        #expect(abs((gait.cadence ?? 0) - 1.8) < 0.1)
+        #expect(gait.strideTime != nil && gait.bouts == nil)
+        #expect((0.01...0.99).contains(try #require(pause.confidence)))
+        #expect(world.events.filter { $0.change == .resume }.allSatisfy { $0.confidence == nil && $0.gait == nil })
+    }
+
+    /// Its first steps are in the history, and nowhere else.
+    @Test func aBoutInWhichItStartsHasNoGait() throws {
+        let world = CountingWorld(Self.settings(), devices: 1)
+        world.describe(0)
+        walk(world, 15)
+        world.restart(isFailing: false)
+        walk(world, 25)
+        recover(world)
+        let pause = try #require(world.events.first { $0.change == .pause })
+        #expect(pause.gait == nil && pause.confidence != nil)
+    }
+
     @Test func aPublisherThatRestartsMeanwhileHasTakenSamplesAlong() {
         let world = CountingWorld(Self.settings(), devices: 1)
         world.describe(0)

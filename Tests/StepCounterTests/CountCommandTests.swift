@@ -31,6 +31,9 @@ struct CountCommandTests {
         let cadence: Double?
         let samples: Int
         let leftOut: Int
+        let coverage: Double?
+        let expectedError: StepError
+        let gait: GaitMeasures
         let bouts: [StepCount.Bout]
         let steps: [Step]
     }
@@ -69,8 +72,16 @@ struct CountCommandTests {
 
             let json = try await count(["--format", "json", "--unit", "g", path]).recordings()
             #expect(json.map(\.recording) == [path])
-            #expect(json.map(\.steps) == [expected.steps])
+            #expect(json.map { $0.steps.map(\.time) } == [expected.steps.map(\.time)])
+            #expect(json.map { $0.steps.map(\.confidence) } == [expected.steps.map(\.confidence)])
             #expect(json.map(\.bouts) == [expected.bouts])
+            #expect(json.map(\.coverage) == [1])
+            #expect(json.map(\.gait.steps) == [expected.steps.count])
+            let notSteps = expected.bouts.reduce(0) { $0 + Double($1.steps) * (1 - $1.confidence) }
+            #expect(
+                json.allSatisfy {
+                    abs($0.expectedError.falseSteps - notSteps) < 1e-9 && $0.expectedError.missedSteps > 0
+                })
         }
     }
 

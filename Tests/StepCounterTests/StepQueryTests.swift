@@ -239,6 +239,57 @@ struct StepQueryTests {
         }
     }
 
+    @Test func aQueryListsBoutsWithTheirConfidence() throws {
+        try HistoryFixture.run { fixture in
+            var commit = StepCommit()
+            // Twenty steps that become surer until they are 0.9, a rest, eleven of which the detector is half sure.
+            commit.steps["phone"] =
+                (0..<20).map {
+                    CountedStep(date: fixture.ago(90 - 0.5 * Double($0)), expected: $0 < 10 ? 0.6 : 1.2)
+                } + (0..<11).map { CountedStep(date: fixture.ago(60 - 0.6 * Double($0)), expected: 0.5) }
+            try fixture.history.commit(commit, at: fixture.now)
+            var query = StepsQuery(
+                device: "phone", from: fixture.ago(100), to: fixture.ago(0), interval: 30, bouts: true)
+            let reply = try fixture.ask(query)
+            let bouts = try #require(reply.bouts)
+            #expect(bouts.map(\.numberOfSteps) == [20, 11])
+            #expect(zip(bouts, [0.9, 0.5]).allSatisfy { abs(($0.confidence ?? 0) - $1) < 1e-9 })
+            #expect(bouts.map(\.from) == [fixture.ago(90), fixture.ago(60)])
+            #expect(bouts.map(\.to) == [fixture.ago(80.5), fixture.ago(54)])
+            #expect(zip(bouts, [0.5, 0.6]).allSatisfy { abs(($0.gait.stepTime ?? 0) - $1) < 1e-6 })
+            #expect(reply.gait == nil)
+            // 20 × 0.1, and 11 × 0.5.
+            let error = try #require(reply.expectedError)
+            #expect(abs(error.falseSteps - 7.5) < 1e-9 && error.missedSteps > 0)
+            let bins = try #require(reply.bins)
+            #expect(bins.map { $0.expectedError == nil } == bins.map { $0.numberOfSteps == 0 })
+            #expect(abs(bins.compactMap { $0.expectedError?.falseSteps }.reduce(0, +) - 7.5) < 1e-9)
+            query.device = "watch"
+            let other = try fixture.ask(query)
+            #expect(other.bouts == [] && other.expectedError == nil)
+        }
+    }
+
+    @Test func stepsOfWhichNothingIsKnownHaveNoExpectedError() throws {
+        try HistoryFixture.run { fixture in
+            var commit = StepCommit()
+            commit.steps["phone"] = [CountedStep(date: fixture.ago(50), expected: 0.9)]
+            try fixture.history.commit(commit, at: fixture.now)
+            try fixture.store(ago: [70])
+            #expect(try fixture.ask(from: 100, to: 0).expectedError == nil)
+            #expect(try fixture.ask(from: 60, to: 0).expectedError?.falseSteps == 1 - 0.9)
+        }
+    }
+
+    @Test func moreBoutsThanAnAnswerListsAreRefused() throws {
+        try HistoryFixture.run { fixture in
+            try fixture.store(ago: (0...StepsQuery.maximumBouts).map { 3 + 3 * Double($0) })
+            let query = StepsQuery(device: "phone", from: fixture.ago(40_000), to: fixture.now, bouts: true)
+            let error = #expect(throws: RecordingError.self) { try fixture.ask(query) }
+            #expect(error?.code == .invalidParameter)
+        }
+    }
+
     // MARK: How far back
 
     @Test func theHistoryGoesBackToItsBeginningOrItsFirstStep() throws {

@@ -79,6 +79,40 @@ struct GaitSummaryTests {
         }
     }
 
+    @Test func summariesAddUp() {
+        let bouts = [
+            Self.times([0.5, 0.6, 0.5, 0.4]), Self.times(Array(repeating: 0.8, count: 10), from: 100), [200],
+        ]
+        var all = GaitSummary()
+        for bout in bouts {
+            var own = GaitSummary()
+            own.add(bout: bout)
+            all.add(own)
+        }
+        #expect(all.measures == Self.measures(bouts[0], bouts[1], bouts[2]))
+    }
+
+    @Test func stepsComeOneByOneToo() {
+        let times = Self.times((0..<700).map { 0.5 + 0.01 * Double($0 % 3) })
+        var summary = GaitSummary()
+        for time in times { summary.add(step: time) }
+        #expect(summary.measures.steps == 0)
+        summary.endBout()
+        summary.endBout()
+        #expect(summary.measures == Self.measures(times))
+        #expect(summary.measures.steps == 701)
+        // Of each piece of 256 intervals a stride less.
+        #expect(summary.measures.strides == 700 - 3)
+    }
+
+    /// From 2 to 1.4 steps a second within half an hour.
+    @Test func aLongWalkMayChangeItsPace() {
+        let times = Self.times((0..<3_000).map { 0.5 + 0.2 * Double($0) / 3_000 })
+        let measures = Self.measures(times)
+        #expect(measures.strideTimeVariability ?? 1 < 0.01, "\(measures)")
+        expect(measures.strideTime, 1.2, within: 0.001)
+    }
+
     @Test func boutsAreSortedByLength() throws {
         let measures = Self.measures(
             Self.times(Array(repeating: 0.5, count: 20)), Self.times(Array(repeating: 0.5, count: 21), from: 100),

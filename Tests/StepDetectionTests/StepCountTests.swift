@@ -66,6 +66,18 @@ struct StepCountTests {
         }
     }
 
+    @Test func whatIsMissingIsNotCovered() throws {
+        let samples = walk.samples(rate: 25)
+        var count = StepCount()
+        var detector = StepDetector(StepDetectorSettings(perG: 1))
+        #expect(count.coverage == nil)
+        for sample in samples where !(20..<30).contains(sample.x) { count.add(sample, to: &detector) }
+        let whole = try #require(samples.last).x
+        let coverage = try #require(count.coverage)
+        #expect(count.gaps == 1)
+        #expect(abs(coverage - (1 - 10 / whole)) < 0.01)
+    }
+
     @Test func theUnitIsToldByGravity() throws {
         let metric = "t,x,y,z\n" + rows(walk, perG: 9.80665) { "\($0.x),\($0.y),\($0.z),\($0.w)" }
         #expect(try withFile(metric) { abs(try StepCount(ofFile: $0).steps.count - walk.steps.count) <= 2 })

@@ -49,10 +49,11 @@ struct CountCommand: ParsableCommand {
                 if status == .done { status = .doneWithLoss }
             }
             do {
+                let settings = StepDetectorSettings(
+                    placement: placement ?? .unknown, strictness: strictness ?? .normal)
                 let count = try StepCount(
-                    input, perG: unit?.perG, placement: placement ?? .unknown,
-                    strictness: strictness ?? .normal)
-                recordings.append(CountedRecording(input, count))
+                    input, perG: unit?.perG, placement: settings.placement, strictness: settings.strictness)
+                recordings.append(CountedRecording(input, count, settings))
             } catch {
                 say("\(error)")
                 status = .inputOutput

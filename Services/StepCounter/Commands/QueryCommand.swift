@@ -31,6 +31,9 @@ struct QueryCommand: AsyncParsableCommand {
     @Flag(help: "Also show how it was walked: walking time, step and stride time, variability.")
     var gait = false
 
+    @Flag(help: "Show the bouts of walking instead of pieces: how they were walked, and how likely each is walking.")
+    var bouts = false
+
     @Option(help: "text, json or csv.")
     var format = StepReportFormat.text
 
@@ -56,24 +59,59 @@ struct QueryCommand: AsyncParsableCommand {
             let reply = try await program.ask(
                 StepsQuery(
                     device: device, from: from, to: to, interval: interval.map { Double($0.nanoseconds) / 1e9 },
-                    gait: gait ? true : nil))
+                    gait: gait ? true : nil, bouts: bouts ? true : nil))
             if format == .json { return try ReportTable.json(reply) }
+            if let bouts = reply.bouts {
+                let table = Self.table(of: bouts)
+                return format == .csv ? table.csv : table.text + Self.doubts(of: reply)
+            }
             let bins =
                 reply.bins
-                ?? [StepsQuery.Bin(from: from, to: to, numberOfSteps: reply.numberOfSteps, gait: reply.gait)]
-            let table = ReportTable(
-                columns: ["from", "to", "steps"] + (gait ? CountedRecording.gaitColumns : []),
-                rows: bins.map {
-                    [$0.from.utcText, $0.to.utcText, "\($0.numberOfSteps)"]
-                        + (gait ? CountedRecording.row(of: $0.gait ?? GaitMeasures()) : [])
-                }, textColumns: [0, 1])
-            if format == .csv { return table.csv }
-            var text = table.text
+                ?? [
+                    StepsQuery.Bin(
+                        from: from, to: to, numberOfSteps: reply.numberOfSteps, coverage: reply.coverage,
+                        gait: reply.gait, expectedError: reply.expectedError)
+                ]
+            if format == .csv { return table(of: bins, isWithDoubts: true).csv }
+            var text = table(of: bins, isWithDoubts: false).text
             if reply.bins != nil { text += "\(reply.numberOfSteps) steps in all\n" }
             if from < reply.firstAvailable {
                 text += "no steps are known before \(reply.firstAvailable.utcText)\n"
             }
-            return text + Self.uncounted(in: reply)
+            return text + Self.doubts(of: reply)
         }
+    }
+
+    /// - Parameter isWithDoubts: whether the rows have what was counted, and what may be wrong with it.
+    private func table(of bins: [StepsQuery.Bin], isWithDoubts: Bool) -> ReportTable {
+        ReportTable(
+            columns: ["from", "to", "steps"] + (gait ? CountedRecording.gaitColumns : [])
+                + (isWithDoubts ? ["coverage"] + CountedRecording.errorColumns : []),
+            rows: bins.map { bin in
+                [bin.from.utcText, bin.to.utcText, "\(bin.numberOfSteps)"]
+                    + (gait ? CountedRecording.row(of: bin.gait ?? GaitMeasures()) : [])
+                    + (isWithDoubts
+                        ? [bin.coverage.map { "\($0)" } ?? ""] + CountedRecording.row(of: bin.expectedError) : [])
+            }, textColumns: [0, 1])
+    }
+
+    private static func table(of bouts: [StepsQuery.Bout]) -> ReportTable {
+        ReportTable(
+            columns: ["from", "to", "steps", "confidence", "cadence"] + CountedRecording.gaitColumns,
+            rows: bouts.map { bout in
+                [
+                    bout.from.utcText, bout.to.utcText, "\(bout.numberOfSteps)",
+                    bout.confidence.map { "\($0)" } ?? "", bout.gait.cadence.map { "\($0)" } ?? "",
+                ] + CountedRecording.row(of: bout.gait)
+            }, textColumns: [0, 1])
+    }
+
+    /// What may be wrong with the steps, in sentences.
+    private static func doubts(of reply: StepsQuery.Reply) -> String {
+        let error = reply.expectedError.map { error in
+            "expected error: \(TextColumns.decimal(error.falseSteps, places: 1)) of these steps are none, and "
+                + "\(TextColumns.decimal(error.missedSteps, places: 1)) were missed\n"
+        }
+        return (error ?? "") + uncounted(in: reply)
     }
 }

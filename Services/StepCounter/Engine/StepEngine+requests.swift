@@ -38,7 +38,8 @@ extension StepEngine {
     func query(_ request: StepsQuery) async throws -> StepsQuery.Reply {
         try await commit(of: request.device)
         let date = core.historyDate(at: now)
-        var reply = try await reader.run { try $0.answer(request, at: date) }
+        let settings = core.settings.detector(of: request.device)
+        var reply = try await reader.run { try $0.answer(request, at: date, countedWith: settings) }
         if core.isKnown(request.device) { reply.isKnown = true }
         return reply
     }

@@ -34,17 +34,25 @@ enum StepResults {
         ]
         do throws(TextInputError) {
             let count = try StepCount(input)
+            let counted = CountedRecording(input, count, StepDetectorSettings())
             func date(_ seconds: Double) -> JSONValue {
                 .string(record.startDate.adding(seconds: seconds).utcText)
             }
             fields["numberOfSteps"] = .integer(count.steps.count)
             fields["samples"] = .integer(count.samples)
             if let cadence = count.cadence { fields["cadence"] = .number(cadence) }
+            if let coverage = count.coverage { fields["coverage"] = .number(coverage) }
+            fields["expectedError"] = .object([
+                "falseSteps": .number(counted.expectedError.falseSteps),
+                "missedSteps": .number(counted.expectedError.missedSteps),
+            ])
+            fields["gait"] = value(of: counted.gait)
             fields["bouts"] = .array(
-                count.bouts.map { bout in
+                counted.bouts.map { bout in
                     .object([
                         "startDate": date(bout.start), "endDate": date(bout.end),
-                        "numberOfSteps": .integer(bout.steps),
+                        "numberOfSteps": .integer(bout.steps), "confidence": .number(bout.confidence),
+                        "gait": value(of: bout.gait),
                     ])
                 })
         } catch {
@@ -52,6 +60,15 @@ enum StepResults {
         }
         if !input.losses.isEmpty { fields["losses"] = .array(input.losses.map { .string($0) }) }
         return .object(fields)
+    }
+
+    private static func value(of gait: GaitMeasures) -> JSONValue {
+        let numbers = [
+            "walkingTime": gait.walkingTime, "cadence": gait.cadence, "stepTime": gait.stepTime,
+            "strideTime": gait.strideTime, "strideTimeVariability": gait.strideTimeVariability,
+        ]
+        return .object(
+            numbers.compactMapValues { $0.map { .number($0) } }.merging(["strides": .integer(gait.strides)]) { $1 })
     }
 }
 

@@ -48,6 +48,10 @@ public struct StepEvent: Event, Hashable {
     public var cadence: Double?
     /// When the present bout of walking, or the one that ended, began.
     public var boutStart: WallTime?
+    /// How likely the present bout of walking, or the one that ended, is walking, from 0 to 1.
+    public var confidence: Double?
+    /// In a pause: how the bout was walked. Left out if the program started in it.
+    public var gait: GaitMeasures?
     /// In an update: metres since the subscription began, where the length of a stride (two steps) was configured.
     public var distance: Double?
     /// In an update: which part of the time from the subscription's start to `date` was counted, from 0 to 1.
@@ -65,7 +69,7 @@ public struct StepEvent: Event, Hashable {
         source: String, sequence: Int, device: String, change: Change, date: WallTime, subscription: String? = nil,
         startDate: WallTime? = nil, numberOfSteps: Int? = nil, cadence: Double? = nil, boutStart: WallTime? = nil,
         distance: Double? = nil, coverage: Double? = nil, gaps: [UncountedTime]? = nil, stream: StreamName? = nil,
-        gap: Gap? = nil
+        gap: Gap? = nil, confidence: Double? = nil, gait: GaitMeasures? = nil
     ) {
         self.source = source
         self.sequence = sequence
@@ -77,6 +81,8 @@ public struct StepEvent: Event, Hashable {
         self.numberOfSteps = numberOfSteps
         self.cadence = cadence
         self.boutStart = boutStart
+        self.confidence = confidence
+        self.gait = gait
         self.distance = distance
         self.coverage = coverage
         self.gaps = gaps

@@ -187,6 +187,8 @@ public struct StepsQuery: Request, Hashable {
     public static let maximumGaps = 1_000
     /// How many steps measures of gait are made of at most: two weeks of somebody who walks a lot.
     public static let maximumGaitSteps = 500_000
+    /// How many bouts an answer lists at most.
+    public static let maximumBouts = 10_000
 
     /// How many steps there were.
     public struct Reply: Codable, Hashable, Sendable {
@@ -208,11 +210,17 @@ public struct StepsQuery: Request, Hashable {
         public var isKnown: Bool?
         /// How the steps of the range were walked, where `gait` asked for it.
         public var gait: GaitMeasures?
+        /// What may be wrong with `numberOfSteps`, in the time that was counted. Left out without steps, and if some were counted
+        /// by a version that did not know how likely they are.
+        public var expectedError: StepError?
+        /// The bouts of walking in the range, in order, where `bouts` asked for them.
+        public var bouts: [Bout]?
 
         /// An answer.
         public init(
             numberOfSteps: Int, firstAvailable: WallTime, bins: [Bin]? = nil, coverage: Double? = nil,
-            gaps: [UncountedTime]? = nil, gapsOmitted: Int? = nil, isKnown: Bool? = nil, gait: GaitMeasures? = nil
+            gaps: [UncountedTime]? = nil, gapsOmitted: Int? = nil, isKnown: Bool? = nil, gait: GaitMeasures? = nil,
+            expectedError: StepError? = nil, bouts: [Bout]? = nil
         ) {
             self.numberOfSteps = numberOfSteps
             self.firstAvailable = firstAvailable
@@ -221,6 +229,32 @@ public struct StepsQuery: Request, Hashable {
             self.gaps = gaps
             self.gapsOmitted = gapsOmitted
             self.isKnown = isKnown
+            self.gait = gait
+            self.expectedError = expectedError
+            self.bouts = bouts
+        }
+    }
+
+    /// A bout of walking: steps that follow each other within 2.5 s. Of one that lies across an end of the range it is what
+    /// lies within.
+    public struct Bout: Codable, Hashable, Sendable {
+        /// The date of its first step.
+        public var from: WallTime
+        /// The date of its last step.
+        public var to: WallTime
+        /// Its steps.
+        public var numberOfSteps: Int
+        /// How likely it is walking, from 0 to 1; left out if it was counted by a version that did not know.
+        public var confidence: Double?
+        /// How it was walked.
+        public var gait: GaitMeasures
+
+        /// A bout.
+        public init(from: WallTime, to: WallTime, numberOfSteps: Int, confidence: Double? = nil, gait: GaitMeasures) {
+            self.from = from
+            self.to = to
+            self.numberOfSteps = numberOfSteps
+            self.confidence = confidence
             self.gait = gait
         }
     }
@@ -237,16 +271,20 @@ public struct StepsQuery: Request, Hashable {
         public var coverage: Double?
         /// As in the answer; absent for a bin without steps.
         public var gait: GaitMeasures?
+        /// As in the answer.
+        public var expectedError: StepError?
 
         /// A bin.
         public init(
-            from: WallTime, to: WallTime, numberOfSteps: Int, coverage: Double? = nil, gait: GaitMeasures? = nil
+            from: WallTime, to: WallTime, numberOfSteps: Int, coverage: Double? = nil, gait: GaitMeasures? = nil,
+            expectedError: StepError? = nil
         ) {
             self.from = from
             self.to = to
             self.numberOfSteps = numberOfSteps
             self.coverage = coverage
             self.gait = gait
+            self.expectedError = expectedError
         }
     }
 
@@ -260,13 +298,18 @@ public struct StepsQuery: Request, Hashable {
     public var interval: Double?
     /// Whether the answer has measures of gait, for ranges of up to `maximumGaitSteps`.
     public var gait: Bool?
+    /// Whether the answer lists the bouts of walking, for ranges of up to `maximumGaitSteps` and `maximumBouts`.
+    public var bouts: Bool?
 
     /// Asks.
-    public init(device: String, from: WallTime, to: WallTime, interval: Double? = nil, gait: Bool? = nil) {
+    public init(
+        device: String, from: WallTime, to: WallTime, interval: Double? = nil, gait: Bool? = nil, bouts: Bool? = nil
+    ) {
         self.device = device
         self.from = from
         self.to = to
         self.interval = interval
         self.gait = gait
+        self.bouts = bouts
     }
 }

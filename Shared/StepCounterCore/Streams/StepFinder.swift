@@ -4,12 +4,23 @@ import StepDetection
 
 /// Lets a detector hear the samples of one epoch of a stream, in order, and says with dates what it found.
 struct StepFinder {
+    /// A bout of walking that began or ended.
+    struct Bout {
+        let change: StepEvent.Change
+        let date: WallTime
+        let start: WallTime
+        /// How likely it was walking, at its end.
+        var confidence: Double?
+        /// How it was walked, at its end; nil if its first steps were found before this program's start.
+        var gait: GaitMeasures?
+    }
+
     /// What was found since it was last taken.
     struct Found {
-        /// Steps in the order of their times: on the device's clock, and on the monotonic clock in nanoseconds.
-        var steps: [(date: WallTime, instant: Int64)] = []
+        /// Steps in the order of their times, and these on the monotonic clock in nanoseconds.
+        var steps: [(step: CountedStep, instant: Int64)] = []
         /// Where bouts of walking began and ended.
-        var bouts: [(change: StepEvent.Change, date: WallTime, start: WallTime)] = []
+        var bouts: [Bout] = []
 
         var isEmpty: Bool { steps.isEmpty && bouts.isEmpty }
     }
@@ -19,6 +30,10 @@ struct StepFinder {
     let firstNew: Int
     /// When the present bout of walking began.
     private(set) var boutStart: WallTime?
+    /// How likely it is walking, by its last step.
+    private(set) var confidence: Double?
+    /// How it is walked.
+    private var gait: GaitSummary?
     private(set) var samplesHeard = 0
     private var detector: StepDetector
     private var lastStep: WallTime?
@@ -69,8 +84,10 @@ struct StepFinder {
 
     /// Ends the present bout, of which no more will be heard.
     mutating func endBout() {
-        if let start = boutStart { found.bouts.append((.pause, lastStep ?? start, start)) }
+        if let start = boutStart { found.bouts.append(end(at: lastStep ?? start, start: start)) }
         boutStart = nil
+        confidence = nil
+        gait = nil
     }
 
     /// Refuses a batch that is not as long as it says, or not an acceleration, before anything is counted by what it says.
@@ -131,6 +148,12 @@ struct StepFinder {
         return fault.map { (end..<rows.upperBound, $0) }
     }
 
+    private func end(at date: WallTime, start: WallTime) -> Bout {
+        var gait = gait
+        gait?.endBout()
+        return Bout(change: .pause, date: date, start: start, confidence: confidence, gait: gait?.measures)
+    }
+
     private func date(at uptime: Double) -> WallTime {
         WallTime(nanosecondsSince1970: dates.time(at: WallTime(seconds: uptime).nanosecondsSince1970))
     }
@@ -140,16 +163,21 @@ struct StepFinder {
         case .began(let time):
             let date = date(at: time)
             boutStart = date
-            if isNew { found.bouts.append((.resume, date, date)) }
+            gait = GaitSummary()
+            if isNew { found.bouts.append(Bout(change: .resume, date: date, start: date)) }
         case .step(let step):
             let date = date(at: step.time)
             lastStep = date
+            confidence = step.confidence
+            gait?.add(step: step.time)
             let instant = instants.time(at: WallTime(seconds: step.time).nanosecondsSince1970)
-            if isNew { found.steps.append((date, instant)) }
+            if isNew { found.steps.append((CountedStep(date: date, expected: step.expected), instant)) }
         case .ended(let time):
             let date = date(at: time)
-            if isNew { found.bouts.append((.pause, date, boutStart ?? date)) }
+            if isNew { found.bouts.append(end(at: date, start: boutStart ?? date)) }
             boutStart = nil
+            confidence = nil
+            gait = nil
         }
     }
 }

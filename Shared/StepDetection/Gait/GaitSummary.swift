@@ -12,6 +12,9 @@ package struct GaitSummary: Sendable {
     /// An interval this many times shorter or longer than the bout's median is not of one step.
     private static let leastShare = 0.6
     private static let mostShare = 1.5
+    /// The intervals that are summed up at once, with a median of their own: two minutes. A longer bout is in pieces, so that
+    /// its pace may change, and so that 2 kB of it are kept; a stride from one piece to the next is not counted.
+    private static let longestPiece = 256
 
     /// The spread of times around the mean of each walk.
     private struct Spread {
@@ -31,6 +34,13 @@ package struct GaitSummary: Sendable {
             degrees += times.count - 1
         }
 
+        mutating func add(_ other: Spread) {
+            count += other.count
+            sum += other.sum
+            squares += other.squares
+            degrees += other.degrees
+        }
+
         var mean: Double? { count > 0 ? sum / Double(count) : nil }
         var variability: Double? {
             guard let mean, degrees > 0 else { return nil }
@@ -44,21 +54,63 @@ package struct GaitSummary: Sendable {
     private var stepTimes = Spread()
     private var strideTimes = Spread()
     private var bouts = (classes.map(Optional.some) + [nil]).map { GaitMeasures.Bouts(upTo: $0) }
+    /// The times of the present bout's last steps, which are not summed up yet.
+    private var times: [Double] = []
+    private var boutStart: Double?
+    private var boutSteps = 0
 
     package init() {}
 
     /// Adds a bout.
     /// - Parameter times: of its steps, in seconds, in order.
-    package mutating func add(bout times: some RandomAccessCollection<Double>) {
-        guard let first = times.first, let last = times.last else { return }
-        steps += times.count
+    package mutating func add(bout times: some Collection<Double>) {
+        for time in times { add(step: time) }
+        endBout()
+    }
+
+    /// Adds a step of the present bout, which may be without end: what is kept of it is bounded.
+    package mutating func add(step time: Double) {
+        boutStart = boutStart ?? time
+        boutSteps += 1
+        times.append(time)
+        guard times.count > Self.longestPiece else { return }
+        sumUp()
+        times.removeAll(keepingCapacity: true)
+        times.append(time)
+    }
+
+    /// The present bout is over: the next step is another one's first.
+    package mutating func endBout() {
+        guard let start = boutStart, let end = times.last else { return }
+        steps += boutSteps
         boutCount += 1
-        walkingTime += last - first
-        if let place = bouts.firstIndex(where: { last - first <= $0.upTo ?? .infinity }) {
+        walkingTime += end - start
+        if let place = bouts.firstIndex(where: { end - start <= $0.upTo ?? .infinity }) {
             bouts[place].bouts += 1
-            bouts[place].steps += times.count
-            bouts[place].walkingTime += last - first
+            bouts[place].steps += boutSteps
+            bouts[place].walkingTime += end - start
         }
+        sumUp()
+        times.removeAll(keepingCapacity: true)
+        (boutStart, boutSteps) = (nil, 0)
+    }
+
+    /// Adds the bouts that another summary has.
+    package mutating func add(_ other: GaitSummary) {
+        steps += other.steps
+        boutCount += other.boutCount
+        walkingTime += other.walkingTime
+        stepTimes.add(other.stepTimes)
+        strideTimes.add(other.strideTimes)
+        for place in bouts.indices {
+            bouts[place].bouts += other.bouts[place].bouts
+            bouts[place].steps += other.bouts[place].steps
+            bouts[place].walkingTime += other.bouts[place].walkingTime
+        }
+    }
+
+    /// Sums up a piece of a bout.
+    private mutating func sumUp() {
         let intervals = zip(times.dropFirst(), times).map { $0 - $1 }
         guard !intervals.isEmpty else { return }
         let median = intervals.sorted()[intervals.count / 2]

@@ -38,6 +38,11 @@ struct StepPeaks: Sendable {
     private var isCounting = false
     /// The time of the last step that was credited.
     private var lastStep = -Double.infinity
+    /// How likely the bout is walking, by the last estimate.
+    private var confidence = 0.0
+    /// The bout's steps that have been credited, and how many of them are expected to be true.
+    private var credited = 0.0
+    private var expected = 0.0
 
     init(_ thresholds: WalkingThresholds) {
         self.thresholds = thresholds
@@ -80,6 +85,7 @@ struct StepPeaks: Sendable {
         while newBand < 3, Self.cutoffs[newBand] <= edge { newBand += 1 }
         if newBand != band { trough = .greatestFiniteMagnitude }
         band = newBand
+        confidence = evidence.confidence
         if !isCounting {
             return begin(evidence, deviation: deviation, now: now, event)
         }
@@ -134,6 +140,7 @@ struct StepPeaks: Sendable {
         let seen = Double(run.count) / steps
         guard seen >= thresholds.seenShare else { return seen > thresholds.everyOther }
         isCounting = true
+        (credited, expected) = (0, 0)
         lastPlace = -.infinity
         event(.began(at: first.place - Self.delays[band]))
         for peak in run { take(peak, cadence: cadence, isHeld: false, now: now, event) }
@@ -177,7 +184,14 @@ struct StepPeaks: Sendable {
 
     private mutating func credit(_ time: Double, cadence: Double, now: Double, _ event: (WalkingEvent) -> Void) {
         lastStep = time
-        event(.step(Step(time: time, creditedAt: now, cadence: cadence)))
+        credited += 1
+        let before = expected
+        expected = credited * confidence
+        event(
+            .step(
+                Step(
+                    time: time, creditedAt: now, cadence: cadence, confidence: confidence, expected: expected - before))
+        )
     }
 
     mutating func read(from state: inout DetectorStateReader) {
@@ -188,6 +202,9 @@ struct StepPeaks: Sendable {
         trough = Float(state.next() as Double)
         lastPlace = state.next()
         lastStep = state.next()
+        confidence = state.next()
+        credited = state.next()
+        expected = state.next()
         isCounting = (state.next() as Double) != 0
         for _ in 0..<min(Self.mostPeaks, Int(exactly: state.next() as Double) ?? 0) { held.append(state.next()) }
     }
@@ -200,6 +217,9 @@ struct StepPeaks: Sendable {
         state.append(Double(trough))
         state.append(lastPlace)
         state.append(lastStep)
+        state.append(confidence)
+        state.append(credited)
+        state.append(expected)
         state.append(isCounting ? 1.0 : 0)
         state.append(Double(held.count))
         for time in held { state.append(time) }

@@ -16,6 +16,9 @@ struct WalkingEvidence: Sendable {
     private(set) var since = 0.0
     private(set) var cadences = RecentMedian(capacity: 9)
     private var sum = 0.0
+    /// The learned log odds since the sum began to grow: together, and of how many estimates.
+    private(set) var odds = 0.0
+    private(set) var estimates = 0.0
     private var lastGain = 0.0
     /// The cadence that was better than the bout's, and for how many hops on end.
     private var rival = 0.0
@@ -32,12 +35,17 @@ struct WalkingEvidence: Sendable {
     var followed: Double? { isWalking || cadences.count > 0 ? cadence : nil }
     var width: Double { isWalking ? thresholds.tracking : thresholds.agreement }
 
+    /// How likely this is walking, by all that was said since the sum began to grow.
+    var confidence: Double { thresholds.confidence(odds: odds / max(1, estimates), estimates: estimates) }
+
     /// Steps a second: the median of 2 s.
     var cadence: Double { cadences.value }
 
     mutating func reset(at time: Double) {
         isWalking = false
         sum = 0
+        odds = 0
+        estimates = 0
         rivalHops = 0
         isHalved = false
         since = time
@@ -59,6 +67,10 @@ struct WalkingEvidence: Sendable {
     ///   - odds: what `WalkingLikelihood` says.
     mutating func weigh(_ estimate: GaitEstimate?, above: Double, odds: Double, at time: Double) {
         let gain = gain(estimate, above: above, odds: odds, at: time)
+        if estimate != nil {
+            self.odds += odds
+            estimates += 1
+        }
         sum = min(sum + gain, thresholds.most)
         isInDoubt = gain < -thresholds.doubt
         if !isInDoubt { lastGain = time }
@@ -133,6 +145,8 @@ struct WalkingEvidence: Sendable {
         isInDoubt = (state.next() as Double) != 0
         since = state.next()
         sum = state.next()
+        odds = state.next()
+        estimates = state.next()
         lastGain = state.next()
         rival = state.next()
         rivalHops = state.next()
@@ -145,6 +159,8 @@ struct WalkingEvidence: Sendable {
         state.append(isInDoubt ? 1.0 : 0)
         state.append(since)
         state.append(sum)
+        state.append(odds)
+        state.append(estimates)
         state.append(lastGain)
         state.append(rival)
         state.append(rivalHops)

@@ -27,6 +27,8 @@ package struct WalkingThresholds: Hashable, Sendable {
     package var likelihoodWeight = 0.05
     package var likelihoodMargin = 1.0
     package var likelihoodRange = -4.0...1
+    /// How likely a bout is walking; it decides nothing.
+    package var confidence = WalkingConfidence.learned
     /// The sum of what hops say that begins a bout: 6 hops of a perfect rhythm, 10 of a middling one.
     package var enough = 3.0
     /// The most that is remembered: what a bout lives on when its rhythm is lost.

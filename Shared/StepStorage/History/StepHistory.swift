@@ -160,10 +160,10 @@ package final class StepHistory {
     package func commit(_ commit: StepCommit, at now: WallTime) throws(RecordingError) {
         devices = try database.write { database in
             var devices = devices
-            for (device, dates) in commit.steps where !dates.isEmpty {
+            for (device, steps) in commit.steps where !steps.isEmpty {
                 let number = try devices[device] ?? Self.add(device, to: database)
                 devices[device] = number
-                try Self.add(dates, of: number, to: database)
+                try Self.add(steps, of: number, to: database)
             }
             for (device, spans) in commit.spans {
                 let number = try devices[device] ?? Self.add(device, to: database)
@@ -189,13 +189,18 @@ package final class StepHistory {
         return database.lastInsertedRowID
     }
 
-    private static func add(_ dates: [WallTime], of device: Int64, to database: Database) throws {
+    private static func add(_ steps: [CountedStep], of device: Int64, to database: Database) throws {
         let statement = try database.cachedStatement(
             sql: """
-                INSERT INTO step (device, date, steps) VALUES (?, ?, 1)
-                ON CONFLICT (device, date) DO UPDATE SET steps = steps + 1
+                INSERT INTO step (device, date, steps, expected) VALUES (?, ?, 1, ?)
+                ON CONFLICT (device, date) DO UPDATE SET
+                    steps = steps + 1, expected = expected + excluded.expected
                 """)
-        for date in dates { try statement.execute(arguments: [device, date.nanosecondsSince1970]) }
+        for step in steps {
+            try statement.execute(arguments: [
+                device, step.date.nanosecondsSince1970, step.expected.flatMap { Int64(exactly: ($0 * 1000).rounded()) },
+            ])
+        }
     }
 
     private static func store(_ span: CountedSpan, of device: Int64, in database: Database) throws {

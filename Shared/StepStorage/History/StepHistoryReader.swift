@@ -2,7 +2,7 @@ package import Files
 import GRDB
 package import Messages
 import StepCounterCore
-import StepDetection
+package import StepDetection
 import Storage
 package import SystemPackage
 
@@ -26,8 +26,11 @@ package final class StepHistoryReader {
     }
 
     /// Counts the steps of a range.
+    /// - Parameter settings: those that the device is counted with.
     /// - Throws: `invalidParameter` if the range is reversed, or its bins make no sense.
-    package func answer(_ query: StepsQuery, at now: WallTime) throws(RecordingError) -> StepsQuery.Reply {
+    package func answer(
+        _ query: StepsQuery, at now: WallTime, countedWith settings: StepDetectorSettings = StepDetectorSettings()
+    ) throws(RecordingError) -> StepsQuery.Reply {
         let range = try StepRange(query)
         let (nanoseconds, isBefore1678) = now.nanosecondsSince1970.subtractingReportingOverflow(keep)
         let oldest = WallTime(nanosecondsSince1970: isBefore1678 ? .min : nanoseconds)
@@ -39,19 +42,36 @@ package final class StepHistoryReader {
                 database, sql: "SELECT MIN(date) FROM step WHERE device = ?", arguments: [device])
             let statement = try database.cachedStatement(
                 sql: "SELECT COALESCE(SUM(steps), 0) FROM step WHERE device = ? AND date >= ? AND date < ?")
+            // Most of many bins have no steps, and are not looked at twice.
+            let details = try database.cachedStatement(
+                sql: """
+                    SELECT SUM(steps), COALESCE(SUM(expected), 0), COUNT(*) > COUNT(expected)
+                    FROM step WHERE device = ? AND date >= ? AND date < ?
+                    """)
             let known = WallTime(nanosecondsSince1970: min(begun, first ?? begun))
             var reply = StepsQuery.Reply(numberOfSteps: 0, firstAvailable: max(oldest, known))
             var bins: [StepsQuery.Bin] = []
+            var sum = StepSum()
             try range.forEachBin { from, to in
-                let steps =
-                    try Int.fetchOne(
-                        statement,
-                        arguments: [device, max(from, oldest).nanosecondsSince1970, to.nanosecondsSince1970]) ?? 0
-                reply.numberOfSteps += steps
-                if query.interval != nil { bins.append(StepsQuery.Bin(from: from, to: to, numberOfSteps: steps)) }
+                let part: StatementArguments = [
+                    device, max(from, oldest).nanosecondsSince1970, to.nanosecondsSince1970,
+                ]
+                let steps = try Int.fetchOne(statement, arguments: part) ?? 0
+                let own =
+                    steps > 0 ? try Row.fetchOne(details, arguments: part).map(StepSum.init) ?? StepSum() : StepSum()
+                sum.add(own)
+                guard query.interval != nil else { return }
+                bins.append(
+                    StepsQuery.Bin(
+                        from: from, to: to, numberOfSteps: own.steps, expectedError: own.expectedError(settings)))
             }
-            if query.gait == true, let device {
-                let times = try Self.times(of: device, from: max(range.from, oldest), to: range.to, in: database)
+            reply.numberOfSteps = sum.steps
+            reply.expectedError = sum.expectedError(settings)
+            if query.bouts == true { reply.bouts = [] }
+            if query.gait == true || query.bouts == true, let device {
+                let steps = try Self.steps(of: device, from: max(range.from, oldest), to: range.to, in: database)
+                if query.bouts == true { reply.bouts = try Self.bouts(in: steps) }
+                let times = query.gait == true ? steps.map(\.date) : []
                 reply.gait = Self.gait(of: times[...])
                 var rest = times[...]
                 for index in bins.indices {
@@ -75,34 +95,98 @@ package final class StepHistoryReader {
         }
     }
 
-    /// The dates of steps. Of two at one date, as a clock that was set back makes them, one counts.
+    /// How many steps there are, how many of them are expected to be true, in thousandths, and whether that is not known of some.
+    private struct StepSum {
+        private(set) var steps = 0
+        private var thousandths = 0
+        private var isIncomplete = false
+
+        init() {}
+
+        init(_ row: Row) {
+            steps = row[0]
+            thousandths = row[1]
+            isIncomplete = row[2]
+        }
+
+        mutating func add(_ other: Self) {
+            steps += other.steps
+            thousandths += other.thousandths
+            isIncomplete = isIncomplete || other.isIncomplete
+        }
+
+        func expectedError(_ settings: StepDetectorSettings) -> StepError? {
+            if steps == 0 || isIncomplete { return nil }
+            return StepError(steps: steps, expected: Double(thousandths) / 1000, settings)
+        }
+    }
+
+    /// Steps in order. Of two at one date, as a clock that was set back makes them, one counts.
     /// - Throws: `invalidParameter` if there are too many.
-    private static func times(
+    private static func steps(
         of device: Int64, from: WallTime, to: WallTime, in database: Database
-    ) throws -> [WallTime] {
-        let dates = try Int64.fetchAll(
+    ) throws -> [CountedStep] {
+        let rows = try Row.fetchCursor(
             database.cachedStatement(
-                sql: "SELECT date FROM step WHERE device = ? AND date >= ? AND date < ? ORDER BY date LIMIT ?"),
+                sql: "SELECT date, expected FROM step WHERE device = ? AND date >= ? AND date < ? ORDER BY date LIMIT ?"
+            ),
             arguments: [
                 device, from.nanosecondsSince1970, to.nanosecondsSince1970, StepsQuery.maximumGaitSteps + 1,
             ])
-        guard dates.count <= StepsQuery.maximumGaitSteps else {
+        var steps: [CountedStep] = []
+        while let row = try rows.next() {
+            steps.append(
+                CountedStep(
+                    date: WallTime(nanosecondsSince1970: row[0]),
+                    expected: (row[1] as Int64?).map { Double($0) / 1000 }))
+        }
+        guard steps.count <= StepsQuery.maximumGaitSteps else {
             throw RecordingError(
                 .invalidParameter, action: "measure gait",
                 reason: "the range has more than \(StepsQuery.maximumGaitSteps) steps",
                 advice: "Ask for the range in parts.")
         }
-        return dates.map { WallTime(nanosecondsSince1970: $0) }
+        return steps
+    }
+
+    /// The bouts that steps make.
+    /// - Throws: `invalidParameter` if there are too many.
+    private static func bouts(in steps: [CountedStep]) throws -> [StepsQuery.Bout] {
+        guard let first = steps.first else { return [] }
+        let bouts = GaitSummary.bouts(in: steps.map { $0.date.secondsOfSteps(since: first.date) })
+        guard bouts.count <= StepsQuery.maximumBouts else {
+            throw RecordingError(
+                .invalidParameter, action: "list bouts",
+                reason: "the range has \(bouts.count), and an answer up to \(StepsQuery.maximumBouts)",
+                advice: "Ask for the range in parts.")
+        }
+        return bouts.map { times in
+            var summary = GaitSummary()
+            summary.add(bout: times)
+            let own = steps[times.indices]
+            return StepsQuery.Bout(
+                from: own[own.startIndex].date, to: own[own.endIndex - 1].date, numberOfSteps: own.count,
+                confidence: confidence(of: own), gait: summary.measures)
+        }
     }
 
     /// How steps were walked. The last steps of a bin and the first of the next may be of one bout; each has its part.
     private static func gait(of dates: ArraySlice<WallTime>) -> GaitMeasures? {
         guard let first = dates.first else { return nil }
         var summary = GaitSummary()
-        // From the first one on, since seconds since 1970 have no microseconds as floating-point numbers.
-        let times = dates.map { Double($0.distance(from: first)) * 1e-9 }
+        let times = dates.map { $0.secondsOfSteps(since: first) }
         for bout in GaitSummary.bouts(in: times) { summary.add(bout: bout) }
         return summary.measures
+    }
+
+    /// How likely steps of one bout are walking; nil if that is not known of some. Of a part of a bout it is about right.
+    private static func confidence(of steps: ArraySlice<CountedStep>) -> Double? {
+        var expected = 0.0
+        for step in steps {
+            guard let own = step.expected else { return nil }
+            expected += own
+        }
+        return max(0, min(1, expected / Double(steps.count)))
     }
 
     private static func add(_ coverage: Coverage, to reply: inout StepsQuery.Reply) {
@@ -147,4 +231,9 @@ package final class StepHistoryReader {
                 arguments: [device, to, from]) ?? false
         return ((inside + (next.map { [$0] } ?? [])).map { CountedSpan($0, from: 0) }, hasEarlier)
     }
+}
+
+extension WallTime {
+    /// From the first step on, since seconds since 1970 have no microseconds as floating-point numbers.
+    fileprivate func secondsOfSteps(since first: WallTime) -> Double { Double(distance(from: first)) * 1e-9 }
 }

@@ -4,7 +4,8 @@ import Messages
 /// The tables of the step history. Dates are nanoseconds since 1970.
 ///
 /// Steps lie by device and date, so that a query reads what it counts and nothing else. Two of one date, as a clock that was
-/// set back makes them, are a row with 2 `steps`. A span is a time in which all samples of a device were counted.
+/// set back makes them, are a row with 2 `steps`. `expected` is how many more true steps the bout is expected to have with them,
+/// in thousandths, so that a sum has each bout with its last confidence; null for what was counted before it was known. A span is a time in which all samples of a device were counted.
 enum StepHistorySchema {
     /// Brings a database to what this program knows.
     /// - Parameter now: when a history begins that is made.
@@ -74,6 +75,9 @@ enum StepHistorySchema {
         }
         migrator.registerMigration("3") { database in
             try database.execute(sql: "ALTER TABLE detector ADD COLUMN dates TEXT")
+        }
+        migrator.registerMigration("4") { database in
+            try database.execute(sql: "ALTER TABLE step ADD COLUMN expected INTEGER")
         }
         return migrator
     }
