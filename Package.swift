@@ -95,7 +95,12 @@ let package = Package(
             path: "Shared/Recording",
             swiftSettings: strict),
         .target(
-            name: "Export", dependencies: ["Compression", "Files", "Hashing", "Messages", "Recording", system],
+            name: "Export",
+            dependencies: [
+                "Compression", "Files", "Hashing", "Messages", "Recording", "StepDetection", "StepRecordings",
+                "TextInput",
+                system,
+            ],
             path: "Shared/Export", swiftSettings: strict),
         .target(
             name: "Storage", dependencies: ["Files", "Recording", database, system], path: "Shared/Storage",
@@ -207,8 +212,9 @@ let package = Package(
             name: "Recorder",
             dependencies: [
                 "Export", "Files", "Import", "Messages", "MessageBus", "Metrics", "RecorderCore", "Recording",
-                "Runtime", "ServiceKit", "SessionOverview", "Triggers", "ZeroMQ", argumentParser, logging, signals,
-                system,
+                "Runtime", "ServiceKit", "SessionOverview", "StepDetection", "Triggers", "ZeroMQ", argumentParser,
+                logging,
+                signals, system,
             ],
             path: "Services/Recorder", swiftSettings: strict),
         .executableTarget(
@@ -247,7 +253,8 @@ let package = Package(
             ],
             path: "Shared/ConsoleCore", swiftSettings: strict),
         .target(
-            name: "SessionOverview", dependencies: ["Files", "Messages", "Recording", system],
+            name: "SessionOverview",
+            dependencies: ["Files", "Messages", "Recording", "StepDetection", "StepRecordings", "TextInput", system],
             path: "Shared/SessionOverview", swiftSettings: strict),
         // The page's files, in the program.
         .target(name: "CConsolePages", dependencies: ["CPageFiles"], path: "Shared/CConsolePages"),
@@ -312,7 +319,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ExportTests",
-            dependencies: ["Compression", "Export", "Files", "Messages", "Recording", "TestSupport", system],
+            dependencies: [
+                "Compression", "Export", "Files", "Messages", "Recording", "StepDetection", "TestSupport", system,
+            ],
             exclude: ["Golden", "Readers"], swiftSettings: strict),
         .testTarget(
             name: "ImportTests",

@@ -1,6 +1,9 @@
 package import Files
 import Messages
 package import Recording
+import StepDetection
+import StepRecordings
+import TextInput
 
 /// A session's report as a page that needs nothing else: what is attached to a lab notebook.
 ///
@@ -19,14 +22,20 @@ package struct SessionPage {
     private let streams: [StreamOverview]
     /// From when to when the plots go, in nanoseconds since the session's start.
     private let span: Range<Int64>
+    /// The streams in which steps were counted.
+    private let walks: [CountedRecording]
 
     /// The page of a session.
-    /// - Throws: `RecordingError` if a file of the session can't be read.
-    package static func html(of session: SessionDirectory) throws(RecordingError) -> String {
-        try SessionPage(session).text
+    /// - Parameter streams: the names of streams whose steps are counted.
+    /// - Throws: `RecordingError` if a file of the session can't be read, or steps can't be counted.
+    package static func html(
+        of session: SessionDirectory, countingStepsIn streams: [String] = []
+    ) throws(RecordingError) -> String {
+        try SessionPage(session, streams).text
     }
 
-    private init(_ session: SessionDirectory) throws(RecordingError) {
+    private init(_ session: SessionDirectory, _ counted: [String]) throws(RecordingError) {
+        walks = try counted.isEmpty ? [] : Self.walks(in: session, counted)
         let record = try session.record()
         self.record = record
         summary = try session.summary()
@@ -71,7 +80,7 @@ package struct SessionPage {
             <h2>Signals</h2>
             \(streams.map(signal).joined(separator: "\n"))
             \(gaps)
-            \(events)
+            \(events)\(walking)
             \(timing)
             \(files)
             </body>
@@ -158,6 +167,59 @@ package struct SessionPage {
         }
         if !notes.isEmpty { rows += "<h2>Annotations</h2>\n" + Self.table(["at s", "what", ""], notes, numbers: [0]) }
         return rows
+    }
+
+    private static func walks(in session: SessionDirectory, _ streams: [String]) throws(RecordingError)
+        -> [CountedRecording]
+    {
+        var walks: [CountedRecording] = []
+        for input in try CountInput.recordings(inSession: session.directory.path, streams: streams) {
+            do throws(TextInputError) {
+                walks.append(CountedRecording(input, try StepCount(input), StepDetectorSettings()))
+            } catch {
+                throw RecordingError(
+                    .unreadable, action: "count steps in", path: session.directory.path, reason: "\(error)",
+                    advice: "Name streams of accelerations with --count-steps, or leave it out.")
+            }
+        }
+        return walks
+    }
+
+    /// How the session was walked, as `step-counter count` says it; empty if steps were not counted.
+    private var walking: String {
+        if walks.isEmpty { return "" }
+        func measures(_ gait: GaitMeasures) -> [String] {
+            [
+                TextColumns.decimal(gait.walkingTime, places: 1), Self.decimal(gait.cadence, 2),
+                Self.decimal(gait.stepTime, 3), Self.decimal(gait.strideTime, 3),
+                Self.decimal(gait.strideTimeVariability.map { 100 * $0 }, 1),
+            ]
+        }
+        let heads = ["walked s", "steps/s", "step s", "stride s", "stride variability %"]
+        let all = walks.map { walk in
+            [
+                walk.stream?.description ?? "", "\(walk.numberOfSteps)", Self.decimal(walk.expectedError.falseSteps, 1),
+                Self.decimal(walk.expectedError.missedSteps, 1), Self.decimal(walk.coverage.map { 100 * $0 }, 1),
+            ] + measures(walk.gait)
+        }
+        let bouts = walks.flatMap { walk in
+            walk.bouts.map { bout in
+                [
+                    walk.stream?.description ?? "", Self.seconds(bout.start), "\(bout.steps)",
+                    TextColumns.decimal(100 * bout.confidence, places: 0),
+                ] + measures(bout.gait)
+            }
+        }
+        return "\n<h2>Walking</h2>\n"
+            + Self.table(
+                ["stream", "steps", "expected to be none", "expected to be missed", "counted %"] + heads, all,
+                numbers: Set(1...9))
+            + (bouts.isEmpty
+                ? "" : Self.table(["stream", "at s", "steps", "walking %"] + heads, bouts, numbers: Set(1...8)))
+    }
+
+    private static func decimal(_ number: Double?, _ places: Int) -> String {
+        number.map { TextColumns.decimal($0, places: places) } ?? ""
     }
 
     private var timing: String {

@@ -4,6 +4,7 @@ import Files
 import Messages
 import Recording
 import ServiceKit
+import StepDetection
 import SystemPackage
 
 /// The `export` subcommand: writes sessions in the formats that tools of analysis read. Needs no running recorder.
@@ -40,6 +41,15 @@ struct ExportCommand: ParsableCommand {
             "Streams: DEVICE/STREAM, DEVICE/ for all of a device, or '*' for all (default: all).", valueName: "stream"))
     var streams: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Count steps in streams of this name, and export bouts of walking, with csv and bids; may be repeated.",
+            valueName: "name"))
+    var countSteps: [String] = []
+
+    @Option(help: "Where the devices were worn whose steps are counted: unknown, phone or wrist (default: unknown).")
+    var placement: SensorPlacement?
+
     @Option(help: "Resample to so many samples per second, never across a gap (default: as recorded).")
     var rate: Double?
 
@@ -62,6 +72,10 @@ struct ExportCommand: ParsableCommand {
         if format != .bids, subject != nil || firstRun != nil {
             throw ValidationError("--subject and --run need --format bids")
         }
+        if !countSteps.isEmpty, format != .csv, format != .bids {
+            throw ValidationError("--count-steps needs --format csv or bids")
+        }
+        if placement != nil, countSteps.isEmpty { throw ValidationError("--placement needs --count-steps") }
         if let firstRun, firstRun < 0 { throw ValidationError("--run must not be negative") }
     }
 
@@ -84,6 +98,8 @@ struct ExportCommand: ParsableCommand {
         options.subject = subject
         options.run = format == .bids ? run : nil
         options.streams = streams.isEmpty ? nil : streams
+        options.countedStreams = countSteps
+        options.placement = placement ?? .unknown
         options.replaces = replace
         options.acceptsDamage = allowDamaged
         let line = ByteProgress(session.session.text)
@@ -101,3 +117,4 @@ struct ExportCommand: ParsableCommand {
 
 extension SessionExport.Format: ExpressibleByArgument {}
 extension ExportClock: ExpressibleByArgument {}
+extension SensorPlacement: ExpressibleByArgument {}

@@ -20,9 +20,14 @@ struct ReportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write this file; one that exists is replaced.", valueName: "file"), completion: .file())
     var to: String
 
+    @Option(
+        help: ArgumentHelp(
+            "Count steps in streams of this name, and show how they were walked; may be repeated.", valueName: "name"))
+    var countSteps: [String] = []
+
     func run() throws {
         try SessionDirectory.opening(directory) { path throws(RecordingError) in
-            let page = try SessionPage.html(of: SessionDirectory(at: path))
+            let page = try SessionPage.html(of: SessionDirectory(at: path), countingStepsIn: countSteps)
             let file = FilePath(to)
             let folder = file.removingLastComponent()
             guard let name = file.lastComponent?.string else {

@@ -79,8 +79,8 @@ package struct BIDSExport: ExportWriter {
         while let event = pending.first, event.time <= time {
             pending.removeFirst()
             appendEvent(
-                at: event.time, duration: event.duration, event.name, value: event.value,
-                count: nil)
+                at: event.time, duration: event.duration, event.name,
+                value: event.bout.map { "\($0.confidence)" } ?? event.value, count: event.bout?.steps)
         }
     }
 
@@ -158,6 +158,9 @@ package struct BIDSExport: ExportWriter {
     // MARK: Descriptions
 
     private var eventColumns: [String: [String: String]] {
+        if session.events.contains(where: { $0.bout != nil }) {
+            return Self.eventColumns.merging(Self.boutColumns) { $1 }
+        }
         guard session.events.contains(where: { $0.annotation != nil }) else { return Self.eventColumns }
         return Self.eventColumns.merging([
             "trial_type": [
@@ -167,6 +170,18 @@ package struct BIDSExport: ExportWriter {
             "value": ["Description": "The step, an annotation's label, the reason of a gap, or the column's value."],
         ]) { $1 }
     }
+
+    private static let boutColumns: [String: [String: String]] = [
+        "trial_type": [
+            "Description":
+                "What happened: start, step, pause, resume, stop, annotation, walking, gap, or a column that changed."
+        ],
+        "value": [
+            "Description":
+                "The step, an annotation's label, how likely a bout is walking, the reason of a gap, or the column's value."
+        ],
+        "count": ["Description": "How many samples a gap has, 0 if that is unknown; how many steps a bout has."],
+    ]
 
     private static let eventColumns: [String: [String: String]] = [
         "onset": ["Description": "Seconds from the first sample.", "Units": "s"],

@@ -1,8 +1,8 @@
 package import Files
 import Messages
 
-/// Writes a directory for a session: a table of each stream, and beside them `gaps.tsv`, `events.tsv` and, if there are any, `annotations.tsv`
-/// and `filled.tsv`.
+/// Writes a directory for a session: a table of each stream, and beside them `gaps.tsv`, `events.tsv` and, if there are any, `annotations.tsv`,
+/// `bouts.tsv` and `filled.tsv`.
 package struct CSVExport: ExportWriter {
     private let directory: ExportDirectory
     private let session: ExportedSession
@@ -65,7 +65,7 @@ package struct CSVExport: ExportWriter {
         }
         let header = "stream\tafter\tbefore\treason\tepoch\tfrom\tcount\n"
         try directory.write("\(session.name)/gaps.tsv", Array((header + gaps).utf8))
-        let events = session.events.filter { $0.annotation == nil }
+        let events = session.events.filter { $0.annotation == nil && $0.bout == nil }
         // A column for what no event is about would change the tables of all other sessions.
         let hasStreams = events.contains { $0.stream != nil }
         let lines = events.map { event in
@@ -85,8 +85,31 @@ package struct CSVExport: ExportWriter {
                     ])
             }
         }
+        try writeBouts()
         if annotations.isEmpty { return }
         try directory.write(
             "\(session.name)/annotations.tsv", Array(("from\tto\tlabel\tstream\tnote\n" + annotations.joined()).utf8))
+    }
+
+    /// The bouts of walking, if steps were counted and there are some.
+    private func writeBouts() throws(RecordingError) {
+        let lines = session.events.compactMap { event in
+            event.bout.map { bout in
+                let numbers = [
+                    bout.confidence, bout.gait.walkingTime, bout.gait.cadence, bout.gait.stepTime, bout.gait.strideTime,
+                    bout.gait.strideTimeVariability,
+                ]
+                return session.line(
+                    [
+                        bout.stream.description, session.text(of: event.time),
+                        session.text(of: event.time + bout.duration),
+                        "\(bout.steps)",
+                    ] + numbers.map { $0.map { "\($0)" } } + ["\(bout.gait.strides)"])
+            }
+        }
+        if lines.isEmpty { return }
+        let header =
+            "stream\tfrom\tto\tsteps\tconfidence\twalkingTime\tcadence\tstepTime\tstrideTime\tstrideTimeVariability\tstrides\n"
+        try directory.write("\(session.name)/bouts.tsv", Array((header + lines.joined()).utf8))
     }
 }

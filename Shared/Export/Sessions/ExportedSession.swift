@@ -15,14 +15,18 @@ package struct ExportedSession: Sendable {
         /// What somebody noted; its `from` is `time`.
         package var annotation: Annotation?
 
+        /// A bout of walking, which begins at `time` in `stream`.
+        package var bout: ExportedBout?
+
         /// What tables say of it: an annotation's label, or the step.
         var value: String? { annotation?.label ?? step }
 
         /// Nanoseconds that it took; 0 for a moment.
         var duration: Int64 {
-            annotation.flatMap { note in
-                note.to.map { $0.nanosecondsSince1970 - note.from.nanosecondsSince1970 }
-            } ?? 0
+            bout?.duration
+                ?? annotation.flatMap { note in
+                    note.to.map { $0.nanosecondsSince1970 - note.from.nanosecondsSince1970 }
+                } ?? 0
         }
     }
 
@@ -33,8 +37,12 @@ package struct ExportedSession: Sendable {
     package let clock: ExportClock
     package let events: [Event]
 
-    /// - Parameter annotations: those that hold.
-    package init(_ record: SessionRecord, annotations: [Annotation] = [], clock: ExportClock) {
+    /// - Parameters:
+    ///   - annotations: those that hold.
+    ///   - bouts: of walking, which were counted.
+    package init(
+        _ record: SessionRecord, annotations: [Annotation] = [], bouts: [ExportedBout] = [], clock: ExportClock
+    ) {
         name = record.session.text
         task = record.task
         startDate = record.startDate.nanosecondsSince1970
@@ -56,6 +64,7 @@ package struct ExportedSession: Sendable {
                     time: annotation.from.nanosecondsSince1970 - startDate, name: "annotation",
                     stream: annotation.stream, annotation: annotation))
         }
+        events += bouts.map { Event(time: $0.start, name: "walking", stream: $0.stream, bout: $0) }
         if let end = record.endDate {
             events.append(Event(time: end.nanosecondsSince1970 - startDate, name: "stop", step: nil))
         }

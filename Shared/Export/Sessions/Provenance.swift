@@ -14,6 +14,9 @@ struct Provenance: Codable, Hashable, Sendable {
         var subject: String?
         var run: Int?
         var allowDamaged: Bool?
+        /// The streams in which steps were counted, and where their devices were worn.
+        var countSteps: [String]?
+        var placement: String?
     }
 
     struct Stream: Codable, Hashable, Sendable {

@@ -1,6 +1,7 @@
 package import Files
 import Messages
 package import Recording
+package import StepDetection
 package import SystemPackage
 
 /// Exports a session: verifies it, reads its streams one after the other, and writes them in a format.
@@ -23,6 +24,10 @@ package struct SessionExport {
         package var streams: [String]?
         package var subject: String?
         package var run: Int?
+        /// Streams of these names whose bouts of walking are exported too.
+        package var countedStreams: [String] = []
+        /// Where their devices were worn.
+        package var placement = SensorPlacement.unknown
         package var replaces = false
         /// Whether to export what can be read of a session that is damaged.
         package var acceptsDamage = false
@@ -81,10 +86,16 @@ package struct SessionExport {
             path, name: options.format == .bids ? "bids" : "\(session.session)-\(options.format.rawValue)",
             replaces: options.replaces, calls: calls)
         do throws(RecordingError) {
-            let exported = ExportedSession(
-                record, annotations: try session.validAnnotations(of: record), clock: options.clock)
             let version = self.version
             let work = try prepare()
+            let bouts =
+                options.countedStreams.isEmpty
+                ? []
+                : try ExportedBout.bouts(
+                    of: session, record, streams: options.countedStreams, placement: options.placement,
+                    options.clock == .own ? [:] : work.alignments)
+            let exported = ExportedSession(
+                record, annotations: try session.validAnnotations(of: record), bouts: bouts, clock: options.clock)
             switch options.format {
             case .csv: return try run(work, CSVExport(exported, in: directory), in: directory, progress)
             case .bids:
@@ -175,7 +186,9 @@ package struct SessionExport {
             options: Provenance.Options(
                 format: options.format.rawValue, clock: options.clock.rawValue, rate: options.rate,
                 streams: options.streams, subject: options.subject, run: options.run,
-                allowDamaged: options.acceptsDamage ? true : nil),
+                allowDamaged: options.acceptsDamage ? true : nil,
+                countSteps: options.countedStreams.isEmpty ? nil : options.countedStreams,
+                placement: options.countedStreams.isEmpty ? nil : options.placement.rawValue),
             verdict: "\(verification.verdict)", findings: verification.findings.map(\.description),
             clocks: Provenance.Clock.clocks(of: record, streams: logs, work.alignments), streams: streams,
             fills: SessionReport(record).fills,

@@ -1,0 +1,60 @@
+import Files
+package import Messages
+import Recording
+import StepDetection
+import StepRecordings
+import TextInput
+
+/// A bout of walking in a stream, as an export has it.
+package struct ExportedBout: Hashable, Sendable {
+    package var stream: StreamName
+    /// Nanoseconds since the session's start, on the clock of the export.
+    package var start: Int64
+    /// Nanoseconds from its first step to its last.
+    package var duration: Int64
+    package var steps: Int
+    /// How likely it is walking, from 0 to 1.
+    package var confidence: Double
+    package var gait: GaitMeasures
+
+    /// Counts the steps in a session's streams of these names, as `step-counter count` does.
+    /// - Parameter alignments: of the publishers' clocks, by epoch; none to keep the publishers' own.
+    static func bouts(
+        of session: SessionDirectory, _ record: SessionRecord, streams: [String], placement: SensorPlacement,
+        _ alignments: [String: ClockAlignment]
+    ) throws(RecordingError) -> [ExportedBout] {
+        var bouts: [ExportedBout] = []
+        for input in try CountInput.recordings(inSession: session.directory.path, streams: streams) {
+            guard let stream = input.stream,
+                let log = record.logs.first(where: { $0.device == stream.device && $0.stream == stream.stream })
+            else { continue }
+            let settings = StepDetectorSettings(placement: placement)
+            let counted: CountedRecording
+            do throws(TextInputError) {
+                counted = CountedRecording(input, try StepCount(input, placement: placement), settings)
+            } catch {
+                throw RecordingError(
+                    .unreadable, action: "count steps in", path: session.directory.path, reason: "\(error)",
+                    advice: "Name streams of accelerations with --count-steps, or leave it out.")
+            }
+            bouts += counted.bouts.map { bout in
+                let start = recorderTime(bout.start, log, record, alignments)
+                return ExportedBout(
+                    stream: stream, start: start, duration: recorderTime(bout.end, log, record, alignments) - start,
+                    steps: bout.steps, confidence: bout.confidence, gait: bout.gait)
+            }
+        }
+        return bouts
+    }
+
+    /// By the clock of the epoch that was last heard of by then, as far as is known.
+    private static func recorderTime(
+        _ seconds: Double, _ log: SessionRecord.Log, _ record: SessionRecord, _ alignments: [String: ClockAlignment]
+    ) -> Int64 {
+        let time = Nanoseconds.from(seconds: seconds) ?? 0
+        let date = record.startDate.nanosecondsSince1970 &+ time
+        let epoch = log.epochs.last { $0.heard.nanosecondsSince1970 <= date } ?? log.epochs.first
+        var alignment = epoch.flatMap { alignments[$0.epoch] } ?? ClockAlignment([])
+        return alignment.recorderTime(of: time)
+    }
+}
