@@ -200,6 +200,9 @@ package final class StreamLog {
         if let maximumFileSize, openBytes >= maximumFileSize { _ = rotate(at: now) }
     }
 
+    /// Notes that the samples before the next one are left out: the file says then which one that is.
+    package func noteLeftOut() { hasSkipped = true }
+
     /// What makes a batch's uptimes times since the session's start.
     private func origin(of batch: ReceivedBatch, epoch: Int) throws(MessageError) -> Int64 {
         guard epochs[epoch].hasSlept else { return epochs[epoch].start }

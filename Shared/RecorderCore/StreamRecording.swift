@@ -472,6 +472,7 @@ package final class StreamRecording {
     private func begin(_ epoch: Int, at sequence: Int) {
         guard sequence > log.epochs[epoch].record.from else { return }
         log.epochs[epoch].record.from = sequence
+        log.noteLeftOut()
         noteChange()
     }
 

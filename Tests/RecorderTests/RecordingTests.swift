@@ -338,8 +338,8 @@ struct RecordingTests {
             #expect(result.report.isWhole)
             let records = try await recorder.records(log: 1)
             #expect(records.sequences == [3, 4, 5, 6])
-            // What happened before it came is in its log too.
-            #expect(records.markers == ["start", "step", "pause", "resume", "stop"])
+            // What happened before it came is in its log too, and that its first sample there is the fourth.
+            #expect(records.markers == ["start", "step", "pause", "resume", "position", "stop"])
             #expect(records.filter { $0.marker != nil }.map(\.stepPath).first == "Walk/out")
         }
     }
