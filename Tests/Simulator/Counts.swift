@@ -11,6 +11,8 @@ extension Simulation {
     struct Counts: Equatable {
         var kills = 0
         var killsInRecovery = 0
+        /// In a call of the disk, those in a recovery included.
+        var callKills = 0
         var powerCuts = 0
         var publisherKills = 0
         var sessions = 0
@@ -28,6 +30,8 @@ extension Simulation {
         var judged = 0
         var logs = 0
         var durable = 0
+        /// Lengths of files that were compared after a recovery.
+        var lengths = 0
         /// Requests that were answered as durable.
         var acknowledged = 0
         var partitions = 0

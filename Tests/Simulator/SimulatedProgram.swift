@@ -40,7 +40,7 @@ extension SimulatedProgram {
                         try done(answer)
                     }
                 },
-                limit: limit))
+                limit: limit, isRepeated: { [unowned self] in simulation.answersAgain() }))
     }
 }
 

@@ -20,16 +20,33 @@ final class SimulatedPublisher {
         var isWalk: Bool
     }
 
-    /// An event as it goes over the wire.
-    struct Event {
-        enum Body {
-            /// The body of a batch, and the matrix if it is packed.
-            case samples(StreamName, frames: [[UInt8]])
-            case description(StreamDescription)
-        }
+    /// What is published.
+    enum Event {
+        case samples(Batch)
+        case description(StreamDescription)
+    }
 
-        let body: Body
-        let time: WallTime
+    /// A batch as it goes over the wire.
+    struct Batch {
+        let topic: [UInt8]
+        let body: [UInt8]
+        /// The matrix; nil if the body has the values.
+        let packed: [UInt8]?
+        let time: [UInt8]
+
+        /// Lends its frames.
+        func withFrames(_ take: (EventFrames) throws -> Void) rethrows {
+            try topic.withUnsafeBytes { topic in
+                try body.withUnsafeBytes { body in
+                    try time.withUnsafeBytes { time in
+                        guard let packed else { return try take(EventFrames(topic: topic, body: body, time: time)) }
+                        try packed.withUnsafeBytes { packed in
+                            try take(EventFrames(topic: topic, body: body, time: time, packed: packed))
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// A batch that is kept, as far as its bytes go.
@@ -58,6 +75,8 @@ final class SimulatedPublisher {
     private var kept: [Kept] = []
     private var firstKept = 0
     private var keptBytes = 0
+    /// What each stream published last.
+    private var lastBatches: [RowBatch?] = []
     /// Who walks, in each run.
     private(set) var walkers: [Walker] = []
     private var questions: [Int: ([StreamDescription]) -> Void] = [:]
@@ -107,6 +126,7 @@ final class SimulatedPublisher {
             sleepWatch: SleepWatch(elapsed: clock.elapsed(at: simulation.now), uptime: moment.monotonic))
         self.core = core
         (kept, firstKept, keptBytes, effectsLeft, questions) = ([], 0, 0, nil, [:])
+        lastBatches = Array(repeating: nil, count: names.count)
         wakeTime = .max
         core.begin(replayEndpoint: endpoint, at: moment)
         perform()
@@ -186,7 +206,7 @@ final class SimulatedPublisher {
             core.rewound(stream, nil, at: moment)
         case .publish(let batch, let stream, let reading): publish(batch, of: stream, reading)
         case .describe(let description, _):
-            simulation.send(Event(body: .description(description), time: moment.date), of: number)
+            simulation.send(.description(description), of: number)
         case .answer(let question, .success(.streams(let descriptions))):
             questions.removeValue(forKey: question)?(descriptions)
         case .notice(.log(_, let message, let metadata)):
@@ -207,20 +227,30 @@ final class SimulatedPublisher {
                 walkers[walkers.count - 1].hear(uptime: batch.rows[row], magnitude: batch.rows[row + 3])
             }
         }
-        simulation.send(
-            Event(body: .samples(name, frames: frames(of: batch, stream, reading)), time: moment.date), of: number)
+        simulation.send(.samples(wireBatch(withAgain(batch, of: stream.index), stream, reading)), of: number)
     }
 
-    private func frames(of batch: RowBatch, _ stream: PublishedStream, _ reading: ClockReading) -> [[UInt8]] {
+    /// A batch, now and then with the samples of the one before in front of it: what listeners have they are to leave out.
+    private func withAgain(_ batch: RowBatch, of stream: Int) -> RowBatch {
+        defer { lastBatches[stream] = batch }
+        guard simulation.sendsAgain(), let last = lastBatches[stream] else { return batch }
+        return RowBatch(
+            firstSequence: last.firstSequence, count: last.count + batch.count, rows: last.rows + batch.rows)
+    }
+
+    private func wireBatch(_ batch: RowBatch, _ stream: PublishedStream, _ reading: ClockReading) -> Batch {
         batch.rows.withUnsafeBufferPointer { rows in
             body.removeAll()
             stream.encoder.encode(
                 sequence: Int(batch.firstSequence), count: batch.count, clock: reading, rows: rows, into: &body)
             let text = body.withUnsafeBytes { Array($0) }
-            guard stream.isPacked else { return [text] }
-            body.removeAll()
-            stream.encoder.encodePacked(rows, into: &body)
-            return [text, body.withUnsafeBytes { Array($0) }]
+            var packed: [UInt8]?
+            if stream.isPacked {
+                body.removeAll()
+                stream.encoder.encodePacked(rows, into: &body)
+                packed = body.withUnsafeBytes { Array($0) }
+            }
+            return Batch(topic: stream.topic, body: text, packed: packed, time: EventTime.text(of: moment.date))
         }
     }
 

@@ -39,6 +39,8 @@ final class SimulatedRecorder: WakingProgram {
     /// Who waits for a block to be durable.
     private var answers: [(block: Int, done: () -> Void)] = []
     private var replays: SimulatedReplayClient?
+    /// Whether the power is cut where the program ends in a call.
+    private var cutsPowerAtEnd = false
     /// How far the samples of each run of a publisher are durable, as the recorder would say.
     private(set) var durable: [SessionIdentifier: [StreamName: [String: Int]]] = [:]
 
@@ -71,7 +73,7 @@ final class SimulatedRecorder: WakingProgram {
 
     func fail(with error: any Error) throws {
         // A program that ends in a call has no more to say.
-        if disk.hasEnded { return simulation.recorderEnded() }
+        if disk.hasEnded { return try endInCall(cutsPower: cutsPowerAtEnd) }
         throw error
     }
 
@@ -88,7 +90,8 @@ final class SimulatedRecorder: WakingProgram {
         } catch {
             guard disk.hasEnded else { throw error }
             simulation.counts.killsInRecovery += 1
-            return simulation.recorderEnded()
+            let faults = simulation.faults
+            return try endInCall(cutsPower: faults.moments && faults.powerCuts && simulation.happens(0.3))
         }
         // What ends in a recovery is behind it.
         disk.begin()
@@ -115,10 +118,24 @@ final class SimulatedRecorder: WakingProgram {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
             let recovered = try outcome.get()
             files.add(recovery.files[directory.session] ?? [:], of: directory)
+            try checkLengths(of: recovered, in: directory)
             try core.resume(recovered, in: directory, at: now)
             if let session = core.sessions[directory.session] { checkDurable(session) }
         }
         core.advance(at: now)
+    }
+
+    /// Each file must end where the records end that the recorder knows of: whatever was torn behind them is cut off.
+    private func checkLengths(of recovered: RecoveredSession, in directory: SessionDirectory) throws {
+        for log in recovered.record.logs {
+            guard let known = recovered.logs[log.name]?.file, let name = log.file else { continue }
+            let path = directory.directory.path.appending(name)
+            let length = try OpenFile(path, .readOnly, action: "read").byteCount()
+            simulation.counts.lengths += 1
+            if length != known.bytes {
+                simulation.violate("\(name) has \(length) bytes after a recovery, and not \(known.bytes)")
+            }
+        }
     }
 
     /// What was called durable must be there.
@@ -132,6 +149,23 @@ final class SimulatedRecorder: WakingProgram {
                 }
             }
         }
+    }
+
+    /// Has the program end in one of its next calls.
+    func end(after calls: Int, cutsPower: Bool) {
+        guard isRunning else { return }
+        disk.end(after: calls)
+        cutsPowerAtEnd = cutsPower
+        simulation.note("the recorder is to end after \(calls) calls")
+    }
+
+    /// Ends the program, whose last call was made.
+    private func endInCall(cutsPower: Bool) throws {
+        isRunning = false
+        life += 1
+        log = nil
+        if cutsPower { try disk.cutPower() }
+        try simulation.recorderEnded(cutsPower: cutsPower)
     }
 
     /// Ends the program at once. What it was writing is there in part.
@@ -244,26 +278,12 @@ final class SimulatedRecorder: WakingProgram {
     // MARK: What arrives
 
     func take(_ event: SimulatedPublisher.Event) throws {
-        switch event.body {
-        case .samples(let name, let frames): try take(frames, of: name, published: event.time)
+        switch event {
+        case .samples(let batch): try batch.withFrames { _ = try core.take($0, at: now) }
         case .description(let description): core.take(description, at: now)
         }
         core.endBatches(at: now)
         perform()
-    }
-
-    private func take(_ frames: [[UInt8]], of name: StreamName, published: WallTime) throws {
-        guard let route = Array((TopicArea.samples + name.description).utf8).withUnsafeBytes({ core.route(of: $0) })
-        else { return }
-        try frames[0].withUnsafeBytes { frame in
-            let body = try SampleBody(frame)
-            guard frames.count > 1 else {
-                return core.take(ReceivedBatch(body, frame, packed: nil), route, published: published, at: now)
-            }
-            frames[1].withUnsafeBytes {
-                core.take(ReceivedBatch(body, frame, packed: $0), route, published: published, at: now)
-            }
-        }
     }
 
     var nextDeadline: Int64 { core.nextDeadline }
@@ -277,10 +297,13 @@ final class SimulatedRecorder: WakingProgram {
 
     private func perform() {
         if core.hasUncommitted { uncommittedSince = uncommittedSince ?? now.monotonic }
-        for effect in core.takeEffects() { perform(effect) }
+        var effects: [Recordings.Effect] = []
+        if core.takeEffects(into: &effects) { for effect in effects { perform(effect) } }
         checkAge()
-        for answer in answers where core.isCommitted(answer.block) { answer.done() }
-        answers.removeAll { core.isCommitted($0.block) }
+        if !answers.isEmpty {
+            for answer in answers where core.isCommitted(answer.block) { answer.done() }
+            answers.removeAll { core.isCommitted($0.block) }
+        }
         planWake()
     }
 
@@ -324,6 +347,7 @@ final class SimulatedRecorder: WakingProgram {
         case .rebuild(let directory, let failures):
             order(in: "files", 0...50_000_000) { [self] in
                 let outcome = files.finish(directory, log: logDirectory, failures: failures)
+                if disk.hasEnded, case .failure(let failure) = outcome { throw failure }
                 core.rebuilt(directory.session, outcome, at: now)
             }
         case .sync(let session):
@@ -381,9 +405,11 @@ final class SimulatedRecorder: WakingProgram {
 
     /// How far each run has come in the log, with what is given up of it.
     private static func places(of stream: StreamRecording) -> [String: Int] {
-        var places: [String: Int] = [:]
-        for epoch in stream.log.epochs { places[epoch.name] = stream.intake.next(of: epoch.name) }
-        places[stream.log.epochs[stream.log.epoch].name] = stream.log.next
+        let epochs = stream.log.epochs
+        var places = [epochs[stream.log.epoch].name: stream.log.next]
+        for index in epochs.indices where index != stream.log.epoch {
+            places[epochs[index].name] = stream.intake.next(of: epochs[index].name)
+        }
         return places
     }
 
@@ -417,7 +443,9 @@ final class SimulatedRecorder: WakingProgram {
     /// Is called after what is done seldom: the program may end right behind it.
     private func passMoment() {
         guard simulation.isMoment() else { return }
-        later(0...20_000_000) { [self] in
+        // At once, before the disk has what was begun, or when it has that.
+        let delay: ClosedRange<Int64> = simulation.happens(0.5) ? 0...20_000_000 : 0...600_000_000
+        later(simulation.happens(0.3) ? 0...0 : delay) { [self] in
             try simulation.killRecorder(cutsPower: simulation.faults.powerCuts && simulation.happens(0.5))
         }
     }

@@ -24,6 +24,8 @@ final class SimulatedReplayClient {
                 Void
         /// Nanoseconds for which a publisher that is heard may give no answer.
         let limit: Int64
+        /// Whether an answer is to come a second time, when something else may be missing.
+        let isRepeated: () -> Bool
     }
 
     private struct Link {
@@ -61,7 +63,7 @@ final class SimulatedReplayClient {
                 number, for: missing.request, at: missing.endpoint, isHeard: isHeard, limit: program.limit,
                 now: program.now())
             if let reason {
-                conclude(number, stream, isMore: stream.giveUp(missing.request, reason))
+                giveUp(missing.request, reason, number, stream)
             } else {
                 asking[number] = (stream, missing.request)
                 // Steps of one moment are one.
@@ -69,6 +71,15 @@ final class SimulatedReplayClient {
             }
             wakeNext()
         }
+    }
+
+    private func giveUp(_ request: SamplesReplay, _ reason: Gap.Reason, _ number: Int, _ stream: ReplayedStream) {
+        conclude(number, stream, isMore: stream.giveUp(request, reason))
+        repeatLater { _ = stream.giveUp(request, reason) }
+    }
+
+    private func repeatLater(_ body: @escaping () -> Void) {
+        if program.isRepeated() { program.later(1_000_000...3_000_000_000, body) }
     }
 
     private func conclude(_ number: Int, _ stream: ReplayedStream, isMore: Bool, isUnanswered: Bool = false) {
@@ -164,9 +175,9 @@ final class SimulatedReplayClient {
                 // The stream takes it when the engine has time.
                 program.later(0...5_000_000) { [self] in
                     conclude(verdict.stream, stream, isMore: stream.take(reply, frames[range], request))
+                    repeatLater { _ = stream.take(reply, frames[range], request) }
                 }
-            case .gone(let reason):
-                conclude(verdict.stream, stream, isMore: stream.giveUp(request, reason))
+            case .gone(let reason): giveUp(request, reason, verdict.stream, stream)
             case .again: conclude(verdict.stream, stream, isMore: true, isUnanswered: true)
             }
         }

@@ -31,7 +31,7 @@ final class SimulatedStepCounter: WakingProgram {
     private(set) var life = 0
     private var work: Work?
     private var replays: SimulatedReplayClient?
-    private var topics: Set<String> = []
+    private var topics: Set<[UInt8]> = []
 
     // Of this life
     /// When it wakes by itself, on the monotonic clock.
@@ -122,21 +122,11 @@ final class SimulatedStepCounter: WakingProgram {
 
     func take(_ event: SimulatedPublisher.Event) throws {
         guard let core else { return }
-        switch event.body {
+        switch event {
         case .description(let description): core.take(description, at: now)
-        case .samples(let name, let frames):
-            let topic = "\(TopicArea.samples)\(name)"
-            guard topics.contains(topic),
-                let counter = Array(topic.utf8).withUnsafeBytes({ core.counter(of: $0) })
-            else { return }
-            try frames[0].withUnsafeBytes { body in
-                let packed = frames.count > 1 ? frames[1] : []
-                try packed.withUnsafeBytes { packed in
-                    try core.take(
-                        ReceivedBatch(SampleBody(body), body, packed: frames.count > 1 ? packed : nil), by: counter,
-                        at: now)
-                }
-            }
+        case .samples(let batch):
+            guard topics.contains(batch.topic) else { return }
+            try batch.withFrames { _ = try core.take($0, at: now) }
         }
         perform()
     }
@@ -145,11 +135,13 @@ final class SimulatedStepCounter: WakingProgram {
 
     private func perform() {
         guard let core else { return }
-        for effect in core.takeEffects() {
+        var effects: [StepCounting.Effect] = []
+        if !core.takeEffects(into: &effects) { return planWake() }
+        for effect in effects {
             switch effect {
             case .commit(let commit, let date): begin(.commit(commit, date))
             case .remove(let removal): begin(.removal(removal))
-            case .subscribe(let topic): topics.insert(topic)
+            case .subscribe(let topic): topics.insert(Array(topic.utf8))
             case .recover(let stream): recover(stream)
             case .notice(.publish(let event)): if let event = event as? StepEvent { check(event) }
             case .notice(.log(_, let message, let metadata)):

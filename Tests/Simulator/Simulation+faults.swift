@@ -17,7 +17,12 @@ extension Simulation {
         if skipped.contains(faultCount) { return }
         switch number(0...14) {
         case 0 where faults.kills && !asked.isEmpty:
-            try killRecorder(cutsPower: faults.powerCuts && happens(0.4))
+            let cutsPower = faults.powerCuts && happens(0.4)
+            if faults.moments, happens(0.5) {
+                recorder?.end(after: number(0...40), cutsPower: cutsPower)
+            } else {
+                try killRecorder(cutsPower: cutsPower)
+            }
         case 1 where faults.publisherKills && publishers[index].isRunning:
             note("\(publishers[index].plan.device) is to be killed")
             // Among what it publishes together, or at once.
@@ -173,22 +178,26 @@ extension Simulation {
     func killRecorder(cutsPower: Bool) throws {
         guard let recorder, recorder.isRunning else { return }
         counts.kills += 1
-        if cutsPower { counts.powerCuts += 1 }
         note(cutsPower ? "the power is cut" : "the recorder is killed")
-        // It is one machine.
-        if cutsPower {
-            logManagerEnded(cutsPower: true)
-            archiverEnded()
-            try stepCounterEnded()
-        }
+        if cutsPower { try cutPower() }
         try recorder.kill(cutsPower: cutsPower)
         later(20_000_000...3_000_000_000) { [self] in try whenMachineAwake { [self] in try startRecorder() } }
     }
 
-    /// Is called where the program ended by itself, in a call.
-    func recorderEnded() {
+    /// Ends the other programs of the recorder's machine.
+    private func cutPower() throws {
+        counts.powerCuts += 1
+        logManagerEnded(cutsPower: true)
+        archiverEnded()
+        try stepCounterEnded()
+    }
+
+    /// Is called where the recorder ended in a call.
+    func recorderEnded(cutsPower: Bool) throws {
         counts.kills += 1
-        note("the recorder ends in a call")
+        counts.callKills += 1
+        note("the recorder ends in a call\(cutsPower ? ", and the power is cut" : "")")
+        if cutsPower { try cutPower() }
         later(20_000_000...1_000_000_000) { [self] in try whenMachineAwake { [self] in try startRecorder() } }
     }
 

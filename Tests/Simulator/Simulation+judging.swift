@@ -124,13 +124,14 @@ extension Simulation {
             let longer =
                 max(0, clock.ahead) + clock.slept(until: now) + session.askedFor - session.listed + 100_000_000
             let start = clock.uptime - clock.slept(until: now) + session.began - longer
+            let absences = record.absences(of: name)
             let judgement = try oracle.judge(
                 log, of: record, in: directory, first: first,
                 earliest: session.isFromPast ? Double(start) / 1e9 : nil, last: isSound ? session.lasts?[name] : nil,
                 removed: data.appending("attic").appending("removed").appending(identifier.text)
             ) {
                 isPaused(
-                    name, of: record, at: $0 - Double(clock.uptime - clock.ahead + session.began) / 1e9,
+                    absences, at: $0 - Double(clock.uptime - clock.ahead + session.began) / 1e9,
                     ahead: max(0, Double(clock.ahead) / 1e9))
             } mayLose: { epoch, sequence in
                 // Its publisher was killed before it could be replayed, or forgot it.
@@ -155,14 +156,14 @@ extension Simulation {
         }
     }
 
-    /// Whether samples of a stream are left out that were taken at a time since the session's start; nil if that is undecided:
-    /// a sample of a clock that is ahead may arrive before the request to pause.
-    func isPaused(_ stream: StreamName, of record: SessionRecord, at time: Double, ahead: Double) -> Bool? {
+    /// Whether samples are left out that were taken at a time since the session's start; nil if that is undecided: a sample of a
+    /// clock that is ahead may arrive before the request to pause.
+    private func isPaused(_ absences: [(start: Double, end: Double)], at time: Double, ahead: Double) -> Bool? {
         let tolerance = 1e-5
+        func isAt(_ edge: Double) -> Bool { time > edge - tolerance && time < edge + ahead + tolerance }
         var isInside = false
-        for (start, end) in record.absences(of: stream) {
-            let edges = [start, end]
-            if edges.contains(where: { time > $0 - tolerance && time < $0 + ahead + tolerance }) { return nil }
+        for (start, end) in absences {
+            if isAt(start) || isAt(end) { return nil }
             if time > start, time < end { isInside = true }
         }
         return isInside

@@ -29,7 +29,8 @@ final class Simulation {
         var hasOutages = false
         /// Whether sessions begin in the past.
         var hasPast = false
-        /// Whether the recorder is killed right after what it does seldom, and pages that are not written have any bytes.
+        /// Whether faults come where they matter: the recorder ends right after what it does seldom, or in a call; pages that are
+        /// not written have any bytes; publishers send again, and answers come again.
         var hasMoments = false
     }
 
@@ -49,6 +50,12 @@ final class Simulation {
         var slowReaders = true
         var sleeps = true
         var jumps = true
+        /// Whether the recorder ends right after what it does seldom, and in calls.
+        var moments = false
+        /// Whether batches begin with samples that were sent before.
+        var resends = false
+        /// Whether answers come a second time.
+        var repeats = false
         /// Nanoseconds from one to the next.
         var pause: ClosedRange<Int64> = 1_000_000_000...6_000_000_000
     }
@@ -100,8 +107,8 @@ final class Simulation {
     /// What was done to the programs, for people who look for a reason.
     private(set) var course: [String] = []
     private var random: SplitMix
-    /// Nil if the recorder is not killed at special moments.
-    private var moments: SplitMix?
+    /// For what seeds did not have from the beginning, so that older ones run as before.
+    private var other: SplitMix
     private var schedule = Schedule()
     var oracle = Oracle()
     var publishers: [SimulatedPublisher] = []
@@ -135,7 +142,7 @@ final class Simulation {
         func happens(_ chance: Double) -> Bool { random.unit() < chance }
         // Where somebody pauses, samples are judged by their time.
         let pauses = happens(0.5)
-        faults = Faults(
+        var faults = Faults(
             kills: happens(0.8), powerCuts: happens(0.6), publisherKills: happens(0.6), cuts: happens(0.5),
             drops: happens(0.5), pauses: pauses, failures: size.hasFailingCalls && happens(0.5),
             logManagerKills: happens(0.6), archiverKills: happens(0.6), stepCounterKills: happens(0.6),
@@ -152,12 +159,17 @@ final class Simulation {
             [(.json, .array), (.json, .dictionary), (.csv, .array), (.tsv, .array)][
                 Int.random(in: 0...3, using: &random)]
         self.random = random
-        // Of its own, so that seeds without it run as before.
         var other = SplitMix(seed: ~seed)
         past =
             size.hasPast && !faults.jumps && other.unit() < 0.4
             ? 1_000_000...Int.random(in: 1_000_000_000...30_000_000_000, using: &other) : nil
-        if size.hasMoments, faults.kills, other.unit() < 0.5 { moments = other }
+        if size.hasMoments {
+            faults.moments = faults.kills && other.unit() < 0.5
+            faults.resends = other.unit() < 0.3
+            faults.repeats = other.unit() < 0.3
+        }
+        self.faults = faults
+        self.other = other
     }
 
     // MARK: Chance and time
@@ -178,8 +190,16 @@ final class Simulation {
     func at(_ time: Int64, _ body: @escaping () throws -> Void) { schedule.add(at: time, order: 0, body) }
 
     /// Whether the recorder is to be killed right after something: of what it does seldom, few kills come by chance.
-    func isMoment() -> Bool {
-        guard !isOver, let chance = moments?.unit(), chance < 0.04 else { return false }
+    func isMoment() -> Bool { faults.moments && injects(0.04) }
+
+    /// Whether a batch is to begin with the samples of the one before.
+    func sendsAgain() -> Bool { faults.resends && injects(0.01) }
+
+    /// Whether an answer is to come a second time.
+    func answersAgain() -> Bool { faults.repeats && injects(0.2) }
+
+    private func injects(_ chance: Double) -> Bool {
+        guard !isOver, other.unit() < chance else { return false }
         faultCount += 1
         return !skipped.contains(faultCount)
     }
