@@ -46,9 +46,11 @@ package final class StreamRecording {
     private var announcedGaps = 0
     /// The names and types of the file's columns as they stood in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
-    /// For a stream that the session did not know at its start: the uptime in nanoseconds from which samples belong to it.
+    /// For a stream that the session did not know at its start, until its first sample: the uptime in nanoseconds from which
+    /// samples belong to it. Stored, for the recorder may be interrupted before.
     private var earliest: Int64? {
-        didSet { log.record.earliestUptime = earliest.map { Double($0) / 1e9 } }
+        get { log.record.earliestUptime.flatMap { Int64(exactly: ($0 * 1e9).rounded()) } }
+        set { log.record.earliestUptime = newValue.map { Double($0) / 1e9 } }
     }
 
     /// Whether the session began before it was asked for.
@@ -134,8 +136,7 @@ package final class StreamRecording {
         self.init(record, epochs, current: current, next: last.next, intake, of: session, at: now)
         log.take(recovered, at: now)
         announcedGaps = gaps.count
-        let isBegun = record.counts.written > 0
-        earliest = isBegun ? nil : record.earliestUptime.map { Int64(($0 * 1e9).rounded()) }
+        if record.counts.written > 0 { earliest = nil }
         // The file is missing, or the session was interrupted between two files.
         if log.isClosed { log.openAgain(at: now) }
     }
