@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run deb exports keys test test-release test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs sbom clean setup openssl receivers readers network prometheus broker curl
+.PHONY: run deb exports keys test test-release test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs sbom clean setup openssl receivers readers network prometheus broker nats curl
 .PHONY: up down logs compose-test browser browser-setup pictures
 
 SWIFT = swift
@@ -53,7 +53,7 @@ FEW = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 TEST = $(FEW) $(SWIFT) test --skip-build
 # Each attack wants a processor, and its victim another.
 FEWER = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
-test: setup receivers readers network prometheus broker curl
+test: setup receivers readers network prometheus broker nats curl
 	$(SWIFT) build --build-tests $(CHECKS)
 	$(TEST) --filter '^($(COMPUTING))\.'
 	$(TEST) --filter '^LogManagerTests\.'
@@ -66,7 +66,7 @@ test: setup receivers readers network prometheus broker curl
 	$(FEWER) $(SWIFT) test --skip-build --filter '$(HOSTILE)'
 
 # What people run: the system's tests on the programs of a release build, such as HOLDFAST_PROGRAMS=/usr/bin of a package.
-test-release: setup receivers readers network prometheus broker curl
+test-release: setup receivers readers network prometheus broker nats curl
 	$(SWIFT) build --build-tests $(CHECKS)
 	[ -n "$$HOLDFAST_PROGRAMS" ] || $(PROGRAMS)
 	export HOLDFAST_PROGRAMS="$${HOLDFAST_PROGRAMS:-$$($(SWIFT) build -c release --show-bin-path)}"; \
@@ -203,6 +203,10 @@ prometheus:
 # What tests take messages from.
 broker:
 	@Scripts/setup-broker
+
+# What tests carry streams over.
+nats:
+	@Scripts/setup-nats
 
 # What the console's page is tested with.
 browser-setup:

@@ -65,6 +65,7 @@ let package = Package(
         .systemLibrary(name: "CISAL", path: "Shared/CISAL"),
         .systemLibrary(name: "CMicroHTTPD", path: "Shared/CMicroHTTPD"),
         .systemLibrary(name: "CMosquitto", path: "Shared/CMosquitto"),
+        .systemLibrary(name: "CNATS", path: "Shared/CNATS"),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL"),
         .systemLibrary(name: "CQREncode", path: "Shared/CQREncode"),
         .target(
@@ -80,6 +81,7 @@ let package = Package(
         .target(
             name: "TextInput", dependencies: ["CZlib", system], path: "Shared/TextInput", swiftSettings: strict),
         .target(name: "ZeroMQ", dependencies: ["CTCPInfo", "CZeroMQ"], path: "Shared/ZeroMQ", swiftSettings: strict),
+        .target(name: "NATS", dependencies: ["CNATS"], path: "Shared/NATS", swiftSettings: strict),
         .target(name: "PeerLimits", dependencies: ["ZeroMQ"], path: "Shared/PeerLimits", swiftSettings: strict),
         .target(name: "Messages", path: "Shared/Messages", swiftSettings: strict),
         .target(

@@ -1,0 +1,165 @@
+import CNATS
+import FoundationEssentials
+import Glibc
+
+/// How a stream of JetStream is made.
+package struct NATSStreamSettings: Hashable, Sendable {
+    package var name: String
+    package var subjects: [String]
+    /// Servers that have a copy.
+    package var replicas: Int
+    /// When it is full, new messages are refused and old ones stay; nil for no limit of its own.
+    package var maximumBytes: Int64?
+    /// Messages are removed after so many nanoseconds; nil for never.
+    package var maximumAge: Int64?
+    /// How long an identifier is known, in nanoseconds.
+    package var duplicateWindow: Int64
+
+    package init(
+        name: String, subjects: [String], replicas: Int, maximumBytes: Int64?, maximumAge: Int64?,
+        duplicateWindow: Int64
+    ) {
+        self.name = name
+        self.subjects = subjects
+        self.replicas = replicas
+        self.maximumBytes = maximumBytes
+        self.maximumAge = maximumAge
+        self.duplicateWindow = duplicateWindow
+    }
+}
+
+/// What a stream of JetStream has.
+package struct NATSStreamState: Hashable, Sendable {
+    package let messages: UInt64
+    package let bytes: UInt64
+    /// The numbers of its first message and its last one, counted from 1; the first is one more if it is empty.
+    package let first: UInt64
+    package let last: UInt64
+    package let replicas: Int
+    /// How long an identifier is known, in nanoseconds.
+    package let duplicateWindow: Int64
+}
+
+/// What is known of a server's version.
+package enum NATSServerVersion: Hashable, Sendable, CustomStringConvertible {
+    case before2_10
+    case version2_10
+    /// 2.11 and later say it.
+    case exactly(String)
+
+    package var description: String {
+        switch self {
+        case .before2_10: "older than 2.10"
+        case .version2_10: "2.10"
+        case .exactly(let version): version
+        }
+    }
+
+    /// Whether an acknowledgement with `sync_interval: always` waits for the disks of a majority: from 2.15 on.
+    package var syncsWithMajority: Bool {
+        guard case .exactly(let version) = self else { return false }
+        let parts = version.split(separator: ".").prefix(2).compactMap { Int($0) }
+        return parts.count == 2 && (parts[0], parts[1]) >= (2, 15)
+    }
+}
+
+extension NATSConnection {
+    /// Makes a stream if there is none of its name.
+    /// - Returns: whether it was made now.
+    package func createStream(_ settings: NATSStreamSettings) throws(NATSError) -> Bool {
+        do throws(NATSError) {
+            _ = try streamState(settings.name)
+            return false
+        } catch {
+            guard error.isNotFound else { throw error }
+        }
+        let subjects = settings.subjects.map { strdup($0) }
+        defer { for subject in subjects { free(subject) } }
+        var pointers = subjects.map { UnsafePointer($0) }
+        let count = Int32(pointers.count)
+        var number = jsErrCode(0)
+        let status = settings.name.withCString { name in
+            pointers.withUnsafeMutableBufferPointer { pointers in
+                var configuration = jsStreamConfig()
+                jsStreamConfig_Init(&configuration)
+                configuration.Name = name
+                configuration.Subjects = pointers.baseAddress
+                configuration.SubjectsLen = count
+                configuration.Storage = js_FileStorage
+                configuration.Discard = js_DiscardNew
+                configuration.Replicas = Int64(settings.replicas)
+                configuration.MaxBytes = settings.maximumBytes ?? -1
+                configuration.MaxAge = settings.maximumAge ?? 0
+                configuration.Duplicates = settings.duplicateWindow
+                configuration.AllowDirect = true
+                return js_AddStream(nil, jetStream, &configuration, nil, &number)
+            }
+        }
+        try check(status, number, during: "create the stream \(settings.name)")
+        return true
+    }
+
+    package func streamState(_ name: String) throws(NATSError) -> NATSStreamState {
+        try withStreamInfo(name) { info in
+            NATSStreamState(
+                messages: info.State.Msgs, bytes: info.State.Bytes, first: info.State.FirstSeq,
+                last: info.State.LastSeq, replicas: Int(info.Config?.pointee.Replicas ?? 1),
+                duplicateWindow: info.Config?.pointee.Duplicates ?? 0)
+        }
+    }
+
+    /// The subjects that a stream has messages of.
+    /// - Parameter filter: a subject, perhaps with wildcards.
+    package func subjects(of stream: String, matching filter: String) throws(NATSError) -> [String] {
+        try withStreamInfo(stream, subjects: filter) { info in
+            guard let subjects = info.State.Subjects?.pointee, let list = subjects.List else { return [] }
+            return (0..<Int(subjects.Count)).compactMap { list[$0].Subject.map { String(cString: $0) } }
+        }
+    }
+
+    private func withStreamInfo<Result>(
+        _ name: String, subjects: String? = nil, _ body: (jsStreamInfo) -> Result
+    ) throws(NATSError) -> Result {
+        var options = jsOptions()
+        jsOptions_Init(&options)
+        options.Wait = Self.requestLimit
+        let filter = subjects.map { strdup($0) } ?? nil
+        defer { free(filter) }
+        options.Stream.Info.SubjectsFilter = UnsafePointer(filter)
+        var info: UnsafeMutablePointer<jsStreamInfo>?
+        var number = jsErrCode(0)
+        try check(
+            js_GetStreamInfo(&info, jetStream, name, &options, &number), number, during: "inspect the stream \(name)")
+        guard let info else { throw NATSError(NATS_NOT_FOUND, during: "inspect the stream \(name)") }
+        defer { jsStreamInfo_Destroy(info) }
+        return body(info.pointee)
+    }
+
+    // MARK: The servers' version
+
+    private struct StreamInfo: Decodable {
+        struct Configuration: Decodable {
+            var metadata: [String: String]?
+        }
+        var config: Configuration?
+        var ts: String?
+    }
+
+    /// The version of the server that leads a stream. libnats does not say it; the answer to a question about the stream does: from 2.11
+    /// on it is in the metadata, and 2.10 was the first to put the time into its answers.
+    package func serverVersion(leading stream: String) throws(NATSError) -> NATSServerVersion {
+        let data = try request("$JS.API.STREAM.INFO.\(stream)")
+        guard let info = try? JSONDecoder().decode(StreamInfo.self, from: Data(data)) else { return .before2_10 }
+        if let version = info.config?.metadata?["_nats.ver"] { return .exactly(version) }
+        return info.ts == nil ? .before2_10 : .version2_10
+    }
+
+    private func request(_ subject: String) throws(NATSError) -> [UInt8] {
+        var reply: OpaquePointer?
+        try check(
+            natsConnection_RequestString(&reply, connection, subject, "", Self.requestLimit),
+            during: "request \(subject)")
+        defer { natsMsg_Destroy(reply) }
+        return reply.map { NATSMessage.data(of: $0) } ?? []
+    }
+}

@@ -1,0 +1,93 @@
+import CNATS
+
+/// Messages of a stream in their order, from where the consumer of this name left off: the servers keep its place.
+///
+/// Confined to one thread, except for `close`.
+package final class NATSConsumer {
+    /// How long messages may be unacknowledged before they come again, in nanoseconds.
+    private static let acknowledgementLimit: Int64 = 30_000_000_000
+    /// Messages on their way to here that were not acknowledged.
+    private static let maximumUnacknowledged: Int64 = 16_384
+
+    private let connection: NATSConnection
+    private let subscription: OpaquePointer
+    private let stream: String
+    private let headers: [String]
+    /// The last message that was fetched: acknowledging it acknowledges those before it.
+    private var last: OpaquePointer?
+
+    /// Continues the consumer of a name, or makes it: it begins with what is stored from then on.
+    /// - Parameters:
+    ///   - filter: which subjects it is about, perhaps with wildcards.
+    ///   - headers: the headers that are wanted of each message.
+    package init(
+        _ name: String, of stream: String, filter: String, headers: [String], _ connection: NATSConnection
+    ) throws(NATSError) {
+        self.connection = connection
+        self.stream = stream
+        self.headers = headers
+        var made: OpaquePointer?
+        var number = jsErrCode(0)
+        let status = stream.withCString { stream in
+            var options = jsSubOptions()
+            jsSubOptions_Init(&options)
+            options.Stream = stream
+            options.Config.DeliverPolicy = js_DeliverNew
+            options.Config.AckPolicy = js_AckAll
+            options.Config.AckWait = Self.acknowledgementLimit
+            options.Config.MaxAckPending = Self.maximumUnacknowledged
+            return js_PullSubscribe(&made, connection.jetStream, filter, name, nil, &options, &number)
+        }
+        try check(status, number, during: "consume \(filter) as \(name)")
+        guard let made else { throw NATSError(NATS_NO_MEMORY, during: "consume \(filter)") }
+        subscription = made
+    }
+
+    deinit {
+        natsMsg_Destroy(last)
+        natsSubscription_Destroy(subscription)
+    }
+
+    /// Waits for messages.
+    /// - Parameters:
+    ///   - limit: how many at most.
+    ///   - wait: milliseconds until it returns without any.
+    package func fetch(_ limit: Int, wait: Int64) throws(NATSError) -> [NATSMessage] {
+        var list = natsMsgList()
+        var number = jsErrCode(0)
+        let status = natsSubscription_Fetch(&list, subscription, Int32(limit), wait, &number)
+        if status == NATS_TIMEOUT { return [] }
+        try check(status, number, during: "fetch from the stream \(stream)")
+        defer { natsMsgList_Destroy(&list) }
+        var messages: [NATSMessage] = []
+        messages.reserveCapacity(Int(list.Count))
+        for index in 0..<Int(list.Count) {
+            guard let message = list.Msgs[index] else { continue }
+            if let taken = taken(message) { messages.append(taken) }
+            if index == Int(list.Count) - 1 {
+                natsMsg_Destroy(last)
+                last = message
+                list.Msgs[index] = nil
+            }
+        }
+        return messages
+    }
+
+    private func taken(_ message: OpaquePointer) -> NATSMessage? {
+        var place: UnsafeMutablePointer<jsMsgMetaData>?
+        guard natsMsg_GetMetaData(&place, message) == NATS_OK, let place else { return nil }
+        defer { jsMsgMetaData_Destroy(place) }
+        return NATSMessage(
+            message, headers: headers, sequence: place.pointee.Sequence.Stream, time: place.pointee.Timestamp)
+    }
+
+    /// Acknowledges everything that was fetched. If that does not arrive, it comes again.
+    package func acknowledge() throws(NATSError) {
+        guard let last else { return }
+        defer {
+            natsMsg_Destroy(last)
+            self.last = nil
+        }
+        try check(natsMsg_Ack(last, nil), during: "acknowledge messages of the stream \(stream)")
+    }
+}
