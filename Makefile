@@ -43,7 +43,7 @@ keys: setup
 
 # What computes comes first and the real programs last: each would keep the others from their processor. An hour of 1,000 triggers
 # computes for a minute, and nothing that waits for a socket gets a thread beside it.
-COMPUTING = ArchiverCoreTests|CrashLabTests|ExportTests|HashingTests|ImportTests|MessagesTests|RecordingTests|StepCounterCoreTests|StepDetectionTests|TextInputTests
+COMPUTING = ArchiverCoreTests|CrashLabTests|ExportTests|HashingTests|ImportTests|MessagesTests|RecordingTests|RelayCoreTests|StepCounterCoreTests|StepDetectionTests|TextInputTests
 # These take the processors for themselves: hundreds of devices, archives, thousands of files, full disks, floods of samples.
 CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|SeveralArchiversTests|ManyFilesTests|AcceptanceTests|GapTests)
 # Attacks.

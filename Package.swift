@@ -37,6 +37,7 @@ let package = Package(
         .executable(name: "step-counter", targets: ["StepCounter"]),
         .executable(name: "archiver", targets: ["Archiver"]),
         .executable(name: "console", targets: ["Console"]),
+        .executable(name: "relay", targets: ["Relay"]),
         .executable(name: "holdfast-keys", targets: ["Keys"]),
         .executable(name: "crash-lab", targets: ["CrashLab"]),
         .executable(name: "step-accuracy", targets: ["StepAccuracy"]),
@@ -255,6 +256,10 @@ let package = Package(
             ],
             path: "Shared/ConsoleCore", swiftSettings: strict),
         .target(
+            name: "RelayCore",
+            dependencies: ["Files", "MessageBus", "Messages", "Recording", "ServiceKit", deque, logging],
+            path: "Shared/RelayCore", swiftSettings: strict),
+        .target(
             name: "SessionOverview",
             dependencies: ["Files", "Messages", "Recording", "StepDetection", "StepRecordings", "TextInput", system],
             path: "Shared/SessionOverview", swiftSettings: strict),
@@ -269,6 +274,13 @@ let package = Package(
                 "ServiceKit", "SessionOverview", "WebIdentity", "WebServer", "ZeroMQ", argumentParser, logging, system,
             ],
             path: "Services/Console", exclude: ["Pages"], swiftSettings: strict),
+        .executableTarget(
+            name: "Relay",
+            dependencies: [
+                "Files", "MessageBus", "Messages", "Metrics", "NATS", "Recording", "RelayCore", "Runtime", "ServiceKit",
+                "ZeroMQ", argumentParser, logging, system,
+            ],
+            path: "Services/Relay", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
         .target(name: "FaultLayer", path: "Tests/FaultLayer"),
         // The same for tests, into programs whose date is to be wrong.
@@ -301,6 +313,15 @@ let package = Package(
                 "Console", "ConsoleCore", "Files", "MessageBus", "Messages", "ServiceKit", "TestSupport", "WebIdentity",
                 "WebServer", "ZeroMQ", system,
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RelayCoreTests",
+            dependencies: [
+                "Files", "MessageBus", "Messages", "Recording", "RelayCore", "ServiceKit", "TestSupport", system,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RelayTests", dependencies: ["MessageBus", "Messages", "TestSupport", "ZeroMQ", system],
             swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(
@@ -348,7 +369,8 @@ let package = Package(
         .testTarget(
             name: "OptionTests",
             dependencies: [
-                "Archiver", "Console", "LogManager", "Recorder", "SensorPublisher", "ServiceKit", "StepCounter",
+                "Archiver", "Console", "LogManager", "Recorder", "Relay", "SensorPublisher", "ServiceKit",
+                "StepCounter",
                 "TestSupport", argumentParser,
             ], swiftSettings: strict),
         .testTarget(

@@ -55,6 +55,11 @@ package enum NATSServerVersion: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether a server sends several messages for one request, as those from 2.11 on do.
+    package var sendsBatches: Bool {
+        if case .exactly = self { true } else { false }
+    }
+
     /// Whether an acknowledgement with `sync_interval: always` waits for the disks of a majority: from 2.15 on.
     package var syncsWithMajority: Bool {
         guard case .exactly(let version) = self else { return false }

@@ -6,6 +6,8 @@ import CNATS
 package final class NATSConsumer {
     /// How long messages may be unacknowledged before they come again, in nanoseconds.
     private static let acknowledgementLimit: Int64 = 30_000_000_000
+    /// How long is waited for more messages where one was, in milliseconds.
+    private static let shortWait: Int64 = 5
     /// Messages on their way to here that were not acknowledged.
     private static let maximumUnacknowledged: Int64 = 16_384
 
@@ -48,15 +50,21 @@ package final class NATSConsumer {
         natsSubscription_Destroy(subscription)
     }
 
-    /// Waits for messages.
+    /// Takes the messages that there are, or waits until there is one.
     /// - Parameters:
     ///   - limit: how many at most.
     ///   - wait: milliseconds until it returns without any.
     package func fetch(_ limit: Int, wait: Int64) throws(NATSError) -> [NATSMessage] {
+        // For more than one it would wait until all have come.
+        let first = try fetchAll(1, wait: wait)
+        return first.isEmpty || limit == 1 ? first : first + (try fetchAll(limit - 1, wait: Self.shortWait))
+    }
+
+    private func fetchAll(_ limit: Int, wait: Int64) throws(NATSError) -> [NATSMessage] {
         var list = natsMsgList()
         var number = jsErrCode(0)
         let status = natsSubscription_Fetch(&list, subscription, Int32(limit), wait, &number)
-        if status == NATS_TIMEOUT { return [] }
+        if status == NATS_TIMEOUT || status == NATS_NOT_FOUND { return [] }
         try check(status, number, during: "fetch from the stream \(stream)")
         defer { natsMsgList_Destroy(&list) }
         var messages: [NATSMessage] = []

@@ -13,6 +13,9 @@ package struct NATSError: Error, Hashable, Sendable, CustomStringConvertible {
             self.status = status
             self.number = number
         }
+
+        /// Nobody answered in time.
+        package static let timedOut = Code(status: NATS_TIMEOUT.rawValue)
     }
 
     package let code: Code

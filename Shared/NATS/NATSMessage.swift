@@ -12,14 +12,20 @@ package struct NATSMessage: Hashable, Sendable {
     /// When the server stored it, in nanoseconds since 1970.
     package let time: Int64
 
-    init(_ message: OpaquePointer, headers names: [String], sequence: UInt64, time: Int64) {
-        subject = natsMsg_GetSubject(message).map { String(cString: $0) } ?? ""
+    init(_ message: OpaquePointer, headers names: [String], sequence: UInt64, time: Int64, subject known: String? = nil)
+    {
+        subject = known ?? natsMsg_GetSubject(message).map { String(cString: $0) } ?? ""
         data = Self.data(of: message)
         var headers: [String: String] = [:]
         for name in names { headers[name] = Self.header(name, of: message) }
         self.headers = headers
         self.sequence = sequence
         self.time = time
+    }
+
+    /// A message that was got in one request with others: its subject is in a header.
+    init(_ message: OpaquePointer, subject: String?, headers names: [String], sequence: UInt64) {
+        self.init(message, headers: names, sequence: sequence, time: 0, subject: subject)
     }
 
     static func header(_ name: String, of message: OpaquePointer) -> String? {
@@ -78,6 +84,48 @@ extension NATSConnection {
         var number = jsErrCode(0)
         let status = js_GetLastMsg(&message, jetStream, stream, subject, nil, &number)
         return try taken(message, status, number, headers, during: "get the last message of \(subject)")
+    }
+
+    /// Gets the messages of a subject from a number on, in one request, from any replica: servers from 2.11 on do that.
+    /// - Parameters:
+    ///   - count: how many at most.
+    ///   - maximumBytes: after so many the server sends no further one.
+    package func messages(
+        of subject: String, in stream: String, from sequence: UInt64, count: Int, maximumBytes: Int, headers: [String]
+    ) throws(NATSError) -> [NATSMessage] {
+        let operation = "get messages of \(subject)"
+        var inbox: UnsafeMutablePointer<natsInbox>?
+        try check(natsInbox_Create(&inbox), during: operation)
+        defer { natsInbox_Destroy(inbox) }
+        guard let inbox else { return [] }
+        let name = UnsafePointer<CChar>(inbox)
+        var subscription: OpaquePointer?
+        try check(natsConnection_SubscribeSync(&subscription, connection, name), during: operation)
+        defer { natsSubscription_Destroy(subscription) }
+        let request = """
+            {"seq":\(sequence),"batch":\(count),"max_bytes":\(maximumBytes),"next_by_subj":"\(Self.quoted(subject))"}
+            """
+        try check(
+            natsConnection_PublishRequestString(connection, "$JS.API.DIRECT.GET.\(stream)", name, request),
+            during: operation)
+        var messages: [NATSMessage] = []
+        while true {
+            var message: OpaquePointer?
+            try check(natsSubscription_NextMsg(&message, subscription, Self.requestLimit), during: operation)
+            guard let message else { return messages }
+            defer { natsMsg_Destroy(message) }
+            guard NATSMessage.header("Status", of: message) == nil,
+                let sequence = NATSMessage.header("Nats-Sequence", of: message).flatMap({ UInt64($0) })
+            else { return messages }
+            messages.append(
+                NATSMessage(
+                    message, subject: NATSMessage.header("Nats-Subject", of: message), headers: headers,
+                    sequence: sequence))
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     }
 
     private func taken(

@@ -3,6 +3,7 @@ import ArgumentParser
 import Console
 import LogManager
 import Recorder
+import Relay
 import SensorPublisher
 import ServiceKit
 import StepCounter
@@ -16,7 +17,7 @@ struct OptionTests {
     private static let examples = [
         "true", "7", "150ms", "1.5", "2/3", "ipc:///a", "https://a/", "file:///a", "json", "debug", "csv", "g", "wrist",
         "strict", "oldest", "answers", "path", "0600", "measured", "command", "ios", "continue",
-        "ndjson", "mqtt://a",
+        "ndjson", "mqtt://a", "nats://a",
     ]
 
     private struct Option {
@@ -36,7 +37,7 @@ struct OptionTests {
 
     private static let programs: [any ServiceCommand.Type] = [
         SensorPublisherCommand.self, RecorderCommand.self, StepCounterCommand.self, LogManagerCommand.self,
-        ArchiverCommand.self, ConsoleCommand.self,
+        ArchiverCommand.self, ConsoleCommand.self, RelayCommand.self,
     ]
 
     private static func variable(_ name: String) -> String { name.uppercased().replacing("-", with: "_") }

@@ -50,6 +50,17 @@ public final class EventPublisher: Sendable {
         }
     }
 
+    /// Publishes an event as it was published elsewhere, with the instant that its frame `time` names.
+    package func publish(topic: [UInt8], body: [UInt8], packed: [UInt8]?, time: [UInt8]) throws {
+        try topic.withUnsafeBytes { topic in
+            try body.withUnsafeBytes { body in
+                try time.withUnsafeBytes { time in
+                    try packed.withOptionalBytes { try publish(topic, body, time, $0) }
+                }
+            }
+        }
+    }
+
     private func publish(
         _ topic: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, _ time: UnsafeRawBufferPointer,
         _ packed: UnsafeRawBufferPointer?

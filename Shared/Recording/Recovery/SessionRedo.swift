@@ -124,7 +124,7 @@ package final class SessionRedo {
                 stream.log.epochs[epoch].next = max(stream.log.epochs[epoch].next, end)
             }
         case .held: hold(frame, name)
-        case .log, .name, .session, .stream, .seal: break
+        case .log, .name, .session, .stream, .seal, .event: break
         }
     }
 

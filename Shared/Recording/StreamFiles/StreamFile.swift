@@ -99,7 +99,7 @@ package final class StreamFile {
             try take(head, UnsafeRawBufferPointer(rebasing: frame.contents[RecordsHead.byteCount...]))
         case .seal:
             if let end = frame.decode(FileEnd.self) { return try seal(end) }
-        case .log, .name, .session, .stream, .gap, .held: break
+        case .log, .name, .session, .stream, .gap, .held, .event: break
         }
         return nil
     }

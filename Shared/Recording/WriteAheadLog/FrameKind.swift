@@ -20,6 +20,9 @@ enum FrameKind: UInt8 {
     case seal = 8
     /// A batch that waits for samples before it, as it arrived: the length of its body, the body, the matrix if there is one.
     case held = 9
+    /// An event as it arrived, in the spool of relay: the lengths of its topic, body and time as 32-bit numbers, 4 bytes that are 0,
+    /// then these and the matrix if there is one.
+    case event = 10
 }
 
 package struct FileBeginning: Codable, Hashable, Sendable {

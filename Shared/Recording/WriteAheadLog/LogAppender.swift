@@ -91,6 +91,20 @@ package final class LogAppender {
         endFrame()
     }
 
+    /// Adds an event as it arrived.
+    package func append(
+        eventAt topic: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, time: UnsafeRawBufferPointer,
+        packed: UnsafeRawBufferPointer?
+    ) {
+        beginFrame(.event, 0)
+        for length in [topic.count, body.count, time.count, 0] {
+            withUnsafeBytes(of: UInt32(length).littleEndian) { buffer.append($0) }
+        }
+        for part in [topic, body, time] { buffer.append(part) }
+        if let packed { buffer.append(packed) }
+        endFrame()
+    }
+
     /// Begins records of a stream, or continues those that stand last. Format them into `buffer`, then call `endRecords`,
     /// or `cancelRecords` with what this returned.
     /// - Parameter epoch: which epoch they are of. A frame's head says of one how far it came, so another one has its own.

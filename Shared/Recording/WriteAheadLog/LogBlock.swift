@@ -70,7 +70,7 @@ package final class LogBlock: Sendable {
 /// A frame of a block, lent.
 package struct LogFrame {
     /// The position of its block.
-    let position: Int
+    package let position: Int
     let kind: FrameKind
     /// Whose it is.
     package let number: UInt32
@@ -106,6 +106,21 @@ package struct LogFrame {
         return LogName(existing: parts[1]).map { (session, $0) }
     }
 
+    /// The event that it has; nil if it has none.
+    package var event: LoggedEvent? {
+        let head = 16
+        guard kind == .event, contents.count >= head else { return nil }
+        func length(_ index: Int) -> Int {
+            Int(UInt32(littleEndian: contents.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self)))
+        }
+        let ends = [length(0), length(1), length(2)].reduce(into: [head]) { $0.append($0[$0.count - 1] + $1) }
+        guard ends[3] <= contents.count else { return nil }
+        func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: contents[range]) }
+        return LoggedEvent(
+            topic: part(ends[0]..<ends[1]), body: part(ends[1]..<ends[2]), time: part(ends[2]..<ends[3]),
+            packed: ends[3] < contents.count ? part(ends[3]..<contents.count) : nil)
+    }
+
     /// Whether its stream's file is complete with it.
     package var endsFile: Bool { kind == .seal }
 
@@ -113,4 +128,12 @@ package struct LogFrame {
     func decode<Value: Decodable>(_ type: Value.Type) -> Value? {
         try? WireCoding.decode(type, from: contents)
     }
+}
+
+/// An event as it arrived, lent.
+package struct LoggedEvent {
+    package let topic: UnsafeRawBufferPointer
+    package let body: UnsafeRawBufferPointer
+    package let time: UnsafeRawBufferPointer
+    package let packed: UnsafeRawBufferPointer?
 }

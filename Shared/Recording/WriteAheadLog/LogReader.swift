@@ -110,6 +110,56 @@ package struct LogReader {
     }
 }
 
+/// Reads the frames of a log that is being written, piece by piece, each once. Confined to one thread.
+package final class LogCursor {
+    private let directory: Directory
+    private var segment = -1
+    private var reader: BlockReader?
+    /// Where the next block begins, or a segment behind it.
+    package private(set) var position: Int
+
+    package init(in directory: Directory, at position: Int) {
+        self.directory = directory
+        self.position = position
+    }
+
+    /// Lends frames of blocks that are durable.
+    /// - Parameters:
+    ///   - end: the position before which everything is durable.
+    ///   - limit: reads no further block after so many bytes.
+    /// - Returns: the position behind them: `end`, unless the limit was reached.
+    package func read(
+        from start: Int, upTo end: Int, limit: Int, _ body: (LogFrame) -> Void
+    ) throws(RecordingError) -> Int {
+        if start != position {
+            reader = nil
+            position = start
+        }
+        let first = position
+        while position < end, position - first < limit {
+            if reader == nil { try open() }
+            if try reader?.next() == true {
+                reader?.forEachFrame(body)
+                position = segment + (reader?.offset ?? 0)
+            } else {
+                // What stands behind the last block of a segment was never durable.
+                let segments = try WriteAheadLog.segments(in: directory)
+                position = segments.first { $0 > segment && $0 >= position } ?? end
+                reader = nil
+            }
+        }
+        return min(position, end)
+    }
+
+    private func open() throws(RecordingError) {
+        guard let start = try WriteAheadLog.segments(in: directory).last(where: { $0 <= position }) else { return }
+        segment = start
+        var opened = try BlockReader(start, in: directory)
+        opened.skip(to: position - start)
+        reader = opened
+    }
+}
+
 private struct BlockReader {
     let file: OpenFile
     private let start: Int
@@ -120,6 +170,9 @@ private struct BlockReader {
         file = try OpenFile(LogReader.path(of: segment, in: directory), .readOnly, action: "read")
         start = segment
     }
+
+    /// Continues at the beginning of a block.
+    mutating func skip(to offset: Int) { self.offset = offset }
 
     /// Reads the first block of a segment; nil if there is none.
     init?(firstOf segment: Int, in directory: Directory) throws(RecordingError) {

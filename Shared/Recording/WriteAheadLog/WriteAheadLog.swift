@@ -52,7 +52,7 @@ package final class WriteAheadLog {
     }
 
     /// The positions at which segments begin, in order.
-    static func segments(in directory: Directory) throws(RecordingError) -> [Int] {
+    package static func segments(in directory: Directory) throws(RecordingError) -> [Int] {
         try directory.names().compactMap { name in
             guard let position = Int(name.dropLast(4), radix: 16), Self.name(of: position) == name else { return nil }
             return position

@@ -7,7 +7,7 @@ extension Program {
         // One marks and removes files at log-manager, the other does what people ask for on its page.
         case .archiver, .console: .delete
         // They listen, ask for missing samples and for what log-manager knows.
-        case .sensorPublisher, .recorder, .stepCounter, .logManager: .listen
+        case .sensorPublisher, .recorder, .stepCounter, .logManager, .relay: .listen
         }
     }
 }

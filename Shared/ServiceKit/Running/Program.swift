@@ -12,6 +12,8 @@ package enum Program: String, CaseIterable, CustomStringConvertible, Sendable {
     case archiver
     /// Serves a web page about the others.
     case console
+    /// Carries streams between sites, through NATS.
+    case relay
 
     /// The port of the PUB socket. The REP socket has the next one.
     private var firstPort: UInt16 {
@@ -22,6 +24,7 @@ package enum Program: String, CaseIterable, CustomStringConvertible, Sendable {
         case .logManager: 5580
         case .archiver: 5590
         case .console: 5500
+        case .relay: 5540
         }
     }
 

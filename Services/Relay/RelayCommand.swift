@@ -1,0 +1,56 @@
+package import ArgumentParser
+import Files
+import MessageBus
+import Recording
+import Runtime
+package import ServiceKit
+import ZeroMQ
+
+/// relay's command line.
+@main
+package struct RelayCommand: ServiceCommand {
+    package static let program = Program.relay
+    package static let configuration = commandConfiguration(
+        abstract: "Carry streams between sites and machines, through servers of NATS that keep copies.",
+        discussion: """
+            With --to, streams of publishers here are stored in NATS JetStream, and on disk here until they are. With --from, they \
+            are published here as by their publishers, and missing samples are replayed from NATS: recorders, step counters and \
+            consoles subscribe to tcp://127.0.0.1:5540.
+            """)
+
+    @OptionGroup package var options: ServiceOptions
+
+    @OptionGroup package var settings: SettingFlags<RelaySettings>
+
+    package init() {}
+
+    package static func start(_ settings: RelaySettings, on host: ServiceHost) async throws -> RunningService {
+        if settings.to.isEmpty {
+            let engine = try await ServingEngine(settings: settings, host: host)
+            var running = await RunningService(engine, router: RequestRouter(engine))
+            running.parts = { endpoints in
+                engine.replayEndpoint = Endpoint.reachable(endpoints.reply)
+                return [engine]
+            }
+            return running
+        }
+        let engine: SendingEngine
+        do {
+            engine = try await SendingEngine(settings: settings, host: host)
+        } catch let error as RecordingError {
+            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
+        }
+        return await RunningService(engine, router: RequestRouter(), listener: engine.listener)
+    }
+}
+
+extension Endpoint {
+    /// An endpoint as others are told it. Of a socket that listens on all addresses it is the loopback interface: who hears it from
+    /// another machine asks at the address that it hears it from.
+    fileprivate static func reachable(_ listening: String) -> String {
+        guard let endpoint = try? Endpoint(typed: listening), endpoint.transport == .tcp, let port = endpoint.port,
+            ["*", "0.0.0.0", "[::]"].contains(endpoint.host)
+        else { return listening }
+        return "tcp://127.0.0.1:\(port)"
+    }
+}

@@ -1,0 +1,229 @@
+import Glibc
+import NATS
+import RelayCore
+package import ServiceKit
+import SystemPackage
+
+/// What relay reads besides `ServiceSettings`.
+package struct RelaySettings: SettingGroup {
+    @Setting(
+        "Send streams to this NATS server; may be repeated, for other servers of the same cluster.",
+        valueName: "nats://host", default: "none")
+    var to: [NATSAddress] = []
+
+    @Setting(
+        "Serve streams from this NATS server; may be repeated, for other servers of the same cluster.",
+        valueName: "nats://host", default: "none")
+    var from: [NATSAddress] = []
+
+    @Setting(
+        "Send streams as this site's, or serve those of this site alone.", valueName: "name",
+        default: "this machine's name; all sites with --from")
+    private var site: String?
+
+    @Setting(
+        "Use this stream of JetStream, which has the subjects holdfast.>; --to makes it if it is missing.",
+        valueName: "name")
+    var natsStream = "holdfast"
+
+    @Setting(
+        "Make the stream with copies on so many servers: 1, 3 or 5.", valueName: "count", accepting: { $0 > 0 },
+        otherwise: "1, 3 or 5")
+    var replicas = 3
+
+    @Setting("Make the stream with room for so many bytes; when it is full it refuses more.", default: "no limit")
+    var streamLimit: ByteCount?
+
+    @Setting("Make the stream so that it forgets what is older than this.", valueName: "time", default: "never")
+    var streamKeep: TimeSpan?
+
+    @Setting(
+        "Make the stream so that it knows repeated messages for this long.", valueName: "time",
+        accepting: { $0 >= .seconds(1) }, otherwise: "1s or more")
+    var duplicateWindow = TimeSpan.seconds(3_600)
+
+    @Setting(
+        "Continue with --from where a relay of this name left off; relays with the same name share what comes.",
+        valueName: "name")
+    private var consumer: String?
+
+    let nats = NATSUserSettings()
+
+    @Setting(listeningTo: .sensorPublisher, "Subscribe with --to to this publisher; may be repeated.")
+    var subscribe: [Endpoint]
+
+    /// A segment of the spool more may be on the disk.
+    @Setting(
+        "Keep at most so many bytes on disk with --to while the servers are away.",
+        accepting: { $0.bytes > 0 },
+        otherwise: "1 or more")
+    var spoolLimit = ByteCount(bytes: 10_000_000_000)
+
+    @Setting(
+        "Make what arrived durable, and send it, this often.", accepting: { $0 >= .milliseconds(10) },
+        otherwise: "10ms or more")
+    var commitInterval = TimeSpan.milliseconds(100)
+
+    @Setting("Request missing samples from an unreachable publisher for this long.")
+    var recoveryLimit = TimeSpan.seconds(10)
+
+    @Setting("Hold at most this many bytes in memory while missing samples are requested.")
+    var holdLimit = ByteCount(bytes: 64_000_000)
+
+    @Setting(
+        "Carry at most this many streams.", valueName: "count", accepting: { $0 > 0 }, otherwise: "1 or more")
+    var maximumStreams = 16_384
+
+    @Setting(
+        "Queue at most this many messages from each publisher.", valueName: "count", accepting: { $0 > 0 },
+        otherwise: "1 or more")
+    var receiveHighWaterMark = 10_000
+
+    package init() {}
+
+    package mutating func complete(reading reader: ConfigurationReader) throws(ServiceError) {
+        guard to.isEmpty != from.isEmpty else {
+            throw ServiceError(
+                .badConfiguration,
+                "say where streams go or where they come from: --to nats://HOST at a site, or --from nats://HOST where they are recorded"
+            )
+        }
+        if let site, site.isEmpty { throw ServiceError(.badConfiguration, "site is empty: give the site a name") }
+        guard !natsStream.isEmpty, !natsStream.contains(where: { ".*> \t\n/\\".contains($0) }) else {
+            throw ServiceError(
+                .badConfiguration,
+                "nats-stream '\(natsStream)' is no name of a stream: it has no dots, blanks, *, > and /")
+        }
+        let servers = to + from
+        if !nats.isEncrypted, try !reader.value(\ServiceSettings.$insecure),
+            let server = servers.first(where: { !$0.isLocal && !$0.isSecure })
+        {
+            throw ServiceError(
+                .badConfiguration,
+                "\(server) is on another machine, and everybody on the way could read along: write tls://, or pass --insecure if "
+                    + "the network is private")
+        }
+        try nats.check()
+    }
+
+    /// The servers as people read them.
+    var servers: String { (to + from).map(\.description).joined(separator: ", ") }
+
+    /// As which site streams are sent.
+    var ownSite: String { site ?? Self.machine }
+
+    /// Which site's streams are served; nil for all.
+    var servedSite: String? { site }
+
+    /// The name of the durable consumer: of a site its own.
+    var consumerName: String {
+        consumer ?? "relay" + (site.map { "-\($0.filter { $0.isLetter || $0.isNumber })" } ?? "")
+    }
+
+    private static var machine: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "site" }
+        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.isEmpty ? "site" : text
+    }
+
+    /// How the servers are connected to.
+    func connection() throws(ServiceError) -> NATSSettings {
+        var settings = NATSSettings(
+            servers: (to + from).map(\.description), name: "holdfast relay\(to.isEmpty ? "" : " of \(ownSite)")")
+        try nats.fill(&settings)
+        return settings
+    }
+
+    var stream: NATSStreamSettings {
+        NATSStreamSettings(
+            name: natsStream, subjects: ["\(RelaySubject.root).>"], replicas: replicas,
+            maximumBytes: streamLimit.map { Int64($0.bytes) }, maximumAge: streamKeep?.nanoseconds,
+            duplicateWindow: duplicateWindow.nanoseconds)
+    }
+}
+
+/// Who a relay is to NATS, and how it knows the servers.
+package struct NATSUserSettings: SettingGroup {
+    package static let title = "NATS"
+
+    @Setting("Be this user of NATS.", name: "nats-user", valueName: "name", default: "none")
+    private var user: String?
+
+    @Setting(
+        "Read the password for NATS from this file, which others must not be able to read.", name: "nats-password-file",
+        valueName: "file", default: "no password")
+    private var passwordFile: FilePath?
+
+    @Setting(
+        "Show NATS the JWT in this file, and prove it with the seed there, as nsc writes both.",
+        name: "nats-credentials",
+        valueName: "file", default: "none")
+    private var credentials: FilePath?
+
+    @Setting("Be the user of NATS with this public NKEY.", name: "nats-nkey", valueName: "key", default: "none")
+    private var nkey: String?
+
+    @Setting("Prove the NKEY with the seed in this file.", name: "nats-seed", valueName: "file", default: "none")
+    private var seed: FilePath?
+
+    @Setting(
+        "Speak TLS with NATS, and trust the authorities in this file to have certified the servers.", name: "nats-ca",
+        valueName: "file", default: "those of this machine")
+    private var authorities: FilePath?
+
+    @Setting("Show NATS this certificate.", name: "nats-certificate", valueName: "file", default: "none")
+    private var certificate: FilePath?
+
+    @Setting("The certificate's private key.", name: "nats-key", valueName: "file", default: "none")
+    private var key: FilePath?
+
+    package init() {}
+
+    /// Whether all servers must speak TLS.
+    var isEncrypted: Bool { authorities != nil }
+
+    func check() throws(ServiceError) {
+        let pairs: [(String, Bool, String, Bool)] = [
+            ("nats-password-file", passwordFile != nil, "nats-user", user != nil),
+            ("nats-nkey", nkey != nil, "nats-seed", seed != nil), ("nats-seed", seed != nil, "nats-nkey", nkey != nil),
+            ("nats-certificate", certificate != nil, "nats-key", key != nil),
+            ("nats-key", key != nil, "nats-certificate", certificate != nil),
+        ]
+        for (one, isOne, other, isOther) in pairs where isOne && !isOther {
+            throw ServiceError(.badConfiguration, "\(one) needs \(other)")
+        }
+        _ = try password()
+    }
+
+    func fill(_ settings: inout NATSSettings) throws(ServiceError) {
+        settings.user = user
+        settings.password = try password()
+        settings.credentials = credentials?.string
+        if let nkey, let seed { settings.nkey = (nkey, seed.string) }
+        settings.authorities = authorities?.string
+        settings.certificate = certificate?.string
+        settings.key = key?.string
+    }
+
+    private func password() throws(ServiceError) -> String? {
+        guard let passwordFile else { return nil }
+        let longest = 4_096
+        let file: SmallFile
+        do throws(Errno) {
+            file = try SmallFile(passwordFile, limit: longest)
+        } catch {
+            throw ServiceError(.badConfiguration, "nats-password-file \(passwordFile) can't be read: \(error)")
+        }
+        guard !file.isOpenToOthers else {
+            throw ServiceError(
+                .badConfiguration, "nats-password-file \(passwordFile) is open to others: chmod 600 \(passwordFile)")
+        }
+        let text = String(decoding: file.bytes.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
+        guard !text.isEmpty, file.bytes.count <= longest else {
+            throw ServiceError(
+                .badConfiguration, "nats-password-file \(passwordFile) has no password in its first line")
+        }
+        return text
+    }
+}

@@ -1,0 +1,140 @@
+import Files
+import FoundationEssentials
+import Logging
+import MessageBus
+import Messages
+import NATS
+import Recording
+import RelayCore
+import Runtime
+import ServiceKit
+import SystemPackage
+import ZeroMQ
+
+/// Runs a relay that sends: passes to `Sending` what happens and when, and carries out its effects.
+actor SendingEngine: Engine {
+    static let directoryName = "relay"
+
+    let thread: SocketThread
+    let runtime: Runtime<Sending.Effect, Queue>
+    let core: Sending
+    let settings: RelaySettings
+    /// Held as long as the program runs: no other relay has this spool.
+    private let lock: DataLock
+    let log: OwnThread<WriteAheadLog>
+    let spool: OwnThread<LogCursor>
+    let link: ServerLink
+    let connection: NATSConnection
+    /// Where messages are handed to the library.
+    let publishing: OwnThread<Void>
+    /// Where servers are asked, and waited for.
+    let asking: OwnThread<Void>
+    let listener: Listener
+    let publishers: Publishers
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// Opens the spool of a data directory, and continues where the program last ended.
+    /// - Throws: `RecordingError` if another relay has it, or it can't be read; `ServiceError` for settings that NATS can't use.
+    init(settings: RelaySettings, host: ServiceHost) async throws {
+        self.settings = settings
+        let data = host.configuration.dataDirectory
+        lock = try DataLock.acquire(in: data, directory: Self.directoryName, for: Program.relay.rawValue)
+        let directory = Directory(data.appending(Self.directoryName).appending("spool"))
+        let (spool, damage) = try Sending.Spool.open(directory)
+        if let damage { host.logger.error("\(damage)") }
+        runtime = Runtime(host)
+        core = Sending(
+            Sending.Settings(
+                site: settings.ownSite, servers: settings.servers,
+                publishers: settings.subscribe.map(\.description).joined(separator: ", "),
+                spoolLimit: settings.spoolLimit.bytes, holdLimit: settings.holdLimit.bytes,
+                interval: settings.commitInterval.nanoseconds, maximumStreams: settings.maximumStreams),
+            spool, at: runtime.now)
+        log = try OwnThread(name: "spool", WriteAheadLog(in: directory, synced: spool.synced))
+        self.spool = try OwnThread(name: "spool reader", LogCursor(in: directory, at: spool.start))
+        publishing = try OwnThread(name: "nats", ())
+        asking = try OwnThread(name: "nats requests", ())
+        let (link, connecting) = (ServerLink(), try settings.connection())
+        self.link = link
+        do throws(NATSError) {
+            connection = try await asking.run { _ throws(NATSError) in try link.connect(connecting) }
+        } catch {
+            throw ServiceError(.badConfiguration, "\(error)")
+        }
+        listener = try await host.listenerToStreams(
+            at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark)
+        thread = try SocketThread(name: "relay")
+        publishers = host.peers.publishers
+    }
+
+    func run() async throws {
+        try await serve(
+            { try await self.listener.forEachBatch { await self.take($0) } },
+            {
+                for await _ in self.link.news { await self.takeNews() }
+                throw CancellationError()
+            },
+            finish: { await self.finish() })
+    }
+
+    /// Takes what was received. What still waits when a stop is requested is replayed at the next start.
+    private func take(_ batch: MessageBatch) {
+        guard !core.isBlocked else { return perform() }
+        takeEvents(in: batch, of: publishers, at: now)
+        perform()
+    }
+
+    private func takeNews() {
+        let isConnected = connection.isConnected
+        if isConnected != core.isConnected || !isConnected {
+            core.noteConnected(isConnected, connection.problem, at: now)
+        }
+        let results = link.take()
+        if !results.isEmpty {
+            core.acknowledged(results.map { ($0.identifier, Sending.Outcome($0.outcome)) }, at: now)
+        }
+        perform()
+    }
+
+    /// Takes nothing more, stores what there is, and waits a moment for acknowledgements.
+    private func finish() async {
+        core.stop(at: now)
+        perform()
+        let patience: Int64 = 2_000_000_000
+        try? await wait(until: now.monotonic + patience) { [core] in core.isOver }
+        try? await wait { [core] in core.isStored }
+    }
+}
+
+extension Sending.Outcome {
+    init(_ outcome: NATSConnection.PublishResult.Outcome) {
+        self =
+            switch outcome {
+            case .stored(_, let isRepeat): .stored(isRepeat: isRepeat)
+            case .unknown(let reason): .unknown(reason)
+            case .notStored(let reason): .notStored(reason)
+            case .full(let reason): .full(reason)
+            }
+    }
+}
+
+extension Sending.Spool {
+    /// Reads what a program left that ended.
+    /// - Returns: and what of it can't be read.
+    static func open(
+        _ directory: Directory
+    ) throws(RecordingError) -> (spool: Sending.Spool, damage: LogReader.Damage?) {
+        try WriteAheadLog.sync(directory)
+        var reader = LogReader(directory)
+        var spool = Sending.Spool(log: UUID().uuidString, start: 0, end: 0, synced: 0)
+        try reader.forEachFrame { frame in
+            guard let event = frame.event.flatMap({ RelayedEvent($0) }), let place = event.place else { return }
+            spool.note(place, of: event.name)
+        }
+        spool.end = reader.end
+        spool.synced = reader.synced
+        spool.start = try WriteAheadLog.segments(in: directory).first ?? spool.end
+        return (spool, reader.damage)
+    }
+}

@@ -1,0 +1,209 @@
+import FoundationEssentials
+import Logging
+import MessageBus
+import Messages
+import NATS
+import RelayCore
+import Runtime
+import ServiceKit
+import Synchronization
+import ZeroMQ
+
+/// Runs a relay that serves: passes to `Serving` what comes from NATS, publishes it here, and answers requests for samples.
+actor ServingEngine: Engine {
+    /// Messages that are fetched at once.
+    private static let fetchLimit = 500
+    /// How long a fetch waits for a message, in milliseconds.
+    private static let fetchWait: Int64 = 1_000
+    /// The pause before the next try after a failure, in nanoseconds.
+    private static let pause: Int64 = 1_000_000_000
+
+    /// The consumer, on its thread.
+    private final class Consumption {
+        var consumer: NATSConsumer?
+    }
+
+    let thread: SocketThread
+    let runtime: Runtime<Serving.Effect, NoQueue>
+    let core: Serving
+    private let settings: RelaySettings
+    private let link: ServerLink
+    private let connection: NATSConnection
+    private let fetching: OwnThread<Consumption>
+    let retrievers: Retrievers
+    private let events: EventPublisher
+    private var body = ByteBuffer(capacity: 1 << 12)
+    private var hasBegun = false
+    private nonisolated let replay = Mutex("")
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// Where `samples.replay` is answered. Set it before anything runs.
+    nonisolated var replayEndpoint: String {
+        get { replay.withLock { $0 } }
+        set { replay.withLock { $0 = newValue } }
+    }
+
+    /// - Throws: `ServiceError` for settings that NATS can't use.
+    init(settings: RelaySettings, host: ServiceHost) async throws {
+        self.settings = settings
+        runtime = Runtime(host)
+        core = Serving(
+            Serving.Settings(servers: settings.servers, maximumStreams: settings.maximumStreams),
+            source: Program.relay.rawValue, at: runtime.now)
+        events = host.publisher
+        let fetching = try OwnThread(name: "nats", Consumption())
+        self.fetching = fetching
+        let (link, connecting) = (ServerLink(), try settings.connection())
+        self.link = link
+        do throws(NATSError) {
+            connection = try await fetching.run { _ throws(NATSError) in try link.connect(connecting) }
+        } catch {
+            throw ServiceError(.badConfiguration, "\(error)")
+        }
+        retrievers = try Retrievers(connection, stream: settings.natsStream, clock: Self.clock)
+        thread = try SocketThread(name: "relay")
+    }
+
+    func run() async throws {
+        begin()
+        try await serve(
+            { try await self.fetch() },
+            {
+                for await _ in self.link.news { await self.noteConnection() }
+                throw CancellationError()
+            })
+    }
+
+    private func begin() { core.begin(replayEndpoint: replayEndpoint) }
+
+    private func noteConnection() {
+        let isConnected = connection.isConnected
+        core.noteServers(isConnected: isConnected, problem: isConnected ? nil : connection.problem)
+        perform()
+    }
+
+    // MARK: Fetching
+
+    /// Takes messages until the task is cancelled.
+    private func fetch() async throws {
+        while true {
+            do throws(NATSError) {
+                try await beginFetching()
+                while !Task.isCancelled { try await fetchNext() }
+            } catch {
+                core.noteServers(isConnected: connection.isConnected, problem: "\(error)")
+                perform()
+            }
+            try Task.checkCancellation()
+            try await wait(until: now.monotonic + Self.pause) { false }
+        }
+    }
+
+    /// Continues the consumer, and learns what is still sampled.
+    private func beginFetching() async throws(NATSError) {
+        let (connection, name, stream) = (connection, settings.consumerName, settings.natsStream)
+        let filter = RelaySubject.everything(of: settings.servedSite)
+        try await fetching.run { consumption throws(NATSError) in
+            consumption.consumer = nil
+            consumption.consumer = try NATSConsumer(
+                name, of: stream, filter: filter, headers: RelayedMessage.Header.all, connection)
+        }
+        if !hasBegun {
+            try await know(filter)
+            hasBegun = true
+        }
+        core.noteServers(isConnected: connection.isConnected, problem: nil)
+        perform()
+    }
+
+    /// Learns of the streams that the servers have.
+    private func know(_ filter: String) async throws(NATSError) {
+        let (connection, stream) = (connection, settings.natsStream)
+        let subjects = try await fetching.run { _ throws(NATSError) in
+            try connection.subjects(of: stream, matching: filter)
+        }
+        let names = Set(subjects.compactMap { RelaySubject($0) })
+        for subject in names.sorted(by: { $0.samples < $1.samples }) {
+            let (description, last) = try await fetching.run { _ throws(NATSError) in
+                (
+                    try connection.message(
+                        .last(of: subject.descriptions), of: stream, headers: RelayedMessage.Header.all),
+                    try connection.message(.last(of: subject.samples), of: stream, headers: RelayedMessage.Header.all)
+                )
+            }
+            guard let description = description.flatMap(Serving.Message.init) else { continue }
+            core.know(description, last: last.flatMap(Serving.Message.init), at: now)
+            perform()
+        }
+    }
+
+    /// Takes the next messages, and acknowledges them once they are published here.
+    private func fetchNext() async throws(NATSError) {
+        let messages = try await fetching.run { consumption throws(NATSError) in
+            try consumption.consumer?.fetch(Self.fetchLimit, wait: Self.fetchWait) ?? []
+        }
+        if messages.isEmpty { return }
+        var read: [Serving.Message] = []
+        read.reserveCapacity(messages.count)
+        for message in messages {
+            if let known = Serving.Message(message) { read.append(known) } else { core.noteUnreadable() }
+        }
+        core.take(read, at: now)
+        perform()
+        try await fetching.run { consumption throws(NATSError) in try consumption.consumer?.acknowledge() }
+    }
+
+    // MARK: Publishing
+
+    func carryOut(_ effect: Serving.Effect) {
+        do {
+            switch effect {
+            case .send(let event):
+                try events.publish(
+                    topic: Array(event.topic.utf8), body: event.body, packed: event.packed, time: event.time)
+            case .describe(let description):
+                body.removeAll()
+                description.encode(into: &body)
+                try events.publish(topic: Array(description.topic.utf8), body: body, packed: nil, at: now.date)
+            case .notice(let notice): runtime.tell(notice)
+            }
+        } catch {
+            runtime.logger.warning("not published", metadata: [LogKey.error: "\(error)"])
+        }
+    }
+
+    // MARK: Requests
+
+    func list(_ request: StreamsList) -> StreamsList.Reply { core.list(request, at: now) }
+
+    /// Where the samples of each range are looked for.
+    func plans(_ request: SamplesReplay) -> [Result<ReplayPlan, RequestError>] {
+        (request.ranges ?? [SamplesReplay.Range(request)]).map { range in
+            Result { () throws(RequestError) in try core.plan(range) }
+        }
+    }
+
+    func noteReplayed(_ samples: Int) { core.noteReplayed(samples) }
+}
+
+extension Serving.Message {
+    /// - Returns: nil if it is none of a stream.
+    init?(_ message: NATSMessage) {
+        guard let content = RelayedMessage(message), let subject = RelaySubject(message.subject) else { return nil }
+        self.init(content, site: subject.site, sequence: message.sequence, time: message.time)
+    }
+}
+
+extension RequestRouter {
+    /// The methods of a relay that serves.
+    init(_ engine: ServingEngine) {
+        self.init()
+        on(StreamsList.self) { await engine.list($0) }
+        onWithFrames(SamplesReplay.self) { request in
+            let answer = try await engine.retrievers.answer(request, await engine.plans(request))
+            await engine.noteReplayed(answer.samples)
+            return (answer.reply, answer.frames)
+        }
+    }
+}

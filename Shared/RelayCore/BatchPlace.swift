@@ -1,0 +1,22 @@
+package import Messages
+
+/// Which samples of a stream a batch has.
+package struct BatchPlace: Hashable, Sendable {
+    package let epoch: String
+    /// Its first sample.
+    package let from: Int
+    package let count: Int
+
+    package init(epoch: String, from: Int, count: Int) {
+        self.epoch = epoch
+        self.from = from
+        self.count = count
+    }
+
+    /// Behind its last sample.
+    package var end: Int { from + count }
+
+    package init(of body: SampleBody, in frame: UnsafeRawBufferPointer) {
+        self.init(epoch: SampleBody.string(at: body.epoch, in: frame), from: body.sequence, count: body.count)
+    }
+}

@@ -1,0 +1,72 @@
+package import Messages
+
+/// The subjects of a stream in NATS: `holdfast.<site>.<device>.<stream>` for its samples, and `….description` for what it is.
+///
+/// A part of a subject must not have dots, blanks, `*` and `>`: these, control characters and `%` are written as `%` and two
+/// hexadecimal digits for each byte of UTF-8.
+package struct RelaySubject: Hashable, Sendable {
+    package static let root = "holdfast"
+    private static let description = "description"
+
+    package let site: String
+    package let name: StreamName
+
+    package init(site: String, name: StreamName) {
+        self.site = site
+        self.name = name
+    }
+
+    /// Reads a subject.
+    /// - Returns: nil if it is none of a stream.
+    package init?(_ subject: String) {
+        let parts = subject.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 4 || parts.count == 5 && parts[4] == Self.description, parts[0] == Self.root,
+            let site = Self.plain(parts[1]), let device = Self.plain(parts[2]), let stream = Self.plain(parts[3]),
+            let name = StreamName("\(device)/\(stream)")
+        else { return nil }
+        self.init(site: site, name: name)
+    }
+
+    /// Where its samples are.
+    package var samples: String {
+        [Self.root, Self.escaped(site), Self.escaped(name.device), Self.escaped(name.stream)].joined(separator: ".")
+    }
+
+    /// Where its descriptions are.
+    package var descriptions: String { "\(samples).\(Self.description)" }
+
+    package static func isDescription(_ subject: String) -> Bool { subject.hasSuffix(".\(description)") }
+
+    /// Everything of a site; of all sites, if it is nil.
+    package static func everything(of site: String?) -> String { "\(root).\(site.map(escaped) ?? "*").>" }
+
+    private static func escaped(_ part: String) -> String {
+        var text = ""
+        for scalar in part.unicodeScalars {
+            if scalar.value <= 0x20 || scalar.value == 0x7F || ".*>%".unicodeScalars.contains(scalar) {
+                let digits = String(scalar.value, radix: 16, uppercase: true)
+                text += digits.count < 2 ? "%0\(digits)" : "%\(digits)"
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    private static func plain(_ part: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(part.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let digits = Optional(String(decoding: rest.prefix(2), as: UTF8.self)), digits.utf8.count == 2,
+                let value = UInt8(digits, radix: 16)
+            else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,243 @@
+import DequeModule
+import Logging
+import MessageBus
+package import Messages
+import ServiceKit
+
+/// What is sent to the servers, and what they say.
+extension Sending {
+    /// Batches in a message, and bytes: the largest message of a server is a megabyte.
+    private static let largestGroup = 1_000
+    private static let largestMessage = 256 << 10
+    private static let pauses: ClosedRange<Int64> = 100_000_000...2_000_000_000
+
+    // MARK: Connection
+
+    /// Notes whether there is a connection.
+    /// - Parameter reason: why there is none.
+    package func noteConnected(_ isConnected: Bool, _ reason: String?, at now: Moment) {
+        self.isConnected = isConnected
+        problem = isConnected ? nil : reason
+        if isConnected {
+            prepareAt = now.monotonic
+            // What waits for its pause was refused by a server that was away.
+            for stream in retrying { stream.retryAt = now.monotonic }
+        }
+        watchServers(at: now)
+        prepare(at: now)
+        retry(at: now)
+        pump(at: now)
+    }
+
+    func prepare(at now: Moment) {
+        guard isConnected, servers == nil, !isPreparing, now.monotonic >= prepareAt else { return }
+        isPreparing = true
+        emit(.prepare)
+    }
+
+    /// Takes the result of `prepare`.
+    package func prepared(_ result: Result<Servers, SentenceError>, at now: Moment) {
+        isPreparing = false
+        switch result {
+        case .success(let servers):
+            self.servers = servers
+            problem = nil
+            emit(
+                .log(
+                    .notice, "streams are sent",
+                    [
+                        "servers": "\(settings.servers)", "version": "\(servers.version)",
+                        "replicas": "\(servers.replicas)",
+                    ]))
+            for stream in streams where !stream.isOpen { ask(stream) }
+        case .failure(let error):
+            problem = error.sentence
+            prepareAt = now.monotonic + Self.pauses.upperBound
+        }
+        watchServers(at: now)
+        pump(at: now)
+    }
+
+    // MARK: What the servers have
+
+    func ask(_ stream: SentStream) {
+        guard isConnected, servers != nil, stream.remote == .unknown else { return }
+        stream.remote = .asking
+        emit(.ask(stream.name))
+    }
+
+    /// Takes the result of `ask`.
+    /// - Parameter last: the last batch of the stream that is stored; nil if there is none.
+    package func answered(_ name: StreamName, _ last: Result<BatchPlace?, SentenceError>, at now: Moment) {
+        guard let stream = byName[name] else { return }
+        switch last {
+        case .success(let place):
+            stream.remote = .known(place)
+            if !stream.isOpen {
+                stream.start(at: place.flatMap { $0.epoch == stream.ordered.epoch ? $0.end : nil } ?? 0)
+            }
+            if let place, stream.epochs.isEmpty, place.epoch == stream.ordered.epoch { stream.note(epoch: place.epoch) }
+            makeReady(stream)
+        case .failure:
+            stream.remote = .unknown
+            wait(stream, at: now)
+        }
+        pump(at: now)
+    }
+
+    // MARK: Publishing
+
+    func makeReady(_ stream: SentStream) {
+        guard !stream.isReady, !stream.isUnderWay, stream.retryAt == nil, !stream.queue.isEmpty else { return }
+        stream.isReady = true
+        ready.append(stream)
+    }
+
+    /// Publishes what may be published now, in one burst.
+    func pump(at now: Moment) {
+        guard isConnected, servers != nil else { return }
+        var messages: [Message] = []
+        while underWay.count < Self.maximumUnderWay, let stream = ready.popFirst() {
+            stream.isReady = false
+            if let message = next(of: stream, at: now) { messages.append(message) }
+        }
+        if !messages.isEmpty { emit(.publish(messages)) }
+    }
+
+    private func next(of stream: SentStream, at now: Moment) -> Message? {
+        switch stream.remote {
+        case .known: break
+        case .asking: return nil
+        case .unknown:
+            ask(stream)
+            return nil
+        }
+        while let first = stream.queue.first, let place = first.event.place, stream.hasStored(place) {
+            samplesAcknowledged += place.count
+            pop(stream)
+        }
+        guard let message = message(of: stream) else { return nil }
+        stream.isUnderWay = true
+        if stream.firstSentAt == nil { stream.firstSentAt = now.monotonic }
+        underWay[message.identifier] = stream
+        return message
+    }
+
+    /// The first of what waits, in one message: batches that follow one another, or a description.
+    private func message(of stream: SentStream) -> Message? {
+        var events: [RelayedEvent] = []
+        var bytes = 0
+        for waiting in stream.queue {
+            let event = waiting.event
+            if stream.groupCount > 0 {
+                if events.count == stream.groupCount { break }
+            } else if let last = events.last {
+                guard let end = last.place, let next = event.place, next.epoch == end.epoch, next.from == end.end,
+                    events.count < Self.largestGroup, bytes + event.byteCount <= Self.largestMessage
+                else { break }
+            }
+            events.append(event)
+            bytes += event.byteCount
+        }
+        guard !events.isEmpty else { return nil }
+        stream.groupCount = events.count
+        let content = RelayedMessage(events)
+        return Message(identifier: identifier(of: content), content: content)
+    }
+
+    private func pop(_ stream: SentStream) {
+        if let event = stream.queue.popFirst() { finish(event) }
+        stream.groupCount = 0
+        stream.firstSentAt = nil
+        stream.failures = 0
+    }
+
+    /// The same for the same bytes. Batches that were cut differently, after a loss of the spool, are never taken for repeats.
+    private func identifier(of message: RelayedMessage) -> String {
+        let stream = "\(settings.site)/\(message.name)"
+        if let place = message.place { return "\(stream)/\(place.epoch)/\(place.from)+\(place.count)" }
+        return "\(stream)/description/\(String(decoding: message.events[0].time, as: UTF8.self))"
+    }
+
+    /// Takes what became of messages.
+    package func acknowledged(_ results: [(identifier: String, outcome: Outcome)], at now: Moment) {
+        for (identifier, outcome) in results { acknowledged(identifier, outcome, at: now) }
+        load()
+        pump(at: now)
+    }
+
+    private func acknowledged(_ identifier: String, _ outcome: Outcome, at now: Moment) {
+        guard let stream = underWay.removeValue(forKey: identifier) else { return }
+        stream.isUnderWay = false
+        switch outcome {
+        case .stored(let isRepeat): noteStored(stream, isRepeat: isRepeat, at: now)
+        case .unknown(let reason):
+            problem = reason
+            // Servers forget which messages they have.
+            let window = servers?.duplicateWindow ?? 0
+            if let first = stream.firstSentAt, now.monotonic - first > window / 2 { stream.remote = .unknown }
+            wait(stream, at: now)
+        case .notStored(let reason):
+            problem = reason
+            wait(stream, at: now)
+        case .full(let reason):
+            problem = reason
+            if fullSince == nil {
+                fullSince = now.monotonic
+                watchServers(at: now)
+            }
+            wait(stream, at: now)
+        }
+    }
+
+    private func noteStored(_ stream: SentStream, isRepeat: Bool, at now: Moment) {
+        if isRepeat { repeats += 1 }
+        for _ in 0..<stream.groupCount {
+            guard let event = stream.queue.popFirst() else { break }
+            noteStored(event.event, of: stream, at: now)
+            finish(event)
+        }
+        (stream.groupCount, stream.firstSentAt, stream.failures) = (0, nil, 0)
+        if problem != nil || fullSince != nil {
+            (problem, fullSince) = (nil, nil)
+            watchServers(at: now)
+        }
+        makeReady(stream)
+    }
+
+    private func noteStored(_ event: RelayedEvent, of stream: SentStream, at now: Moment) {
+        if let place = event.place {
+            samplesAcknowledged += place.count
+            stream.remote = .known(place)
+        }
+        if let published = event.time.withUnsafeBytes({ EventTime.time(in: $0) }) {
+            delays.record(nanoseconds: now.date.nanosecondsSince1970 - published.nanosecondsSince1970)
+        }
+    }
+
+    /// Has a stream wait before it tries again: longer each time.
+    private func wait(_ stream: SentStream, at now: Moment) {
+        retries += 1
+        let pause = min(Self.pauses.lowerBound << Int64(min(stream.failures, 10)), Self.pauses.upperBound)
+        stream.failures += 1
+        if stream.retryAt == nil { retrying.append(stream) }
+        stream.retryAt = now.monotonic + pause
+    }
+
+    func retry(at now: Moment) {
+        guard !retrying.isEmpty else { return }
+        retrying.removeAll { stream in
+            guard let instant = stream.retryAt, instant <= now.monotonic else { return false }
+            stream.retryAt = nil
+            if stream.queue.isEmpty { ask(stream) } else { makeReady(stream) }
+            return true
+        }
+    }
+}
+
+/// Why something failed, as a sentence for people.
+package struct SentenceError: Error, Hashable, Sendable {
+    package let sentence: String
+
+    package init(_ sentence: String) { self.sentence = sentence }
+}

@@ -1,0 +1,164 @@
+package import Files
+import DequeModule
+import Logging
+import MessageBus
+package import Messages
+package import Recording
+import ServiceKit
+
+/// The spool: what was taken is durable before it is sent, and leaves it when it is acknowledged.
+extension Sending {
+    /// Bytes that wait for their commit no longer.
+    private static let largestBlock = 4 << 20
+    /// How long nothing is taken after the spool could not be written, in nanoseconds.
+    private static let pause: Int64 = 1_000_000_000
+
+    /// Bytes in the spool that are not acknowledged.
+    package var spoolBytes: Int { storedEnd - undone + appender.count }
+
+    /// Whether the spool takes nothing more.
+    package var isFull: Bool { spoolBytes >= settings.spoolLimit }
+
+    /// The position before which everything is acknowledged.
+    private var undone: Int { waiting.first?.position ?? unread ?? storedEnd }
+
+    // MARK: Writing
+
+    func collect(_ event: RelayedEvent, of stream: SentStream, at now: Moment) {
+        Array(event.topic.utf8).withUnsafeBytes { topic in
+            event.body.withUnsafeBytes { body in
+                event.time.withUnsafeBytes { time in
+                    if let packed = event.packed {
+                        packed.withUnsafeBytes { appender.append(eventAt: topic, body: body, time: time, packed: $0) }
+                    } else {
+                        appender.append(eventAt: topic, body: body, time: time, packed: nil)
+                    }
+                }
+            }
+        }
+        collected.append(SpooledEvent(event, of: stream, at: appender.position))
+        if storeAt == .max { storeAt = now.monotonic + settings.interval }
+        if appender.count > Self.largestBlock { store() }
+    }
+
+    /// Has what was collected made durable, unless that is under way of something else.
+    func store() {
+        guard storing == nil, let block = appender.takeBlock() else { return }
+        storing = collected
+        collected = []
+        storeAt = .max
+        emit(.store(block))
+    }
+
+    /// Takes the result of `store`.
+    /// - Parameter error: nil if the block is durable.
+    package func stored(_ block: LogBlock, _ error: RecordingError?, at now: Moment) {
+        let events = storing ?? []
+        storing = nil
+        if let error {
+            forget(events + collected, because: error, at: now)
+        } else {
+            if isFailing {
+                isFailing = false
+                emit(.clear("spool"))
+            }
+            storedEnd = block.end
+            if unread == nil, waitingBytes < Self.windowBytes {
+                for event in events { enqueue(event) }
+            } else if unread == nil {
+                unread = block.position
+            }
+            if !collected.isEmpty, isStopping { store() }
+        }
+        load()
+        pump(at: now)
+    }
+
+    /// Forgets what could not be written: publishers have it still.
+    private func forget(_ events: [SpooledEvent], because error: RecordingError, at now: Moment) {
+        collected = []
+        storeAt = .max
+        _ = appender.takeBlock()
+        appender.beginSegment()
+        blockedUntil = now.monotonic + Self.pause
+        isFailing = true
+        emit(
+            .failing(
+                "the spool can't be written: \(error); nothing is taken from publishers until it can", for: "spool"))
+        var firsts: [StreamName: Int] = [:]
+        for event in events {
+            event.stream.described = nil
+            guard let place = event.event.place, place.epoch == event.stream.ordered.epoch else { continue }
+            firsts[event.stream.name] = min(firsts[event.stream.name] ?? .max, place.from)
+        }
+        for (name, first) in firsts {
+            guard let stream = byName[name] else { continue }
+            stream.ordered.buffer = ReorderBuffer()
+            stream.ordered.account()
+            stream.start(at: first)
+        }
+    }
+
+    /// Takes samples again, when it is time to try whether the spool can be written.
+    func unblock(at now: Moment) {
+        if now.monotonic >= blockedUntil { blockedUntil = .min }
+    }
+
+    // MARK: Reading
+
+    /// Has events read that are not in memory, if there is room for them.
+    func load() {
+        guard let start = unread, !isLoading, waitingBytes < Self.windowBytes / 2 else { return }
+        guard start < storedEnd else {
+            unread = nil
+            return
+        }
+        isLoading = true
+        emit(.load(from: start, upTo: storedEnd, limit: Self.loadBytes))
+    }
+
+    /// Takes the result of `load`.
+    /// - Parameters:
+    ///   - events: each with the position of its block.
+    ///   - next: where those stand that follow.
+    package func loaded(_ events: [(event: RelayedEvent, position: Int)], next: Int, at now: Moment) {
+        isLoading = false
+        emit(.clear("spool-reading"))
+        for (event, position) in events {
+            guard let stream = byName[event.name] else { continue }
+            enqueue(SpooledEvent(event, of: stream, at: position))
+        }
+        unread = next < storedEnd ? next : nil
+        load()
+        pump(at: now)
+    }
+
+    /// Takes the result of `load` when it failed. It is tried again.
+    package func notLoaded(_ error: RecordingError) {
+        isLoading = false
+        emit(.failing("the spool can't be read: \(error)", for: "spool-reading"))
+    }
+
+    private func enqueue(_ event: SpooledEvent) {
+        waiting.append(event)
+        waitingBytes += event.event.byteCount
+        event.stream.queue.append(event)
+        makeReady(event.stream)
+    }
+
+    // MARK: Deleting
+
+    /// Notes that an event is acknowledged, or was before.
+    func finish(_ event: SpooledEvent) {
+        event.isDone = true
+        waitingBytes -= event.event.byteCount
+        while let first = waiting.first, first.isDone { waiting.removeFirst() }
+    }
+
+    func trim() {
+        let position = undone
+        guard position > trimmed else { return }
+        trimmed = position
+        emit(.trim(before: position, current: appender.segment))
+    }
+}

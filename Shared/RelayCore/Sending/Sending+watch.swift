@@ -1,0 +1,66 @@
+import MessageBus
+import Messages
+import ServiceKit
+
+/// What health says: publishers, servers, the spool.
+extension Sending {
+    func watch(at now: Moment) {
+        unblock(at: now)
+        let isSilent = now.monotonic - heard > StreamDescription.life
+        emit(
+            .warn(
+                isSilent
+                    ? "no publisher is heard at \(settings.publishers): start sensor-publisher, or say with --subscribe "
+                        + "where it is" : nil, for: "publishers"))
+        emit(
+            .warn(
+                isRefusing
+                    ? "\(settings.maximumStreams) streams are sent, and there may be no more: say --maximum-streams"
+                    : nil,
+                for: "streams"))
+        emit(
+            .warn(
+                isFull
+                    ? "the spool is full: \(ByteCount(bytes: spoolBytes).rounded) wait for the servers; publishers keep what "
+                        + "follows, as far as their retention reaches; say --spool-limit for more" : nil,
+                for: "full-spool"))
+        watchServers(at: now)
+    }
+
+    func watchServers(at now: Moment) {
+        emit(.warn(sentence, for: "servers"))
+        emit(.warn(servers.flatMap(Self.warning), for: "version"))
+    }
+
+    private var sentence: String? {
+        let waiting = "\(ByteCount(bytes: spoolBytes).rounded) wait on the disk"
+        if !isConnected {
+            let reason = problem.map { " (\($0))" } ?? ""
+            return "no NATS server is connected at \(settings.servers)\(reason): \(waiting)"
+        }
+        if fullSince != nil {
+            return
+                "the stream in NATS is full, and takes nothing more: \(waiting); give it more room (nats stream edit "
+                + "--max-bytes), or remove what is not needed any more"
+        }
+        return problem.map { "NATS does not store what is sent (\($0)): \(waiting)" }
+    }
+
+    private static func warning(of servers: Servers) -> String? {
+        if servers.isOld {
+            return
+                "the NATS server is \(servers.version): a replica that was frozen may lose messages that were acknowledged; "
+                + "use 2.15 or later with sync_interval: always"
+        }
+        if servers.replicas < 3 {
+            return "the stream has \(servers.replicas == 1 ? "one replica" : "\(servers.replicas) replicas"): what is "
+                + "acknowledged is lost with its server; use three servers, and --replicas 3"
+        }
+        if !servers.canSync {
+            return
+                "the NATS server is \(servers.version): what it acknowledges is in the memory of a majority of servers, and "
+                + "not on their disks; use 2.15 or later with sync_interval: always"
+        }
+        return nil
+    }
+}

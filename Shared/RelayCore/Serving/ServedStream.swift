@@ -1,0 +1,112 @@
+package import Messages
+
+/// A stream as a relay knows it that serves it: what it is, how far it was published here, and where in NATS its samples stand.
+package struct ServedStream: Sendable {
+    /// A message of it: its number in the stream of NATS, and which samples it has.
+    package struct Mark: Hashable, Sendable {
+        package let sequence: UInt64
+        package let place: BatchPlace
+
+        package init(sequence: UInt64, place: BatchPlace) {
+            self.sequence = sequence
+            self.place = place
+        }
+    }
+
+    /// One mark for so many messages.
+    private static let markInterval = 64
+    /// Marks in memory. If there are more, every second one goes.
+    private static let maximumMarks = 2_048
+
+    package private(set) var description: StreamDescription
+    package let site: String
+    /// When the device's clock was read last, on this machine's monotonic clock.
+    private(set) var readAt: Int64
+    /// Behind the last sample that was published here, and its epoch.
+    package private(set) var last: Mark?
+    /// When something of it arrived, in nanoseconds since 1970.
+    package private(set) var heard: Int64
+    private var marks: [Mark] = []
+    private var unmarked = 0
+    private var interval = ServedStream.markInterval
+
+    init(_ description: StreamDescription, of site: String, last: Mark?, heard: Int64, at now: Int64) {
+        self.description = description
+        self.site = site
+        readAt = now
+        self.last = last
+        self.heard = heard
+        if let last { marks = [last] }
+    }
+
+    mutating func describe(_ description: StreamDescription, heard: Int64, at now: Int64) {
+        self.description = description
+        readAt = now
+        self.heard = max(self.heard, heard)
+    }
+
+    mutating func note(_ mark: Mark, heard: Int64) {
+        self.heard = max(self.heard, heard)
+        // What comes again is older.
+        if let last, mark.sequence <= last.sequence { return }
+        // What was cut anew may end before.
+        if let last, last.place.epoch == mark.place.epoch, last.place.end >= mark.place.end { return }
+        let isNewEpoch = last?.place.epoch != mark.place.epoch
+        last = mark
+        unmarked += 1
+        guard isNewEpoch || unmarked >= interval else { return }
+        unmarked = 0
+        marks.append(mark)
+        if marks.count > Self.maximumMarks { thin() }
+    }
+
+    /// Forgets every second mark, but the first of each epoch.
+    private mutating func thin() {
+        interval *= 2
+        var kept: [Mark] = []
+        for (index, mark) in marks.enumerated() {
+            if index.isMultiple(of: 2) || kept.last?.place.epoch != mark.place.epoch { kept.append(mark) }
+        }
+        marks = kept
+    }
+
+    /// The description as it is published here.
+    func description(replay: String, sequence: Int, at now: Int64) -> StreamDescription {
+        var current = description
+        current.replay = replay
+        current.sequence = sequence
+        if let last { current.epoch = last.place.epoch }
+        current.nextSequence = last?.place.end ?? 0
+        let age = Double(now - readAt) / 1e9
+        current.clock.uptime += age
+        current.clock.date = WallTime(seconds: current.clock.date.seconds + age)
+        current.clock.elapsed = current.clock.elapsed.map { $0 + age }
+        // Between here and the sensor there are servers that may be away: its silence is judged at its site.
+        current.lastSample = nil
+        current.retention = nil
+        return current
+    }
+
+    /// Between which messages a sample stands.
+    /// - Parameter first: the first message of the stream of NATS.
+    /// - Returns: nil if nothing is known of the epoch.
+    package func range(of epoch: String, _ sample: Int) -> ClosedRange<UInt64>? {
+        guard let last else { return nil }
+        guard let firstMark = marks.firstIndex(where: { $0.place.epoch == epoch }) else { return nil }
+        let lastMark = marks.lastIndex { $0.place.epoch == epoch } ?? firstMark
+        let isCurrent = last.place.epoch == epoch
+        var upper =
+            isCurrent ? last.sequence : lastMark + 1 < marks.count ? marks[lastMark + 1].sequence : last.sequence
+        // Nothing is known of what stands before the first mark.
+        var lower: UInt64 = 1
+        for mark in marks[firstMark...lastMark] {
+            if mark.place.from <= sample {
+                lower = mark.sequence
+            } else {
+                upper = min(upper, mark.sequence)
+                break
+            }
+        }
+        return min(lower, upper)...upper
+    }
+}

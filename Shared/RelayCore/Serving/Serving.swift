@@ -1,0 +1,287 @@
+import Logging
+import MessageBus
+package import Messages
+package import ServiceKit
+
+/// Everything that a relay knows and decides which serves streams from NATS to recorders, step counters and consoles, as their
+/// publisher would.
+///
+/// It receives events with their time and returns effects. Confined to one thread.
+package final class Serving: ProgramCore {
+    /// Work that the caller carries out.
+    package enum Effect: CoreEffect, Sendable {
+        /// Publish a batch on the bus.
+        case send(RelayedEvent)
+        case describe(StreamDescription)
+        indirect case notice(Notice)
+    }
+
+    package struct Settings: Sendable {
+        package var servers: String
+        package var maximumStreams: Int
+
+        package init(servers: String, maximumStreams: Int) {
+            self.servers = servers
+            self.maximumStreams = maximumStreams
+        }
+    }
+
+    /// A message of NATS.
+    package struct Message: Sendable {
+        package let content: RelayedMessage
+        /// Which site it is of.
+        package let site: String
+        /// Its number in the stream.
+        package let sequence: UInt64
+        /// When it was stored, in nanoseconds since 1970.
+        package let time: Int64
+
+        package init(_ content: RelayedMessage, site: String, sequence: UInt64, time: Int64) {
+            self.content = content
+            self.site = site
+            self.sequence = sequence
+            self.time = time
+        }
+    }
+
+    /// How often streams are described, in nanoseconds.
+    private static let interval: Int64 = 1_000_000_000
+    /// A stream of which nothing arrived for so long is described no longer, in nanoseconds.
+    package static let memory: Int64 = 3_600_000_000_000
+
+    private let settings: Settings
+    private let source: String
+    package var effects: [Effect] = []
+    package private(set) var nextDeadline = Int64.min
+
+    package private(set) var streams: [StreamName: ServedStream] = [:]
+    /// How many descriptions of each were published.
+    private var described: [StreamName: Int] = [:]
+    /// Where requests are answered, as others reach it.
+    private var replay = ""
+    /// Which message each description is of.
+    private var descriptions: [StreamName: UInt64] = [:]
+    private var readers = StreamDescriptionReaders()
+    private var isRefusing = false
+    /// A stream that two sites have, and the sites.
+    private var twice: (name: StreamName, served: String, other: String)?
+    private var problem: String?
+    package private(set) var isConnected = false
+
+    // Measures
+    package private(set) var samplesSent = 0
+    package private(set) var messagesUnreadable = 0
+    package internal(set) var samplesReplayed = 0
+    /// From an event's publication at its site until it is published here.
+    package private(set) var delays = LatencyHistogram()
+
+    package init(_ settings: Settings, source: String, at now: Moment) {
+        self.settings = settings
+        self.source = source
+    }
+
+    package func begin(replayEndpoint: String) { replay = replayEndpoint }
+
+    package func wake(at now: Moment) {
+        nextDeadline = now.monotonic + Self.interval
+        watch()
+        for name in streams.keys.sorted(by: { $0.description < $1.description }) { describe(name, at: now) }
+    }
+
+    // MARK: What the servers have
+
+    /// Takes what they had of a stream when the program started: they describe what is still sampled.
+    package func know(_ description: Message, last: Message?, at now: Moment) {
+        let heard = max(description.time, last?.time ?? 0)
+        guard now.date.nanosecondsSince1970 - heard < Self.memory, let read = read(description) else { return }
+        add(read, of: description.site, last: last.flatMap(mark), heard: heard, at: now)
+    }
+
+    /// Takes messages. What was not acknowledged in time comes again, behind later ones: samples are published again, since those who
+    /// have them drop them.
+    package func take(_ messages: [Message], at now: Moment) {
+        for message in messages {
+            guard isOfKnownSite(message) else { continue }
+            if message.content.isDescription {
+                takeDescription(message, at: now)
+            } else {
+                takeSamples(message, at: now)
+            }
+        }
+    }
+
+    private func takeDescription(_ message: Message, at now: Moment) {
+        guard let description = read(message) else { return }
+        let name = description.name
+        guard message.sequence > descriptions[name] ?? 0 else { return }
+        if descriptions.count < settings.maximumStreams { descriptions[name] = message.sequence }
+        if streams[name] != nil {
+            streams[name]?.describe(description, heard: message.time, at: now.monotonic)
+        } else {
+            add(description, of: message.site, last: nil, heard: message.time, at: now)
+        }
+        describe(name, at: now)
+    }
+
+    private func takeSamples(_ message: Message, at now: Moment) {
+        guard let mark = mark(message) else { return }
+        streams[message.content.name]?.note(mark, heard: message.time)
+        samplesSent += mark.place.count
+        for event in message.content.events {
+            if let published = event.time.withUnsafeBytes({ EventTime.time(in: $0) }) {
+                delays.record(nanoseconds: now.date.nanosecondsSince1970 - published.nanosecondsSince1970)
+            }
+            emit(.send(event))
+        }
+    }
+
+    /// Counts a message that is none of a stream.
+    package func noteUnreadable() { messagesUnreadable += 1 }
+
+    private func mark(_ message: Message) -> ServedStream.Mark? {
+        message.content.place.map { ServedStream.Mark(sequence: message.sequence, place: $0) }
+    }
+
+    private func read(_ message: Message) -> StreamDescription? {
+        do {
+            let description = try readers.read(message.content.events[0])
+            guard description.name == message.content.name else {
+                throw MessageError(.malformed, "a description is of another stream than its subject")
+            }
+            return description
+        } catch {
+            messagesUnreadable += 1
+            emit(.malformed(error))
+            return nil
+        }
+    }
+
+    /// Two streams of one name can't be told apart on the bus: the first one is served.
+    private func isOfKnownSite(_ message: Message) -> Bool {
+        guard let site = streams[message.content.name]?.site, site != message.site else { return true }
+        twice = (message.content.name, site, message.site)
+        return false
+    }
+
+    private func add(
+        _ description: StreamDescription, of site: String, last: ServedStream.Mark?, heard: Int64, at now: Moment
+    ) {
+        guard streams.count < settings.maximumStreams else {
+            isRefusing = true
+            return
+        }
+        streams[description.name] = ServedStream(
+            description, of: site, last: last, heard: heard, at: now.monotonic)
+    }
+
+    // MARK: Descriptions
+
+    private func describe(_ name: StreamName, at now: Moment) {
+        guard let stream = streams[name] else { return }
+        guard now.date.nanosecondsSince1970 - stream.heard < Self.memory else {
+            streams[name] = nil
+            described[name] = nil
+            return
+        }
+        let sequence = described[name] ?? 0
+        described[name] = sequence + 1
+        emit(.describe(description(of: stream, sequence: sequence, at: now)))
+        // Its publisher ended in good order, and everything of it is here.
+        if stream.description.over == true, stream.description.nextSequence <= stream.last?.place.end ?? 0 {
+            streams[name] = nil
+            described[name] = nil
+        }
+    }
+
+    private func description(of stream: ServedStream, sequence: Int, at now: Moment) -> StreamDescription {
+        var description = stream.description(replay: replay, sequence: sequence, at: now.monotonic)
+        description.source = source
+        return description
+    }
+
+    /// Lists the streams that are asked for.
+    package func list(_ question: StreamsList, at now: Moment) -> StreamsList.Reply {
+        let wanted = Set(question.streams ?? [StreamName.everything])
+        let listed = streams.filter { $0.key.matches(anyOf: wanted) }.sorted { $0.key.description < $1.key.description }
+        return StreamsList.Reply(
+            streams: listed.map { description(of: $0.value, sequence: described[$0.key] ?? 0, at: now) })
+    }
+
+    // MARK: Replays
+
+    /// Where the samples of a request are looked for.
+    package func plan(_ range: SamplesReplay.Range) throws(RequestError) -> ReplayPlan {
+        let name = StreamName(device: range.device, stream: range.stream)
+        guard range.from >= 0, range.count > 0 else {
+            throw RequestError(
+                .invalidParameter,
+                "from \(range.from) and count \(range.count) name no samples: give from 0 or more, count 1 or more")
+        }
+        guard let stream = streams[name] else {
+            throw RequestError(.unknownStream, "nothing of a stream \(name) arrived within the last hour")
+        }
+        guard let place = stream.range(of: range.epoch, range.from), let last = stream.last else {
+            throw RequestError(
+                .unknownEpoch,
+                "nothing is known of epoch '\(range.epoch.prefix(64))' of \(name) since this program started")
+        }
+        let isCurrent = last.place.epoch == range.epoch
+        return ReplayPlan(
+            subject: RelaySubject(site: stream.site, name: name).samples, range: range, place: place,
+            knownEnd: isCurrent ? last.place.end : range.from)
+    }
+
+    package func noteReplayed(_ samples: Int) { samplesReplayed += samples }
+
+    // MARK: Health
+
+    /// Notes how the connection to the servers is.
+    /// - Parameter problem: nil if messages come.
+    package func noteServers(isConnected: Bool, problem: String?) {
+        let isNews = isConnected != self.isConnected
+        (self.isConnected, self.problem) = (isConnected, problem)
+        watch()
+        if isNews, isConnected { emit(.log(.notice, "streams are fetched", ["servers": "\(settings.servers)"])) }
+    }
+
+    private func watch() {
+        let reason = problem.map { " (\($0))" } ?? ""
+        emit(
+            .warn(
+                !isConnected || problem != nil
+                    ? "nothing comes from the NATS servers \(settings.servers)\(reason): what was published at the sites follows "
+                        + "when they are reachable" : nil, for: "servers"))
+        emit(
+            .warn(
+                twice.map {
+                    "the sites \($0.served) and \($0.other) both have a stream \($0.name): only that of \($0.served) is served; name "
+                        + "devices apart, or run a relay for each site with --site"
+                }, for: "twice"))
+        emit(
+            .warn(
+                isRefusing
+                    ? "\(settings.maximumStreams) streams are served, and there may be no more: say --maximum-streams"
+                    : nil,
+                for: "streams"))
+    }
+}
+
+/// Where the samples of a request stand in NATS.
+package struct ReplayPlan: Hashable, Sendable {
+    package let subject: String
+    package let range: SamplesReplay.Range
+    package let place: ClosedRange<UInt64>
+    /// Samples before it are stored for certain: a replica that does not have them is behind.
+    package let knownEnd: Int
+}
+
+/// Reads descriptions of many streams.
+struct StreamDescriptionReaders {
+    private var readers: [StreamName: StreamDescriptionReader] = [:]
+
+    mutating func read(_ event: RelayedEvent) throws -> StreamDescription {
+        let reader = readers[event.name] ?? StreamDescriptionReader()
+        if readers.count < 16_384 { readers[event.name] = reader }
+        return try event.body.withUnsafeBytes { try reader.read($0) }
+    }
+}

@@ -1,0 +1,329 @@
+import Files
+import MessageBus
+import Messages
+import Recording
+import ServiceKit
+import SystemPackage
+import TestSupport
+import Testing
+
+@testable import RelayCore
+
+/// What a relay decides that sends, in virtual time, beside servers that answer as a test says.
+@Suite(.timeLimit(.minutes(1)))
+struct SendingTests {
+    /// A publisher, a spool and servers, in memory.
+    private final class World {
+        private static let second: Int64 = 1_000_000_000
+
+        let name = StreamName(device: "d", stream: "s")
+        private let encoder = SampleBatchEncoder(
+            source: "p", device: "d", stream: "s", epoch: "e", fields: ["uptime", "x"], isPacked: false)
+        var core: Sending
+        var time: Int64 = 0
+        /// What is durable: events with the positions of their blocks, in order.
+        var spool: [(event: RelayedEvent, position: Int)] = []
+        var end = 0
+        /// What the servers have of samples.
+        var stored: [BatchPlace] = []
+        /// Messages without an answer.
+        var sent: [Sending.Message] = []
+        var settings = Sending.Settings(
+            site: "lab", servers: "nats://n", publishers: "tcp://p", spoolLimit: 1 << 20, holdLimit: 1 << 20,
+            interval: 100_000_000, maximumStreams: 10)
+        /// Whether a write to the spool fails.
+        var isDiskFull = false
+        var recoveries = 0
+
+        init() { core = Sending(settings, Sending.Spool(log: "l", start: 0, end: 0, synced: 0), at: Self.moment(0)) }
+
+        static func moment(_ time: Int64) -> Moment {
+            Moment(monotonic: time, date: WallTime(seconds: 1_000 + Double(time) / 1e9))
+        }
+
+        var now: Moment { Self.moment(time) }
+
+        /// Starts another program on the same spool, without what was not durable.
+        func restart() {
+            var left = Sending.Spool(log: "l", start: spool.first?.position ?? end, end: end, synced: end)
+            for (event, _) in spool { if let place = event.place { left.note(place, of: event.name) } }
+            sent = []
+            core = Sending(settings, left, at: now)
+            perform()
+        }
+
+        /// Carries out what the core wants.
+        func perform() {
+            var effects = core.takeEffects()
+            while !effects.isEmpty {
+                for effect in effects { carryOut(effect) }
+                effects = core.takeEffects()
+            }
+        }
+
+        private func carryOut(_ effect: Sending.Effect) {
+            switch effect {
+            case .store(let block):
+                guard !isDiskFull else {
+                    let error = RecordingError(
+                        .noSpace, action: "write", path: "/spool", reason: "full", advice: "make room")
+                    return core.stored(block, error, at: now)
+                }
+                block.forEachFrame { frame in
+                    if let event = frame.event.flatMap({ RelayedEvent($0) }) { spool.append((event, block.position)) }
+                }
+                end = block.end
+                core.stored(block, nil, at: now)
+            case .load(let start, let end, _):
+                core.loaded(spool.filter { ($0.position >= start) && $0.position < end }, next: end, at: now)
+            case .trim(let position, _): spool.removeAll { $0.position < position }
+            case .prepare:
+                core.prepared(
+                    .success(
+                        Sending.Servers(
+                            version: "2.15.1", isOld: false, canSync: true, replicas: 3,
+                            duplicateWindow: 3_600 * Self.second)), at: now)
+            case .ask(let name): core.answered(name, .success(stored.last), at: now)
+            case .publish(let messages): sent += messages
+            case .recover: recoveries += 1
+            case .subscribe, .notice: break
+            }
+        }
+
+        func connect() {
+            core.noteConnected(true, nil, at: now)
+            perform()
+        }
+
+        func pass(_ seconds: Double) {
+            let end = time + Int64(seconds * 1e9)
+            while core.nextDeadline <= end {
+                time = max(time, core.nextDeadline)
+                core.wake(at: now)
+                perform()
+            }
+            time = end
+        }
+
+        func describe(next: Int) throws {
+            let description = StreamDescription(
+                source: "p", sequence: 0, device: "d", stream: "s", epoch: "e", state: .running,
+                fields: ["uptime", "x"],
+                packed: false, nextSequence: next, replay: "tcp://r", clock: ClockReading(uptime: 0, date: now.date))
+            try take(description.topic, try WireCoding.encode(description))
+        }
+
+        func publish(_ range: Range<Int>) throws {
+            let rows = range.flatMap { [Double($0), Double($0)] }
+            var body = ByteBuffer(capacity: 1_024)
+            rows.withUnsafeBufferPointer {
+                encoder.encode(
+                    sequence: range.lowerBound, count: range.count, clock: ClockReading(uptime: 0, date: now.date),
+                    rows: $0, into: &body)
+            }
+            try take(TopicArea.samples + name.description, body.withUnsafeBytes { Array($0) })
+        }
+
+        private func take(_ topic: String, _ body: [UInt8]) throws {
+            try Array(topic.utf8).withUnsafeBytes { topic in
+                try body.withUnsafeBytes { body in
+                    try EventTime.text(of: now.date).withUnsafeBytes { time in
+                        _ = try core.take(EventFrames(topic: topic, body: body, time: time), at: now)
+                    }
+                }
+            }
+            perform()
+        }
+
+        /// Answers the messages that were sent.
+        func answer(_ outcome: Sending.Outcome, isStored: Bool) {
+            let messages = sent
+            sent = []
+            for message in messages where isStored {
+                if let place = message.content.place, stored.last != place { stored.append(place) }
+            }
+            core.acknowledged(messages.map { ($0.identifier, outcome) }, at: now)
+            perform()
+        }
+
+        /// Stores what is sent, until nothing more is.
+        func drain() {
+            for _ in 0..<100 {
+                answer(.stored(isRepeat: false), isStored: true)
+                pass(0.1)
+                if sent.isEmpty { return }
+            }
+        }
+
+        /// The samples that the servers have, as those see them who drop what they have.
+        var samples: [Int] {
+            var next = 0
+            return stored.flatMap { place -> [Int] in
+                let new = max(next, place.from)..<max(next, place.end)
+                next = max(next, place.end)
+                return Array(new)
+            }
+        }
+    }
+
+    @Test func samplesAreSentOnceTheyAreDurable() throws {
+        let world = World()
+        world.connect()
+        try world.describe(next: 0)
+        try world.publish(0..<10)
+        #expect(world.sent.isEmpty)
+        world.pass(0.15)
+        // The description goes before.
+        #expect(world.sent.map(\.content.isDescription) == [true])
+        world.answer(.stored(isRepeat: false), isStored: true)
+        #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10"])
+        world.drain()
+        #expect(world.samples == Array(0..<10))
+        #expect(world.core.samplesAcknowledged == 10)
+        world.pass(2)
+        #expect(world.spool.isEmpty)
+    }
+
+    @Test func batchesThatFollowOneAnotherAreOneMessage() throws {
+        let world = World()
+        world.connect()
+        try world.describe(next: 0)
+        world.drain()
+        for first in stride(from: 0, to: 100, by: 10) { try world.publish(first..<first + 10) }
+        world.pass(0.15)
+        #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+100"])
+        #expect(world.sent[0].content.events.count == 10)
+    }
+
+    /// One message of a stream is under way at a time, and the same one again until it is known to be stored.
+    @Test func whatIsUnknownIsSentAgainAsItWas() throws {
+        let world = World()
+        world.connect()
+        try world.describe(next: 0)
+        world.drain()
+        try world.publish(0..<10)
+        world.pass(0.15)
+        try world.publish(10..<20)
+        world.pass(0.15)
+        let first = world.sent
+        #expect(first.count == 1)
+        world.answer(.unknown("timeout"), isStored: true)
+        #expect(world.sent.isEmpty)
+        world.pass(0.2)
+        #expect(world.sent == first)
+        world.answer(.stored(isRepeat: true), isStored: false)
+        world.drain()
+        #expect(world.samples == Array(0..<20))
+        #expect(world.stored.count == 2)
+        #expect(world.core.repeats == 1)
+    }
+
+    @Test func whileServersAreAwayTheSpoolHasEverythingAlsoForTheNextProgram() throws {
+        let world = World()
+        world.connect()
+        try world.describe(next: 0)
+        world.drain()
+        try world.publish(0..<10)
+        world.pass(0.15)
+        world.drain()
+        world.core.noteConnected(false, "gone", at: world.now)
+        for first in stride(from: 10, to: 60, by: 10) {
+            try world.publish(first..<first + 10)
+            world.pass(0.15)
+        }
+        world.restart()
+        try world.publish(60..<70)
+        world.pass(0.15)
+        world.restart()
+        world.connect()
+        world.pass(0.15)
+        world.drain()
+        #expect(world.samples == Array(0..<70))
+        #expect(world.core.samplesLost == 0)
+    }
+
+    /// After the time in which servers know repeats, a message would be stored twice: they are asked what they have.
+    @Test func whatServersHaveIsNotSentAgain() throws {
+        let world = World()
+        world.connect()
+        try world.describe(next: 0)
+        world.drain()
+        try world.publish(0..<10)
+        world.pass(0.15)
+        // It is stored, and the relay ends before it knows.
+        world.stored.append(BatchPlace(epoch: "e", from: 0, count: 10))
+        world.restart()
+        world.connect()
+        world.pass(0.15)
+        world.drain()
+        #expect(world.stored.count == 1)
+        try world.describe(next: 10)
+        try world.publish(10..<20)
+        world.pass(0.15)
+        world.drain()
+        #expect(world.samples == Array(0..<20))
+    }
+
+    @Test func aFullSpoolTakesNothingAndRequestsItLater() throws {
+        let world = World()
+        world.settings.spoolLimit = 1_000
+        world.restart()
+        world.connect()
+        try world.describe(next: 0)
+        world.drain()
+        world.core.noteConnected(false, "gone", at: world.now)
+        var next = 0
+        while !world.core.isFull {
+            try world.publish(next..<next + 10)
+            next += 10
+        }
+        world.pass(0.15)
+        let taken = next
+        for _ in 0..<10 {
+            try world.publish(next..<next + 10)
+            next += 10
+        }
+        #expect(world.core.samplesTaken == taken)
+        #expect(world.recoveries == 0)
+        world.connect()
+        world.pass(0.15)
+        world.drain()
+        #expect(!world.core.isFull)
+        try world.describe(next: next)
+        #expect(world.recoveries == 1)
+        #expect(world.core.missing(world.name, at: world.now)?.request.from == taken)
+        #expect(world.core.samplesLost == 0)
+    }
+
+    @Test func whatCouldNotBeWrittenIsRequestedAgain() throws {
+        let world = World()
+        world.connect()
+        try world.describe(next: 0)
+        world.drain()
+        try world.publish(0..<10)
+        world.pass(0.15)
+        world.drain()
+        world.isDiskFull = true
+        try world.publish(10..<20)
+        world.pass(0.15)
+        #expect(world.core.isBlocked)
+        world.isDiskFull = false
+        world.pass(2.5)
+        try world.describe(next: 20)
+        #expect(world.core.missing(world.name, at: world.now)?.request.from == 10)
+    }
+
+    @Test func aStopStoresWhatWasTaken() throws {
+        let world = World()
+        world.connect()
+        try world.describe(next: 0)
+        world.drain()
+        try world.publish(0..<10)
+        world.core.stop(at: world.now)
+        world.perform()
+        #expect(world.core.isStored)
+        #expect(!world.core.isOver)
+        world.drain()
+        #expect(world.core.isOver)
+    }
+}

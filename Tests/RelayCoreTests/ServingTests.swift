@@ -1,0 +1,107 @@
+import Messages
+import ServiceKit
+import Testing
+
+@testable import RelayCore
+
+/// What a relay decides that serves.
+@Suite(.timeLimit(.minutes(1)))
+struct ServingTests {
+    private let name = StreamName(device: "d", stream: "s")
+    private let core = Serving(
+        Serving.Settings(servers: "nats://n", maximumStreams: 10), source: "relay", at: ServingTests.moment(0))
+
+    private static func moment(_ seconds: Double) -> Moment {
+        Moment(monotonic: Int64(seconds * 1e9), date: WallTime(seconds: 1_000 + seconds))
+    }
+
+    private func description(
+        sequence: UInt64, epoch: String = "e", site: String = "lab", over: Bool? = nil, next: Int = 0
+    ) throws -> Serving.Message {
+        let description = StreamDescription(
+            source: "p", sequence: 0, device: "d", stream: "s", epoch: epoch, state: .running, fields: ["uptime", "x"],
+            packed: false, nextSequence: next, replay: "tcp://site",
+            clock: ClockReading(uptime: 5, date: WallTime(seconds: 1_000)), lastSample: 5, over: over)
+        let event = RelayedEvent(
+            name: name, place: nil, body: try WireCoding.encode(description), packed: nil, time: Array("1000".utf8))
+        return Serving.Message(RelayedMessage([event]), site: site, sequence: sequence, time: 1_000_000_000_000)
+    }
+
+    private func samples(_ range: Range<Int>, sequence: UInt64, epoch: String = "e", site: String = "lab")
+        -> Serving.Message
+    {
+        let event = RelayedEvent(
+            name: name, place: BatchPlace(epoch: epoch, from: range.lowerBound, count: range.count), body: [1],
+            packed: nil, time: Array("1000".utf8))
+        return Serving.Message(RelayedMessage([event]), site: site, sequence: sequence, time: 1_000_000_000_000)
+    }
+
+    private func takeSent() -> [Int] {
+        core.takeEffects().compactMap { effect in
+            if case .send(let event) = effect { event.place?.from } else { nil }
+        }
+    }
+
+    private func takeDescriptions() -> [StreamDescription] {
+        core.takeEffects().compactMap { if case .describe(let description) = $0 { description } else { nil } }
+    }
+
+    @Test func aStreamIsDescribedAsItIsKnownHere() throws {
+        core.begin(replayEndpoint: "tcp://here")
+        core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
+        _ = core.takeEffects()
+        core.wake(at: Self.moment(2))
+        let description = try #require(takeDescriptions().first)
+        #expect(description.replay == "tcp://here")
+        #expect(description.nextSequence == 10)
+        #expect(description.clock.uptime == 7)
+        #expect(description.clock.date == WallTime(seconds: 1_002))
+        #expect(description.lastSample == nil)
+        #expect(core.list(StreamsList(), at: Self.moment(2)).streams.first?.nextSequence == 10)
+    }
+
+    /// Who has it drops it; who has not would miss it.
+    @Test func whatComesAgainIsSentAgain() throws {
+        core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
+        #expect(takeSent() == [0])
+        core.take([samples(0..<10, sequence: 2), samples(10..<20, sequence: 3)], at: Self.moment(1))
+        #expect(takeSent() == [0, 10])
+        core.take([samples(0..<10, sequence: 2), try description(sequence: 1, epoch: "old")], at: Self.moment(2))
+        #expect(takeSent() == [0])
+        #expect(core.streams[name]?.last?.place.end == 20)
+        #expect(core.streams[name]?.description.epoch == "e")
+    }
+
+    @Test func ofTwoSitesWithOneNameTheFirstIsServed() throws {
+        core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
+        _ = takeSent()
+        core.take([samples(0..<10, sequence: 3, epoch: "f", site: "ward")], at: Self.moment(1))
+        #expect(takeSent().isEmpty)
+    }
+
+    @Test func aStreamThatIsOverIsForgotten() throws {
+        core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
+        core.take([try description(sequence: 3, over: true, next: 10)], at: Self.moment(1))
+        #expect(takeDescriptions().last?.over == true)
+        #expect(core.streams.isEmpty)
+    }
+
+    @Test func samplesAreLookedForBetweenWhatIsKnown() throws {
+        core.know(try description(sequence: 900), last: samples(5_000..<5_010, sequence: 1_000), at: Self.moment(0))
+        for message in 0..<1_000 {
+            core.take(
+                [samples(5_010 + 10 * message..<5_020 + 10 * message, sequence: UInt64(1_001 + message))],
+                at: Self.moment(0))
+        }
+        func place(_ epoch: String, _ from: Int) throws -> ClosedRange<UInt64> {
+            var request = SamplesReplay(device: "d", stream: "s", epoch: epoch, from: from, count: 10)
+            request.ranges = nil
+            return try core.plan(SamplesReplay.Range(request)).place
+        }
+        #expect(try place("e", 0) == 1...1_000)
+        let near = try place("e", 10_000)
+        #expect(near.count <= 130)
+        #expect(near.contains(1_500))
+        #expect(throws: RequestError.self) { try place("other", 0) }
+    }
+}

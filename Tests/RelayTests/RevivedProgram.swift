@@ -1,0 +1,86 @@
+import SystemPackage
+import TestSupport
+import Testing
+
+/// A program that is started again whenever it was killed, on the same sockets and files.
+actor RevivedProgram {
+    private let executable: FilePath
+    private let arguments: [String]
+    private let directory: FilePath
+    private let isReady: @Sendable (ProgramUnderTest) async throws -> Void
+    private var current: ProgramUnderTest?
+    /// Why it could not be started.
+    private var failure: (any Error)?
+    /// Whether it stays away when it is killed.
+    private var isHeldBack = false
+
+    init(
+        executable: FilePath, arguments: [String], in directory: FilePath,
+        isReady: @escaping @Sendable (ProgramUnderTest) async throws -> Void = { _ = try await $0.ready() }
+    ) {
+        self.executable = executable
+        self.arguments = arguments
+        self.directory = directory
+        self.isReady = isReady
+    }
+
+    /// Runs the programs as long as a closure does.
+    static func run(_ programs: [RevivedProgram], _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for program in programs { group.addTask { try await program.keepRunning() } }
+            defer { group.cancelAll() }
+            for program in programs { try await program.isRunning() }
+            try await body()
+        }
+    }
+
+    private func keepRunning() async throws {
+        do {
+            try await runAgainAndAgain()
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    private func runAgainAndAgain() async throws {
+        while true {
+            try await eventually("a start", within: .seconds(300)) { !isHeldBack }
+            try Task.checkCancellation()
+            try await ProgramUnderTest.run(executable: executable, arguments: arguments, in: directory) { program in
+                try await isReady(program)
+                current = program
+                // Until it is killed.
+                _ = try await program.end(within: .seconds(600))
+            }
+            current = nil
+        }
+    }
+
+    private func isRunning() async throws {
+        try await eventually("\(executable) that runs") {
+            if let failure { throw failure }
+            return current != nil
+        }
+    }
+
+    /// Kills it, and waits until it runs again.
+    func kill() async throws {
+        try await hold()
+        try await release()
+    }
+
+    /// Kills it, and lets it be away.
+    func hold() async throws {
+        isHeldBack = true
+        try await isRunning()
+        try current?.send(.kill)
+        try await eventually("the end of a program") { current == nil }
+    }
+
+    /// Starts it again.
+    func release() async throws {
+        isHeldBack = false
+        try await isRunning()
+    }
+}
