@@ -13,8 +13,8 @@ RELEASE = HOLDFAST_COMMIT="$(COMMIT)" $(SWIFT) build -c release --static-swift-s
 
 # All programs in one build: with --product given several times, only the last one is built.
 PROGRAMS = $(RELEASE) --target Programs
-# The same with the console, which the programs do not wait for.
-ALL_PROGRAMS = $(PROGRAMS) && $(RELEASE) --product console
+# The same with the console and the relay, which the programs do not wait for.
+ALL_PROGRAMS = $(PROGRAMS) && $(RELEASE) --product console && $(RELEASE) --product relay
 
 # All five programs and the console: records a walk from end to end, counts its steps, archives it. REPLAY=file.csv replays one of yours; DURATION=20s; DATA=./data.
 # In debug, which is built in less than half of the time; make test uses the same build.

@@ -17,7 +17,7 @@ package enum Tool {
     package static let directories: [FilePath] = {
         let package = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        return [".build-receivers/bin", ".build-readers/bin"].map { package.appending($0) }
+        return [".build-receivers/bin", ".build-readers/bin", ".build-nats"].map { package.appending($0) }
             + path.split(separator: ":").map { FilePath(String($0)) }
             + ["/usr/sbin", "/sbin"]
     }()

@@ -19,7 +19,7 @@ struct NATSServers: Sendable {
 
     private static let tools = FilePath(#filePath).removingLastComponent().appending("../../.build-nats")
     /// A Python that has nats-py.
-    static let python = tools.appending("python3")
+    static let python = tools.appending("nats-python")
 
     static let areInstalled =
         Kind.allCases.allSatisfy(\.isInstalled) && FileManager.default.isExecutableFile(atPath: python.string)

@@ -16,7 +16,7 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
 
     static let root = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
     static let programs = [
-        "sensor-publisher", "recorder", "step-counter", "log-manager", "archiver", "console", "holdfast-keys",
+        "sensor-publisher", "recorder", "step-counter", "log-manager", "archiver", "console", "relay", "holdfast-keys",
     ]
 
     let path: FilePath

@@ -155,7 +155,7 @@ struct LockedTests {
             #expect(again.output.split(separator: "\n").allSatisfy { $0.hasSuffix(": is there") })
             let list = try await locked.run("holdfast-keys", ["list", keys])
             #expect(list.end == .exited(0))
-            #expect(list.output.split(separator: "\n").count == 7)
+            #expect(list.output.split(separator: "\n").count == 8)
             #expect(list.output.contains("  listen   alice\n"))
             #expect(list.output.contains("  delete   archiver\n"))
 

@@ -186,12 +186,13 @@ final class Retriever {
     private func collect(
         _ first: NATSMessage, _ plan: ReplayPlan, into collection: inout ReplayCollection, until end: Int64
     ) throws(NATSError) {
+        // Also if the time is over by now: an empty answer says that there is nothing.
         var messages = [first]
-        while clock().monotonic < end {
+        while true {
             for message in messages {
                 guard let message = RelayedMessage(message), collection.add(message) else { return }
             }
-            guard let last = messages.last else { return }
+            guard clock().monotonic < end, let last = messages.last else { return }
             messages = try next(after: last.sequence, plan)
         }
     }
