@@ -299,6 +299,19 @@ struct GoldenTests {
         try expectGolden(
             "recording.start-from",
             RequestEnvelope(id: .integer(1), params: RecordingStart(streams: ["*"], duration: 60, from: Self.date)))
+        let continued = RecordingStart(
+            session: "s1", streams: ["*"], from: Self.clock.date, until: Self.date,
+            changes: [
+                SessionChange(.step, at: Self.date, step: "return"),
+                SessionChange(.pause, at: Self.date, stream: Self.wrist),
+            ])
+        try expectGolden("recording.start-changes", RequestEnvelope(id: .integer(1), params: continued))
+        try expectGolden(RecordingPlan(session: "s1"))
+        try expectGolden(
+            reply: RecordingPlan.self,
+            RecordingPlan.Reply(
+                session: "s1", status: "running",
+                plan: SessionPlan(start: continued, annotations: [annotation])))
         try expectGolden(RecordingExtend(session: "s1", until: Self.date))
         try expectGolden(
             "recording.start-keep",

@@ -19,6 +19,10 @@ extension RecordingEngine {
     private static let finishLimit = TimeSpan.seconds(20)
     /// How long a discard may take until it is answered: less than `ReplyServer`'s time limit.
     private static let discardLimit = TimeSpan.seconds(20)
+    /// How long ago a session may begin: a relay keeps samples for days, and a recorder that takes over needs them from its start.
+    private static let earliestStart = TimeSpan.seconds(31 * 86_400)
+    /// In seconds: a session whose end has passed is recorded so much longer.
+    private static let leastDuration = 0.001
     /// How many logs are opened in one go.
     private static let streamsAtOnce = 50
     /// How long all other keys may be together, in bytes of JSON: they stand in every status.
@@ -42,6 +46,7 @@ extension RecordingEngine {
             let before =
                 request.from.map { max(0, date - $0.nanosecondsSince1970) } ?? Int64((request.before ?? 0) * 1e9)
             let startDate = WallTime(nanosecondsSince1970: date - before)
+            let end = request.until.map { $0.seconds(since: WallTime(nanosecondsSince1970: date)) }
             streams = await publishers.streams(
                 names, at: core.sources(of: patterns, at: now), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
@@ -53,10 +58,12 @@ extension RecordingEngine {
                 limits: SessionRecord.Limits(
                     maximumFileSize: request.maximumFileSize,
                     maximumFileAge: request.maximumFileAge ?? request.keep.map(Self.fileAge),
-                    duration: request.duration, resultsWithin: request.resultsWithin,
+                    duration: end.map { max(Self.leastDuration, $0) } ?? request.duration,
+                    resultsWithin: request.resultsWithin,
                     before: before > 0 ? Double(before) / 1e9 : nil, keep: request.keep),
                 shard: settings.shard)
             record.choose(request.streams)
+            record.take(request.changes ?? [])
             record.keys = request.keys
             if request.format == nil, request.root == nil { record.isFormatDefault = true }
             record.logPosition = core.logPosition
@@ -155,6 +162,7 @@ extension RecordingEngine {
         try checkLength(request.task, "task")
         try checkLength(request.step, "step")
         try SessionRecord.check(request.streams)
+        try SessionRecord.check(request.changes, from: request.from)
         for pattern in request.streams.map(\.stream) where pattern != StreamName.everything {
             let isDevice = pattern.hasSuffix("/") && StreamName(pattern + "x") != nil
             try require(
@@ -182,10 +190,13 @@ extension RecordingEngine {
         try require(before > 0 && before <= 86_400, "before is \(before): write seconds greater than 0, up to 86400")
         let keep = request.keep ?? 1
         try require(keep >= 1 && keep < 1e9, "keep is \(keep): write seconds, 1 or more")
+        try require(
+            request.until == nil || request.duration == nil, "duration and until say the same: write one of them")
         if let from = request.from {
             try require(request.before == nil, "before and from say the same: write one of them")
-            let earliest = WallTime(nanosecondsSince1970: now.date.nanosecondsSince1970 - 86_400_000_000_000)
-            try require(from >= earliest, "from is \(from.utcText): write a moment of the last 86400 seconds")
+            let earliest = now.date.nanosecondsSince1970 - Self.earliestStart.nanoseconds
+            try require(
+                from.nanosecondsSince1970 >= earliest, "from is \(from.utcText): write a moment of the last 31 days")
         }
         if let keys = request.keys {
             guard case .object = keys else {
@@ -243,7 +254,8 @@ extension RecordingEngine {
 
     func extend(_ request: RecordingExtend) async throws -> RecordingState {
         try await change(request.session) { session in
-            session.extend(until: request.until, at: now) ? { _ in } : nil
+            session.extend(until: request.until, at: now)
+                ? { [core] now in core.publish(.status, of: session, at: now) } : nil
         }
     }
 
@@ -392,6 +404,15 @@ extension RecordingEngine {
         let identifier = try SessionIdentifier(request.session)
         if let session = known(identifier) { return session.state }
         return RecordingState(try await stored(request.session).record)
+    }
+
+    /// What another recorder needs to continue a session.
+    func plan(_ request: RecordingPlan) async throws -> RecordingPlan.Reply {
+        let record =
+            if let session = try known(SessionIdentifier(request.session)) { session.record } else {
+                try await stored(request.session).record
+            }
+        return RecordingPlan.Reply(session: request.session, status: record.status.rawValue, plan: SessionPlan(record))
     }
 
     /// The sessions on disk, those under way included. Those that another shard's recorder has under way are its own.

@@ -15,6 +15,7 @@ extension RequestRouter {
         on(RecordingCancel.self) { request in try await refusing { try await engine.cancel(request) } }
         on(RecordingStop.self) { request in try await refusing { try await engine.stop(request) } }
         on(RecordingStatus.self) { request in try await refusing { try await engine.status(request) } }
+        on(RecordingPlan.self) { request in try await refusing { try await engine.plan(request) } }
         on(RecordingResultRequest.self) { request in try await refusing { try await engine.result(request) } }
         on(LogsFinish.self) { request in try await refusing { try await engine.finishFiles(request) } }
         on(RecordingSetResults.self) { request in try await refusing { try await engine.setResults(request) } }

@@ -12,7 +12,7 @@ public struct RecordingEvent: Event, Hashable {
         /// Any word: later versions may add some.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The status rose.
+        /// The status rose, or the session's end was put off.
         public static let status = Change(rawValue: "status")
         /// The step changed.
         public static let step = Change(rawValue: "step")

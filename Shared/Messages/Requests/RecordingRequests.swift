@@ -26,6 +26,8 @@ public struct RecordingStart: Request, Hashable {
     public var maximumFileAge: Double?
     /// The session stops by itself after this many seconds.
     public var duration: Double?
+    /// In place of `duration`: the session stops by itself at this moment of the recorder's clock; at once, if it has passed.
+    public var until: WallTime?
     /// How many seconds it waits for results then, until `recording.stop` ends it; 0 by default.
     public var resultsWithin: Double?
     /// What else belongs to the session, such as `schedule`: an object that is kept as it is, and stands in its status, its
@@ -34,9 +36,11 @@ public struct RecordingStart: Request, Hashable {
     /// The session begins so many seconds ago, with what publishers still have of that time; 0 by default. What they do not have
     /// any more is a gap.
     public var before: Double?
-    /// In place of `before`: the session begins at this moment of the recorder's clock, up to 86,400 seconds ago. One that has
-    /// not come yet is now.
+    /// In place of `before`: the session begins at this moment of the recorder's clock, up to 2,678,400 seconds (31 days) ago. One
+    /// that has not come yet is now.
     public var from: WallTime?
+    /// Steps and pauses of a session that another recorder began, in the order of their time, with `from`. See `RecordingPlan`.
+    public var changes: [SessionChange]?
     /// Stream files that were finished more than so many seconds ago are removed while the session runs, unless `recording.keep`
     /// saves them; without it, none is.
     public var keep: Double?
@@ -63,9 +67,11 @@ public struct RecordingStart: Request, Hashable {
         session: String? = nil, task: String? = nil, step: String? = nil, streams: [String], format: String? = nil,
         root: String? = nil, maximumFileSize: Int? = nil, maximumFileAge: Double? = nil, duration: Double? = nil,
         resultsWithin: Double? = nil, keys: JSONValue? = nil, before: Double? = nil, from: WallTime? = nil,
-        keep: Double? = nil
+        keep: Double? = nil, until: WallTime? = nil, changes: [SessionChange]? = nil
     ) {
+        self.until = until
         self.keep = keep
+        self.changes = changes
         self.before = before
         self.from = from
         self.resultsWithin = resultsWithin

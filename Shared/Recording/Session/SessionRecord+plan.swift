@@ -1,0 +1,88 @@
+package import Messages
+
+/// A session that another recorder continues: what it needs, and what it takes of that.
+extension SessionPlan {
+    /// What a recorder needs to record the session from its start.
+    package init(_ record: SessionRecord) {
+        let isDefault = record.isFormatDefault == true
+        let choices = Dictionary((record.choices ?? []).map { ($0.stream, $0) }) { first, _ in first }
+        var start = RecordingStart(
+            session: record.session.text, task: record.task.isEmpty ? nil : record.task,
+            step: record.step.isEmpty ? nil : record.step, streams: [],
+            format: isDefault ? nil : record.format.rawValue,
+            root: isDefault || record.format != .json ? nil : record.root.rawValue,
+            maximumFileSize: record.limits.maximumFileSize, maximumFileAge: record.limits.maximumFileAge,
+            resultsWithin: record.limits.resultsWithin, keys: record.keys, from: record.startDate,
+            keep: record.limits.keep)
+        start.streams = record.streams.map { choices[$0] ?? StreamChoice($0) }
+        let changes = record.changes.compactMap { SessionChange($0, since: record.startDate) }
+        start.changes = changes.isEmpty ? nil : changes
+        let end = record.limits.duration.map { record.startDate.seconds + (record.limits.before ?? 0) + $0 }
+        start.until = end.map { WallTime(seconds: $0) }
+        self.init(start: start, annotations: record.annotations)
+    }
+}
+
+extension SessionChange {
+    /// - Returns: nil for a change that no request makes.
+    fileprivate init?(_ change: SessionRecord.Change, since start: WallTime) {
+        let kind: RecordingEvent.Change
+        switch change.event {
+        case .step: kind = .step
+        case .pause: kind = .pause
+        case .resume: kind = .resume
+        default: return nil
+        }
+        let date = start.nanosecondsSince1970 + Int64((change.timestamp * 1e9).rounded())
+        self.init(kind, at: WallTime(nanosecondsSince1970: date), step: change.step, stream: change.stream)
+    }
+}
+
+extension SessionRecord {
+    /// How many changes a request may have: all of them are stored with each change.
+    private static let maximumChanges = 10_000
+
+    /// Takes the steps and pauses of a session that another recorder began.
+    package mutating func take(_ changes: [SessionChange]) {
+        for change in changes {
+            let timestamp = change.date.seconds(since: startDate)
+            switch change.change {
+            case .step: steps.append(Step(date: change.date, timestamp: timestamp, step: change.step ?? ""))
+            case .pause: pauses.append(Pause(from: timestamp, stream: change.stream))
+            case .resume:
+                guard let open = pauses.lastIndex(where: { $0.stream == change.stream && $0.to == nil }) else { continue }
+                pauses[open].to = timestamp
+            default: continue
+            }
+        }
+    }
+
+    /// Refuses changes that can't be.
+    /// - Throws: `invalidParameter`.
+    package static func check(_ changes: [SessionChange]?, from start: WallTime?) throws(RequestError) {
+        guard let changes, let last = changes.last else { return }
+        guard let start else {
+            throw RequestError(.invalidParameter, "changes are those since the session's start: write it as from")
+        }
+        guard changes.count <= maximumChanges else {
+            throw RequestError(
+                .invalidParameter, "changes has \(changes.count) entries: write at most \(maximumChanges)")
+        }
+        let dates = [start] + changes.map(\.date)
+        guard zip(dates, dates.dropFirst()).allSatisfy({ $0 <= $1 }) else {
+            throw RequestError(
+                .invalidParameter, "changes until \(last.date.utcText) are not in the order of their time since from")
+        }
+        for change in changes {
+            guard [.step, .pause, .resume].contains(change.change) else {
+                throw RequestError(
+                    .invalidParameter, "changes has '\(change.change.rawValue)': write step, pause or resume")
+            }
+            let count = change.step?.utf8.count ?? 0
+            guard count <= maximumNameLength else {
+                throw RequestError(
+                    .invalidParameter, "a step of changes has \(count) bytes: write at most \(maximumNameLength)")
+            }
+        }
+    }
+}
