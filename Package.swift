@@ -77,6 +77,7 @@ let package = Package(
         .target(name: "CExchange", path: "Shared/CExchange", publicHeadersPath: "include"),
         .target(name: "CPageFiles", path: "Shared/CPageFiles"),
         .target(name: "CTCPInfo", path: "Shared/CTCPInfo", publicHeadersPath: "include"),
+        .target(name: "CLeaseGuard", path: "Shared/CLeaseGuard", publicHeadersPath: "include"),
         .systemLibrary(name: "CZeroMQ", path: "Shared/CZeroMQ"),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib"),
         .target(
@@ -277,8 +278,9 @@ let package = Package(
         .executableTarget(
             name: "Relay",
             dependencies: [
-                "Files", "MessageBus", "Messages", "Metrics", "NATS", "Recording", "RelayCore", "Runtime", "ServiceKit",
-                "ZeroMQ", argumentParser, logging, system,
+                "CLeaseGuard", "Files", "MessageBus", "Messages", "Metrics", "NATS", "Recording", "RelayCore",
+                "Runtime", "ServiceKit",
+                "ZeroMQ", argumentParser, logging, signals, system,
             ],
             path: "Services/Relay", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
@@ -297,6 +299,13 @@ let package = Package(
                 "StepDetection", "StepStorage", "TestSupport", "Upload", argumentParser, heap, system,
             ],
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
+        .testTarget(
+            name: "LeadershipTests", dependencies: ["Messages", "RelayCore", "ServiceKit", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FailOverTests",
+            dependencies: ["MessageBus", "Messages", "NATS", "RelayCore", "TestSupport", "ZeroMQ", system],
+            swiftSettings: strict),
         .testTarget(
             name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport", system], swiftSettings: strict),
         .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: strict),

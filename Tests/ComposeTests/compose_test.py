@@ -38,13 +38,18 @@ def saw(what):
 
 
 def every_variable_is_explained():
-    files = "".join(open(f"compose/{name}").read() for name in ["compose.yaml", "scale.yaml", "watching.yaml"])
+    files = "".join(open(f"compose/{name}").read() for name in ["compose.yaml", "scale.yaml", "watching.yaml", "jetstream.yaml"])
     variables = set(re.findall(r"\$\{(\w+)", files))
     with_default = set(re.findall(r"\$\{(\w+):?-", files))
     explained = set(re.findall(r"`(HOLDFAST_\w+)`", open("compose/README.md").read()))
     assert variables == with_default, variables - with_default
     assert variables <= explained, variables - explained
     saw(f"each of {len(variables)} variables has a default, and a line in compose/README.md")
+
+
+def the_sites_and_the_centre_are_a_valid_project():
+    run("docker", "compose", "--file", "compose/jetstream.yaml", "config", "--quiet")
+    saw("compose/jetstream.yaml is a project of three servers, two sites and two recorders at the centre")
 
 
 def build():
@@ -357,8 +362,8 @@ def main():
         if os.environ.get("BUILD") != "no":
             build()
         begun = time.monotonic()
-        for step in [every_variable_is_explained, a_first_up_records_a_walk, the_host_listens_and_records_with_a_key,
-                     others_get_nothing, the_session_is_whole_and_archived, each_program_may_be_killed,
+        for step in [every_variable_is_explained, the_sites_and_the_centre_are_a_valid_project, a_first_up_records_a_walk,
+                     the_host_listens_and_records_with_a_key, others_get_nothing, the_session_is_whole_and_archived, each_program_may_be_killed,
                      three_publishers_are_recorded, everything_stops_in_good_order, a_second_up_goes_on_after_a_kill,
                      two_recorders_divide_the_devices, prometheus_asks_every_program, nothing_is_left,
                      the_package_works_on_a_bare_debian,

@@ -11,7 +11,8 @@ struct TakenOverTests {
         try withTemporaryDirectory { data in
             for name in ["over", "cut", "torn"] {
                 let record = SessionRecord(
-                    session: try SessionIdentifier(name), task: "", step: "", streams: ["*"], format: .json, root: .array,
+                    session: try SessionIdentifier(name), task: "", step: "", streams: ["*"], format: .json,
+                    root: .array,
                     status: .running, startDate: WallTime(seconds: 1_700_000_000))
                 let session = try SessionDirectory.create(record, in: data)
                 if name == "over" { try session.writeChecksums() }

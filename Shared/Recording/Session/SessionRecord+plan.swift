@@ -50,7 +50,9 @@ extension SessionRecord {
             case .step: steps.append(Step(date: change.date, timestamp: timestamp, step: change.step ?? ""))
             case .pause: pauses.append(Pause(from: timestamp, stream: change.stream))
             case .resume:
-                guard let open = pauses.lastIndex(where: { $0.stream == change.stream && $0.to == nil }) else { continue }
+                guard let open = pauses.lastIndex(where: { $0.stream == change.stream && $0.to == nil }) else {
+                    continue
+                }
                 pauses[open].to = timestamp
             default: continue
             }

@@ -36,4 +36,20 @@ package struct FlagValues: Sendable {
     package mutating func set(_ key: String, if isGiven: Bool) {
         if isGiven { set(key, true) }
     }
+
+    /// The same as environment variables of a program that is started.
+    package func variables(of program: Program) -> [String: String] {
+        var variables: [String: String] = [:]
+        for (key, value) in values {
+            let words = ["holdfast", program.rawValue] + key.components
+            let name = words.joined(separator: "_").uppercased().replacing("-", with: "_")
+            variables[name] =
+                switch value.content {
+                case .string(let text): text
+                case .stringArray(let texts): texts.joined(separator: ",")
+                default: nil
+                }
+        }
+        return variables
+    }
 }

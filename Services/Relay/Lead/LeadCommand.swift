@@ -1,0 +1,140 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import Logging
+import NATS
+import RelayCore
+import ServiceKit
+import SystemPackage
+import UnixSignals
+import ZeroMQ
+
+/// The `lead` subcommand: runs a recorder only while this machine holds a lease.
+struct LeadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lead", abstract: "Run a recorder on one of several machines: another takes over when it dies.",
+        discussion: """
+            relay lead --lease study --servers tls://n1 --servers tls://n2 --servers tls://n3 -- recorder --subscribe tcp://sensors:5550
+
+            The recorder gets --data, --publish, --reply and the other options of this command that it has too; do not repeat them \
+            after --.
+            """)
+
+    @OptionGroup var options: ServiceOptions
+
+    @Option(help: ArgumentHelp("The lease: one for each recorder that must run once.", valueName: "name"))
+    var lease: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep the lease on this NATS server; may be repeated, for other servers of the same cluster.",
+            valueName: "nats://host"),
+        transform: NATSAddress.init(typed:))
+    var servers: [NATSAddress]
+
+    @Option(help: "Take the lease after nothing was heard of its holder for this long, 1s to 60s.")
+    var patience = TimeSpan.seconds(6)
+
+    @Option(help: ArgumentHelp("Name this machine (default: its host name).", valueName: "name"))
+    var holder: String?
+
+    /// Those of relay itself: of these, a lease has `--replicas` and who this machine is to NATS.
+    @OptionGroup(visibility: .hidden) var settings: SettingFlags<RelaySettings>
+
+    @Argument(parsing: .postTerminator, help: ArgumentHelp("The recorder and its options.", valueName: "command"))
+    var command: [String] = ["recorder"]
+
+    func validate() throws {
+        let characters: Set<Character> = Set("-_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
+        if lease.isEmpty || lease.utf8.count > 128 || !lease.allSatisfy(characters.contains) {
+            throw ValidationError("--lease '\(lease)': write up to 128 letters (a to z), digits, - and _")
+        }
+        if patience < .seconds(1) || patience > .seconds(60) {
+            throw ValidationError("--patience is \(patience): write 1s to 60s")
+        }
+    }
+
+    func run() async throws {
+        do {
+            try await lead()
+        } catch {
+            StandardStream.error.print("relay: \(error)\n")
+            throw ExitCode(ExitStatus(error).rawValue)
+        }
+    }
+
+    private func lead() async throws {
+        let reader = try ConfigurationReader(for: .recorder, flags: options.flags)
+        let configuration = try ServiceConfiguration(for: .recorder, reading: reader)
+        LoggingSystem.bootstrapStandardError(from: configuration.logLevel, as: configuration.logStyle)
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        // A guard that has ended must not end this program.
+        signal(SIGPIPE, SIG_IGN)
+        let own = try ConfigurationReader(for: .relay, flags: settings.flags)
+        let times = LeaseTimes(patience: patience.nanoseconds)
+        let directory = LeaseDirectory(data: configuration.dataDirectory, lease: lease)
+        let name = holder ?? Self.hostName
+        let store = try LeaseStore(
+            NATSConnection(servers(own, isInsecure: reader.value(\ServiceSettings.$insecure))), lease: lease,
+            replicas: own.value(\RelaySettings.$replicas), limit: times.answer / 1_000_000)
+        let engine = try await LeadEngine(
+            core: Leadership(
+                times, holder: name, instance: "\(name)/\(UUID().uuidString)", localTerm: try directory.term(),
+                at: .min),
+            store: store, directory: directory,
+            program: LeadEngine.Program(
+                command: command, variables: variables(configuration),
+                publish: Self.endpoint(configuration.publish), reply: Self.endpoint(configuration.reply)),
+            peers: Peers(
+                context: try Context(), thread: try SocketThread(name: "bus"),
+                security: try Security(askingWith: reader, as: .recorder)),
+            logger: Logger(label: "relay"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await engine.run() }
+            group.addTask {
+                for await _ in signals { break }
+                await engine.finish()
+            }
+            // Whichever ends first: a signal, or a socket that fails.
+            try await group.next()
+            group.cancelAll()
+            while await group.nextResult() != nil {}
+        }
+    }
+
+    private func servers(_ own: ConfigurationReader, isInsecure: Bool) throws(ServiceError) -> NATSSettings {
+        let user = try NATSUserSettings(reading: own)
+        if !user.isEncrypted, !isInsecure, let server = servers.first(where: { !$0.isLocal && !$0.isSecure }) {
+            throw ServiceError(
+                .badConfiguration,
+                "\(server) is on another machine, and everybody on the way could change the lease: write tls://, or pass "
+                    + "--insecure if the network is private")
+        }
+        try user.check()
+        var settings = NATSSettings(servers: servers.map(\.description), name: "holdfast lease \(lease)")
+        try user.fill(&settings)
+        return settings
+    }
+
+    /// What the recorder is told besides its own options: what this command was given that is the recorder's, and to leave its
+    /// sessions open when it is stopped.
+    private func variables(_ configuration: ServiceConfiguration) -> [String: String] {
+        var variables = options.flags.variables(of: .recorder)
+        variables["HOLDFAST_RECORDER_DATA"] = configuration.dataDirectory.string
+        variables["HOLDFAST_RECORDER_ON_STOP"] = "continue"
+        return variables
+    }
+
+    private static func endpoint(_ listener: Endpoint) throws(ServiceError) -> Endpoint {
+        guard let endpoint = listener.reachableLocally else {
+            throw ServiceError(.badConfiguration, "\(listener) does not say which port to ask: write the port")
+        }
+        return endpoint
+    }
+
+    private static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "localhost" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

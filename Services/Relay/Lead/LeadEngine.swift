@@ -1,0 +1,201 @@
+import Files
+import Logging
+import MessageBus
+import Messages
+import NATS
+import Recording
+import RelayCore
+import Runtime
+import ServiceKit
+import ZeroMQ
+
+/// Runs `relay lead`: tells a `Leadership` what happens and when, and carries out what it asks for.
+actor LeadEngine: Engine {
+    enum Queue: Int, EffectQueueName {
+        case servers, directory, recorder, sessions, plans
+    }
+
+    /// What is started, and with what.
+    struct Program: Sendable {
+        let command: [String]
+        let variables: [String: String]
+        let publish: Endpoint
+        let reply: Endpoint
+    }
+
+    /// How long a recorder may take to start a session: it waits for its publishers first.
+    private static let startTimeout = Duration.seconds(8)
+    private static let answerTimeout = Duration.seconds(5)
+    /// When a recorder is asked again that refused because of the moment.
+    private static let retryInterval = TimeSpan.milliseconds(500)
+
+    let thread: SocketThread
+    let runtime: Runtime<Leadership.Effect, Queue>
+    let core: Leadership
+    private let program: Program
+    private let store: OwnThread<LeaseStore>
+    private let directory: OwnThread<LeaseDirectory>
+    /// Waits for the recorder's end.
+    private let waiter: OwnThread<Void>
+    private let events: Listener
+    private let recorder: RequestClient
+    /// Another connection: one takes one request at a time.
+    private let planner: RequestClient
+    private var child: GuardedProgram?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+    /// - Parameter peers: over sockets of a context, and on a thread, of its own.
+    init(
+        core: sending Leadership, store: sending LeaseStore, directory: LeaseDirectory, program: Program, peers: Peers,
+        logger: Logger
+    ) async throws {
+        core.slept = Self.elapsedClock() - Self.clock().monotonic
+        self.core = core
+        self.program = program
+        self.store = try OwnThread(name: "lease", store)
+        self.directory = try OwnThread(name: "disk", directory)
+        waiter = try OwnThread(name: "recorder", ())
+        let health = Health()
+        events = try await peers.listener(
+            to: [TopicArea.recording], of: .recorder, at: [program.publish], isNeeded: false, health: health,
+            logger: logger)
+        recorder = try peers.client(of: .recorder, at: program.reply)
+        planner = try peers.client(of: .recorder, at: program.reply)
+        runtime = Runtime(events: nil, health: health, logger: logger)
+        thread = try SocketThread(name: "lead")
+    }
+
+    func run() async throws {
+        try await serve({ try await self.events.forEachBatch { await self.take($0) } })
+    }
+
+    /// Stops the recorder, gives the lease away, and returns when that is done.
+    func finish() async {
+        core.stop(at: time)
+        perform()
+        try? await wait { [core] in core.isOver }
+    }
+
+    /// The time of the core's clock.
+    private var time: Int64 {
+        let time = Self.elapsedClock()
+        core.slept = time - now.monotonic
+        return time
+    }
+
+    private func take(_ batch: MessageBatch) {
+        let time = time
+        forEachEvent(in: batch) { frames, _, _ in core.take(try frames.decode(RecordingEvent.self), at: time) }
+        perform()
+    }
+
+    // MARK: Effects
+
+    static func queue(of effect: Leadership.Effect) -> Queue? {
+        switch effect {
+        case .read, .write: .servers
+        case .prepare: .directory
+        case .start: .recorder
+        case .continue: .sessions
+        case .plan: .plans
+        case .extend, .terminate, .kill, .notice: nil
+        }
+    }
+
+    func carryOut(_ effect: Leadership.Effect) {
+        switch effect {
+        case .extend(let deadline): child?.extend(until: deadline)
+        case .terminate: child?.terminate()
+        case .kill: child?.kill()
+        case .notice(let notice): runtime.tell(notice)
+        default: return
+        }
+    }
+
+    func carryOutQueued(_ effect: Leadership.Effect) async throws {
+        switch effect {
+        case .read(let number):
+            let answer = await store.run { $0.read() }
+            core.answered(answer, to: number, at: time)
+        case .write(let value, let revision, let number):
+            let answer = await store.run { $0.write(value, replacing: revision) }
+            core.answered(answer, to: number, at: time)
+        case .prepare(let term, let setsAside): await prepare(term, setsAside: setsAside)
+        case .start(let deadline): await runRecorder(until: deadline)
+        case .continue(let continuation):
+            core.continued(continuation, try await continueSession(continuation), at: time)
+        case .plan(let session):
+            let reply = try? await planner.send(RecordingPlan(session: session), timeout: Self.answerTimeout)
+            core.planned(session, reply, at: time)
+        case .extend, .terminate, .kill, .notice: return
+        }
+    }
+
+    private func prepare(_ term: Int, setsAside: Bool) async {
+        let failure: String?
+        do {
+            let moved = try await directory.run { (directory) throws(RecordingError) in
+                try directory.prepare(term: term, setsAside: setsAside)
+            }
+            for path in moved {
+                logger.warning(
+                    "a session was taken over by another machine: this machine's part of it was set aside",
+                    metadata: ["directory": "\(path)"])
+            }
+            failure = nil
+        } catch {
+            failure = "\(error)"
+        }
+        core.prepared(term, failure: failure, at: time)
+    }
+
+    private func runRecorder(until deadline: Int64) async {
+        guard let child = GuardedProgram(program.command, adding: program.variables, until: deadline) else {
+            return core.ended("the machine has no process for it", at: time)
+        }
+        self.child = child
+        logger.notice("started the recorder", metadata: ["term": "\(core.leadingTerm ?? 0)"])
+        // It may have been told to stop while it was started.
+        if !core.isRecording { child.kill() }
+        let reason = await waiter.run { _ in child.wait() }
+        self.child = nil
+        core.ended(reason, at: time)
+    }
+
+    // MARK: Sessions
+
+    /// Has the recorder record a session from its start, and adds its annotations.
+    private func continueSession(_ continuation: SessionContinuation) async throws -> SessionContinuation.Outcome {
+        while core.leadingTerm == continuation.term, core.hasRecorder {
+            do {
+                _ = try await recorder.send(continuation.plan.start, timeout: Self.startTimeout)
+                return try await annotate(continuation)
+            } catch let error as ZeroMQError where error.code == .timedOut {
+                continue
+            } catch let error as RequestError {
+                if error.code == RequestError.Reason.alreadyRunning.code { return try await annotate(continuation) }
+                if error.code == RequestError.Reason.finished.code { return .over }
+                guard error.code == RequestError.Reason.busy.code || error.code == RequestError.Reason.timedOut.code
+                else { return .refused("\(error)") }
+                try await wait(until: now.monotonic + Self.retryInterval.nanoseconds) { false }
+            }
+        }
+        return .unanswered
+    }
+
+    private func annotate(_ continuation: SessionContinuation) async throws -> SessionContinuation.Outcome {
+        for request in continuation.plan.annotationRequests {
+            do {
+                _ = try await recorder.send(request, timeout: Self.answerTimeout)
+            } catch let error as RequestError {
+                logger.error(
+                    "an annotation was not kept",
+                    metadata: ["session": "\(continuation.plan.session)", LogKey.error: "\(error)"])
+            } catch let error as ZeroMQError where error.code == .timedOut {
+                return .unanswered
+            }
+        }
+        return .running
+    }
+}

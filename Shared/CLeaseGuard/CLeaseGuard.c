@@ -1,0 +1,156 @@
+#define _GNU_SOURCE
+#include "CLeaseGuard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/// What the program tells its guard. A write of it to a pipe is whole or none (PIPE_BUF).
+struct command {
+    int64_t deadline;
+    int32_t signal;
+    int32_t padding;
+};
+
+enum { control_descriptor = 3, not_started = 127, deadline_passed = 124 };
+
+/// The guard is a fork of a program with threads: it calls only what signal-safety(7) lists, and system calls.
+static void set_timer(int timer, int64_t deadline) {
+    // Zero would switch it off.
+    if (deadline <= 0) deadline = 1;
+    struct itimerspec time = {.it_value = {deadline / 1000000000, deadline % 1000000000}};
+    timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);
+}
+
+static void reset_signals(void) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    for (int number = 1; number < NSIG; number++) sigaction(number, &action, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static pid_t start(const char *path, char *const arguments[], char *const environment[]) {
+    pid_t guard = getpid();
+    pid_t program = fork();
+    if (program != 0) return program;
+    reset_signals();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // The guard may have ended before that.
+    if (getppid() != guard) _exit(not_started);
+    syscall(SYS_close_range, control_descriptor, ~0U, 0);
+    execve(path, arguments, environment);
+    _exit(not_started);
+}
+
+static int exit_code(pid_t program) {
+    int status = 0;
+    while (waitpid(program, &status, 0) < 0 && errno == EINTR) {}
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void guard(
+    int control, const char *path, char *const arguments[], char *const environment[], int64_t deadline) {
+    // Nothing of the program's is held open: what it listens on is free when it ends.
+    if (control != control_descriptor) dup2(control, control_descriptor);
+    fcntl(control_descriptor, F_SETFD, FD_CLOEXEC);
+    syscall(SYS_close_range, control_descriptor + 1, ~0U, 0);
+    // Ctrl-C at a terminal is for the program that decides.
+    setpgid(0, 0);
+    reset_signals();
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    if (deadline <= (int64_t)now.tv_sec * 1000000000 + now.tv_nsec) _exit(deadline_passed);
+    int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+    if (timer < 0) _exit(not_started);
+    set_timer(timer, deadline);
+    pid_t program = start(path, arguments, environment);
+    if (program < 0) _exit(not_started);
+    int end = (int)syscall(SYS_pidfd_open, program, 0);
+    if (end < 0) {
+        kill(program, SIGKILL);
+        _exit(exit_code(program));
+    }
+    struct pollfd events[] = {
+        {.fd = control_descriptor, .events = POLLIN}, {.fd = timer, .events = POLLIN}, {.fd = end, .events = POLLIN}};
+    for (;;) {
+        if (poll(events, 3, -1) < 0 && errno != EINTR) kill(program, SIGKILL);
+        if (events[2].revents != 0) _exit(exit_code(program));
+        if (events[1].revents != 0) {
+            kill(program, SIGKILL);
+            // It is over; what is left is to wait for that.
+            events[1].fd = -1;
+        }
+        if (events[0].revents == 0) continue;
+        struct command command;
+        ssize_t count = read(control_descriptor, &command, sizeof command);
+        if (count == sizeof command) {
+            if (command.signal != 0) kill(program, command.signal);
+            if (command.deadline != 0 && events[1].fd >= 0) set_timer(timer, command.deadline);
+        } else if (count == 0 || errno != EINTR) {
+            kill(program, SIGKILL);
+            events[0].fd = -1;
+        }
+    }
+}
+
+pid_t holdfast_guard_start(
+    const char *path, char *const arguments[], char *const environment[], int64_t deadline, int *control) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    // No signal handler of the program must run in the guard.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t process = fork();
+    if (process == 0) {
+        guard(ends[0], path, arguments, environment, deadline);
+        _exit(not_started);
+    }
+    int error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(ends[0]);
+    if (process < 0) {
+        close(ends[1]);
+        errno = error;
+        return -1;
+    }
+    *control = ends[1];
+    return process;
+}
+
+static bool send_command(int control, struct command command) {
+    // A guard that has ended makes this fail rather than raise SIGPIPE: the programs ignore that signal.
+    ssize_t count;
+    do count = write(control, &command, sizeof command);
+    while (count < 0 && errno == EINTR);
+    return count == sizeof command;
+}
+
+bool holdfast_guard_extend(int control, int64_t deadline) {
+    return send_command(control, (struct command){.deadline = deadline});
+}
+
+bool holdfast_guard_signal(int control, int signal) {
+    return send_command(control, (struct command){.signal = signal});
+}
+
+int holdfast_guard_wait(pid_t guard) {
+    int status = 0;
+    pid_t process;
+    do process = waitpid(guard, &status, 0);
+    while (process < 0 && errno == EINTR);
+    if (process < 0) return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

@@ -1,0 +1,100 @@
+import CNATS
+
+/// A bucket of JetStream's key-value store: the last value of each key, on several servers. A write names the revision that it
+/// replaces, so of two writers at the same time one is refused.
+///
+/// Reads are answered by the stream's leader: what another replica has may be older.
+package struct KeyValue: Sendable {
+    /// What a key has.
+    package struct Entry: Hashable, Sendable {
+        /// Nil if the key was deleted.
+        package let value: [UInt8]?
+        package let revision: UInt64
+    }
+
+    private static let operationHeader = "KV-Operation"
+
+    private let connection: NATSConnection
+    private let bucket: String
+
+    package init(_ connection: NATSConnection, bucket: String) {
+        self.connection = connection
+        self.bucket = bucket
+    }
+
+    /// Makes the bucket if there is none.
+    /// - Parameters:
+    ///   - replicas: servers that have a copy.
+    ///   - maximumValue: bytes.
+    package func create(replicas: Int, maximumValue: Int) throws(NATSError) {
+        var store: OpaquePointer?
+        let known = js_KeyValue(&store, connection.jetStream, bucket)
+        if known == NATS_NOT_FOUND {
+            let status = bucket.withCString { name in
+                var configuration = kvConfig()
+                kvConfig_Init(&configuration)
+                configuration.Bucket = name
+                configuration.History = 1
+                configuration.MaxValueSize = Int32(clamping: maximumValue)
+                configuration.Replicas = Int32(clamping: replicas)
+                configuration.StorageType = js_FileStorage
+                return js_CreateKeyValue(&store, connection.jetStream, &configuration)
+            }
+            try check(status, during: "create the bucket \(bucket)")
+        } else {
+            try check(known, during: "open the bucket \(bucket)")
+        }
+        kvStore_Destroy(store)
+    }
+
+    /// - Parameter limit: milliseconds.
+    /// - Returns: nil if the key was never written.
+    package func entry(_ key: String, limit: Int64) throws(NATSError) -> Entry? {
+        var options = jsOptions()
+        jsOptions_Init(&options)
+        options.Wait = limit
+        var message: OpaquePointer?
+        var number = jsErrCode(0)
+        let status = js_GetLastMsg(&message, connection.jetStream, "KV_\(bucket)", subject(key), &options, &number)
+        if status == NATS_NOT_FOUND { return nil }
+        try check(status, number, during: "read \(key) of \(bucket)")
+        guard let message else { return nil }
+        defer { natsMsg_Destroy(message) }
+        let revision = natsMsg_GetSequence(message)
+        var operation: UnsafePointer<CChar>?
+        if natsMsgHeader_Get(message, Self.operationHeader, &operation) == NATS_OK, operation != nil {
+            return Entry(value: nil, revision: revision)
+        }
+        let count = Int(natsMsg_GetDataLength(message))
+        let bytes = UnsafeRawBufferPointer(start: natsMsg_GetData(message), count: count)
+        return Entry(value: Array(bytes), revision: revision)
+    }
+
+    /// Writes a key.
+    /// - Parameters:
+    ///   - revision: the one that it has; nil if it was never written.
+    ///   - limit: milliseconds.
+    /// - Returns: the revision that it has now.
+    /// - Throws: an error with `isWrongRevision` if it has another one. After one with `isTimeout` it may be written, also later.
+    package func write(
+        _ value: [UInt8], to key: String, replacing revision: UInt64?, limit: Int64
+    ) throws(NATSError) -> UInt64 {
+        var options = jsPubOptions()
+        jsPubOptions_Init(&options)
+        options.MaxWait = limit
+        options.ExpectLastSubjectSeq = revision ?? 0
+        options.ExpectNoMessage = revision == nil
+        var acknowledgement: UnsafeMutablePointer<jsPubAck>?
+        var number = jsErrCode(0)
+        let status = value.withUnsafeBytes {
+            js_Publish(
+                &acknowledgement, connection.jetStream, subject(key), $0.baseAddress, Int32($0.count), &options, &number
+            )
+        }
+        defer { jsPubAck_Destroy(acknowledgement) }
+        try check(status, number, during: "write \(key) of \(bucket)")
+        return acknowledgement?.pointee.Sequence ?? 0
+    }
+
+    private func subject(_ key: String) -> String { "$KV.\(bucket).\(key)" }
+}

@@ -1,0 +1,158 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import NATS
+import RelayCore
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// Two machines with a recorder each, of which one records: with the real programs and a real server of NATS.
+@Suite(.serialized, .timeLimit(.minutes(30)), .enabled(if: NATSServer.isInstalled, NATSServer.isMissing))
+struct FailOverTests {
+    private static let patience = "5s"
+    /// HOLDFAST_FAIL_OVERS=50 kills more often, with the time that users have.
+    private static let kills = ProcessInfo.processInfo.environment["HOLDFAST_FAIL_OVERS"].flatMap { Int($0) }
+    private static let noise = ["--signal", "noise:seed=1", "--rate", "200", "--device", "phone", "--retention", "1h"]
+
+    /// What all tests here need.
+    private struct Study: Sendable {
+        let one: Machine
+        let two: Machine
+        let port: UInt16
+        let publisher: ProgramReady
+        let patience: String
+        let connection: NATSConnection
+
+        /// What the servers have.
+        func lease() throws -> LeaseValue? {
+            let bytes = try KeyValue(connection, bucket: "holdfast-leases").entry("study", limit: 5_000)?.value
+            return try bytes.map { try WireCoding.decode(LeaseValue.self, from: $0) }
+        }
+
+        func lead<Result: Sendable>(
+            _ machine: Machine, _ body: (ProgramUnderTest) async throws -> Result
+        ) async throws -> Result {
+            try await machine.lead(servers: port, patience: patience, subscribe: publisher.publish, body)
+        }
+    }
+
+    private static func run(
+        patience: String = patience, _ body: @Sendable (Study) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { directory in
+            let context = try Context()
+            let thread = try SocketThread(name: "test")
+            let port = try FreePort.next()
+            try await NATSServer.run(in: directory, port: port) { _ in
+                try await ProgramUnderTest.run(
+                    "sensor-publisher", arguments: ProgramUnderTest.anyPorts + noise, in: directory
+                ) { publisher in
+                    let study = Study(
+                        one: try Machine("one", in: directory, context: context, thread: thread),
+                        two: try Machine("two", in: directory, context: context, thread: thread), port: port,
+                        publisher: try await publisher.ready(), patience: patience,
+                        connection: try NATSConnection(
+                            NATSSettings(servers: ["nats://127.0.0.1:\(port)"], name: "test")))
+                    try await body(study)
+                }
+            }
+        }
+    }
+
+    /// Checks a session that is over: whole, each sample once, from its start.
+    private static func check(_ result: RecordingResult, steps: [String]) throws {
+        #expect(result.report.isWhole, "\(result.report)")
+        let log = try #require(result.logs.first)
+        let samples = try log.files.flatMap { try LogItem.read(FilePath(result.directory).appending($0)) }
+            .filter { $0.marker == nil }
+        let first = try #require(samples.first)
+        #expect((-20...0.5).contains(first.timestamp), "from the session's start on")
+        let pieces = zip(samples, samples.dropFirst()).map { ($1.uptime - $0.uptime) * 200 }
+        #expect(pieces.allSatisfy { abs($0 - 1) < 1e-3 }, "each once, in order")
+        let met = samples.reduce(into: [String]()) { if $0.last != $1.stepPath { $0.append($1.stepPath) } }
+        #expect(met == steps)
+    }
+
+    /// Kills the machine that records, again and again, each time after another one waits to take over; then ends the session.
+    /// - Parameter times: how long each take-over took.
+    private static func kill(
+        _ left: Int, _ holder: (machine: Machine, program: ProgramUnderTest), then other: Machine, in study: Study,
+        times: [Duration] = []
+    ) async throws {
+        try await study.lead(other) { waiting in
+            let step = "step-\(left)"
+            _ = try await holder.machine.client.send(
+                RecordingMoveTo(session: "walk", step: step), timeout: .seconds(60))
+            // From then on the next recorder knows of it.
+            try await eventually("the step in the lease") {
+                try study.lease()?.sessions.first?.start.changes?.last?.step == step
+            }
+            let recorder = try #require(holder.machine.recorderProcess(of: holder.program))
+            try await waiting.complaint(containing: "waits for the lease")
+            let start = ContinuousClock.now
+            try holder.program.send(.kill)
+            #expect(try await holder.program.end() == .killed(by: 9))
+            try await waiting.complaint(containing: "started the recorder")
+            #expect(!Machine.exists(recorder), "the recorder of a dead machine ends before another one starts")
+            try await waiting.complaint(containing: "the session is continued")
+            let times = times + [.now - start]
+            if left > 1 {
+                return try await kill(left - 1, (other, waiting), then: holder.machine, in: study, times: times)
+            }
+            try await finish(other, after: times)
+            try waiting.send(.terminate)
+            #expect(try await waiting.end() == .exited(0))
+        }
+    }
+
+    private static func finish(_ machine: Machine, after times: [Duration]) async throws {
+        let sorted = times.sorted()
+        print("take-over, \(times.count) kills: median \(sorted[times.count / 2]), longest \(sorted[times.count - 1])")
+        let result = try await machine.client.send(RecordingStop(session: "walk"), timeout: .seconds(60))
+        try check(result, steps: ["Walk/out"] + (1...times.count).reversed().map { "Walk/step-\($0)" })
+        let verification = try await ProgramUnderTest.run("recorder", arguments: ["verify", result.directory]) {
+            try await $0.end()
+        }
+        #expect(verification == .exited(0))
+    }
+
+    private static func kill(_ count: Int, patience: String) async throws {
+        try await run(patience: patience) { study in
+            try await study.lead(study.one) { holder in
+                try await holder.complaint(containing: "started the recorder")
+                _ = try await study.one.client.send(
+                    RecordingStart(session: "walk", task: "Walk", step: "out", streams: ["*"]), timeout: .seconds(60))
+                try await kill(count, (study.one, holder), then: study.two, in: study)
+            }
+            // Each machine's older parts are kept.
+            let kept = study.one.data.appending("taken-over").string
+            if count > 1 { #expect(try !FileManager.default.contentsOfDirectory(atPath: kept).isEmpty) }
+        }
+    }
+
+    @Test func theSessionOfADeadMachineIsWholeOnTheOther() async throws {
+        try await Self.kill(3, patience: Self.patience)
+    }
+
+    @Test(.enabled(if: kills != nil, "HOLDFAST_FAIL_OVERS=50 kills so often"))
+    func aSessionSurvivesManyDeadMachines() async throws { try await Self.kill(Self.kills ?? 1, patience: "6s") }
+
+    @Test func aProgramThatHangsLosesItsRecorder() async throws {
+        try await Self.run { study in
+            try await study.lead(study.one) { holder in
+                try await holder.complaint(containing: "started the recorder")
+                let recorder = try await eventualValue("the recorder") { study.one.recorderProcess(of: holder) }
+                // The program is frozen, and its recorder is not.
+                try holder.send(.stop)
+                try await eventually("the guard to end the recorder") { !Machine.exists(recorder) }
+                try await study.lead(study.two) { other in
+                    try await other.complaint(containing: "started the recorder")
+                    try holder.send(.resume)
+                    try await holder.complaint(containing: "lost the lease")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import ZeroMQ
+
+/// A machine that may run the recorder: its data directory, its endpoints, and `relay lead` on it.
+struct Machine: Sendable {
+    let name: String
+    let data: FilePath
+    let recorder: ProgramReady
+    /// Asks its recorder.
+    let client: RequestClient
+
+    init(_ name: String, in directory: FilePath, context: Context, thread: SocketThread) throws {
+        self.name = name
+        data = directory.appending(name)
+        recorder = ProgramReady(ready: name, publish: try FreePort.endpoint(), reply: try FreePort.endpoint())
+        client = try RequestClient(context: context, thread: thread, endpoint: recorder.reply)
+    }
+
+    /// Runs `relay lead` as long as a closure does.
+    func lead<Result: Sendable>(
+        servers: UInt16, patience: String, subscribe: String, _ body: (ProgramUnderTest) async throws -> Result
+    ) async throws -> Result {
+        try await ProgramUnderTest.run(
+            "relay",
+            arguments: [
+                "lead", "--lease", "study", "--servers", "nats://127.0.0.1:\(servers)", "--replicas", "1",
+                "--patience", patience, "--holder", name, "--data", data.string, "--publish", recorder.publish,
+                "--reply", recorder.reply, "--", try ProductsDirectory.executable("recorder").string, "--subscribe",
+                subscribe,
+            ], in: data.removingLastComponent(), body)
+    }
+
+    /// The process of its recorder: a child of its guard, which is a child of `relay`.
+    func recorderProcess(of relay: ProgramUnderTest) -> Int32? {
+        guard let process = relay.processIdentifier else { return nil }
+        for guardProcess in Self.children(of: process) {
+            if let recorder = Self.children(of: guardProcess).first { return recorder }
+        }
+        return nil
+    }
+
+    private static func children(of process: Int32) -> [Int32] {
+        // The guard is a child of whichever thread started it.
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        return tasks.flatMap { task in
+            let text = (try? String(contentsOfFile: "/proc/\(process)/task/\(task)/children", encoding: .utf8)) ?? ""
+            return text.split(separator: " ").compactMap { Int32($0) }
+        }
+    }
+
+    /// Whether a process runs.
+    static func exists(_ process: Int32) -> Bool { FileManager.default.fileExists(atPath: "/proc/\(process)") }
+}

@@ -1,0 +1,224 @@
+import FoundationEssentials
+import Messages
+import RelayCore
+import ServiceKit
+import TestSupport
+import Testing
+
+/// Who may run a recorder, and when.
+@Suite(.timeLimit(.minutes(1)))
+struct LeadershipTests {
+    private static let second: Int64 = 1_000_000_000
+    private static let seeds: ClosedRange<UInt64> = {
+        // HOLDFAST_LEASE_SEEDS=1000 tries more; HOLDFAST_LEASE_SEED=17 tries one.
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["HOLDFAST_LEASE_SEED"].flatMap({ UInt64($0) }) { return seed...seed }
+        return 1...(environment["HOLDFAST_LEASE_SEEDS"].flatMap { UInt64($0) } ?? 12)
+    }()
+
+    @Test(arguments: seeds)
+    func twoRecordersNeverRunAtOnceAndOneRunsInTheEnd(seed: UInt64) {
+        var world = LeaseWorld(seed: seed, machines: 3)
+        world.calmAt = 500 * Self.second
+        world.run(until: 600 * Self.second)
+        #expect(world.mostAtOnce == 1, "seed \(seed)")
+        #expect(!world.hasLostASession, "seed \(seed)")
+        #expect(world.machines.count { $0.recorder != nil } == 1, "seed \(seed)")
+        #expect(world.value?.sessions.map(\.session) == ["s"], "seed \(seed)")
+        #expect((world.value?.term ?? 0) > 3, "seed \(seed): too little happened")
+    }
+
+    @Test func aDeadHolderIsReplacedWithinTenSeconds() throws {
+        for seed in Self.seeds {
+            var world = LeaseWorld(seed: seed, machines: 2)
+            world.calmAt = 0
+            world.run(until: 60 * Self.second)
+            let first = try #require(world.machines.firstIndex { $0.recorder != nil })
+            world.machines[first].hangsUntil = .max
+            world.machines[first].recorder = nil
+            world.run(until: 70 * Self.second)
+            #expect(world.machines[1 - first].recorder != nil, "seed \(seed)")
+        }
+    }
+
+    // MARK: One by one
+
+    private static let times = LeaseTimes(patience: 9 * second)
+
+    /// A machine whose servers answer at once.
+    private struct One {
+        let core: Leadership
+        var now: Int64 = 0
+        var value: LeaseValue?
+        var revision: UInt64?
+        var seen: [String] = []
+        var isUnreachable = false
+        var prepares = true
+
+        init(localTerm: Int? = nil) {
+            core = Leadership(LeadershipTests.times, holder: "a", instance: "a/1", localTerm: localTerm, at: 0)
+        }
+
+        mutating func advance(to time: Int64) {
+            while core.nextTime <= time {
+                now = max(now, core.nextTime)
+                core.wake(at: now)
+                carryOut()
+            }
+            now = time
+        }
+
+        mutating func carryOut() {
+            var effects = core.takeEffects()
+            while !effects.isEmpty {
+                for effect in effects { carryOut(effect) }
+                effects = core.takeEffects()
+            }
+        }
+
+        private mutating func carryOut(_ effect: Leadership.Effect) {
+            switch effect {
+            case .read(let number):
+                if isUnreachable {
+                    now += LeadershipTests.times.answer
+                    return core.answered(.unknown("away"), to: number, at: now)
+                }
+                let answer =
+                    value.map { Leadership.Answer.value($0, revision: revision ?? 0) } ?? .absent(revision: nil)
+                core.answered(answer, to: number, at: now)
+            case .write(let new, let old, let number):
+                if isUnreachable {
+                    now += LeadershipTests.times.answer
+                    return core.answered(.unknown("away"), to: number, at: now)
+                }
+                guard old == revision else { return core.answered(.conflict, to: number, at: now) }
+                value = new
+                revision = (revision ?? 0) + 1
+                core.answered(.stored(revision: revision ?? 0), to: number, at: now)
+            case .prepare(let term, let setsAside):
+                seen.append(setsAside ? "set aside" : "prepare")
+                if prepares { core.prepared(term, failure: nil, at: now) }
+            case .start: seen.append("start")
+            case .extend, .plan, .notice: break
+            case .terminate: seen.append("terminate")
+            case .kill: seen.append("kill")
+            case .continue(let continuation):
+                seen.append("continue \(continuation.plan.session)")
+                core.continued(continuation, .running, at: now)
+            }
+        }
+
+        /// Another machine writes.
+        mutating func write(_ other: LeaseValue) {
+            value = other
+            revision = (revision ?? 0) + 1
+        }
+    }
+
+    private static func other(
+        term: Int, isReleased: Bool? = nil, sessions: [SessionPlan] = []
+    ) -> LeaseValue {
+        LeaseValue(
+            holder: "b", instance: "b/1", term: term, previous: term - 1, renewal: 1, isReleased: isReleased,
+            sessions: sessions)
+    }
+
+    @Test func theFirstOneWaitsAsLongAsAnyOther() {
+        var one = One()
+        one.advance(to: 8 * Self.second)
+        #expect(one.seen == [])
+        one.advance(to: 10 * Self.second)
+        #expect(one.seen == ["prepare", "start"])
+        #expect(one.value?.term == 1)
+    }
+
+    @Test func aLeaseThatIsGivenAwayIsTakenAtOnceWithItsSessions() {
+        let plan = SessionPlan(start: RecordingStart(session: "walk", streams: ["*"]))
+        var one = One()
+        one.write(Self.other(term: 4, isReleased: true, sessions: [plan]))
+        one.advance(to: Self.second)
+        #expect(one.seen == ["set aside", "start", "continue walk"])
+        #expect(one.value?.term == 5)
+        #expect(one.value?.previous == 4)
+        #expect(one.value?.sessions == [plan])
+    }
+
+    @Test func whatOnesOwnRecorderLeftIsNotSetAside() {
+        var one = One(localTerm: 4)
+        one.write(Self.other(term: 4))
+        one.advance(to: 10 * Self.second)
+        #expect(one.seen == ["prepare", "start"], "the last term was this data directory's")
+        var later = One(localTerm: 3)
+        later.write(Self.other(term: 4))
+        later.advance(to: 10 * Self.second)
+        #expect(later.seen == ["set aside", "start"], "another one recorded since")
+    }
+
+    @Test func aHolderWithoutServersStopsThenKillsItsRecorder() {
+        var one = One()
+        one.advance(to: 10 * Self.second)
+        one.isUnreachable = true
+        one.advance(to: 16 * Self.second)
+        #expect(one.seen == ["prepare", "start"])
+        one.advance(to: 20 * Self.second)
+        #expect(one.seen == ["prepare", "start", "terminate", "kill"])
+        #expect(!one.core.isLeading)
+        one.core.ended("killed", at: one.now)
+        one.carryOut()
+        one.isUnreachable = false
+        one.advance(to: 21 * Self.second)
+        #expect(one.seen.suffix(2) == ["prepare", "start"], "it was its own lease, and nothing runs under it")
+    }
+
+    @Test func aHolderWhoseLeaseIsAnothersKillsItsRecorder() {
+        var one = One()
+        one.advance(to: 10 * Self.second)
+        one.write(Self.other(term: 2))
+        one.advance(to: 12 * Self.second)
+        #expect(one.seen == ["prepare", "start", "kill"])
+    }
+
+    @Test func aRecorderThatEndsIsStartedAgainUntilItEndsTooOften() {
+        var one = One()
+        one.advance(to: 10 * Self.second)
+        for _ in 0..<2 {
+            one.core.ended("exited with 74", at: one.now)
+            one.carryOut()
+            one.advance(to: one.now + 2 * Self.second)
+        }
+        #expect(one.seen == ["prepare", "start", "start", "start"])
+        one.core.ended("exited with 74", at: one.now)
+        one.carryOut()
+        #expect(one.value?.isReleased == true, "another machine may have more luck")
+        one.advance(to: one.now + 30 * Self.second)
+        #expect(one.seen.count == 4)
+        one.advance(to: one.now + 31 * Self.second)
+        #expect(one.seen.suffix(2) == ["prepare", "start"])
+    }
+
+    @Test func aProgramThatIsToldToStopStopsItsRecorderAndGivesTheLeaseAway() {
+        var one = One()
+        one.advance(to: 10 * Self.second)
+        one.core.stop(at: one.now)
+        one.carryOut()
+        #expect(one.seen == ["prepare", "start", "terminate"])
+        #expect(!one.core.isOver)
+        one.advance(to: one.now + 5 * Self.second)
+        #expect(one.value?.isReleased == nil, "it renews until the recorder has ended")
+        one.core.ended("exited with 0", at: one.now)
+        one.carryOut()
+        #expect(one.value?.isReleased == true)
+        #expect(one.core.isOver)
+    }
+
+    @Test func sessionsAreStoredAtOnce() {
+        var one = One()
+        one.advance(to: 10 * Self.second)
+        one.core.note(SessionPlan(start: RecordingStart(session: "walk", streams: ["*"])), at: one.now)
+        one.advance(to: one.now)
+        #expect(one.value?.sessions.map(\.session) == ["walk"])
+        one.core.noteEnd(of: "walk", at: one.now)
+        one.advance(to: one.now)
+        #expect(one.value?.sessions == [])
+    }
+}
