@@ -104,4 +104,36 @@ struct ServingTests {
         #expect(near.contains(1_500))
         #expect(throws: RequestError.self) { try place("other", 0) }
     }
+
+    private func refusal(_ epoch: String, _ from: Int) -> RequestError? {
+        let request = SamplesReplay(device: "d", stream: "s", epoch: epoch, from: from, count: 10)
+        do throws(RequestError) {
+            _ = try core.plan(SamplesReplay.Range(request))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// A recorder takes any other refusal for the loss of the samples.
+    @Test func nothingIsRefusedBeforeTheServersSaidWhatTheyHave() throws {
+        #expect(refusal("e", 10)?.data?.reason == RequestError.Reason.busy.word)
+        #expect(refusal("e", 10)?.data?.retryAfter != nil)
+        core.know(try description(sequence: 1), last: samples(0..<20, sequence: 2), at: Self.moment(0))
+        core.finishKnowing()
+        #expect(refusal("e", 10) == nil)
+    }
+
+    @Test func aStreamThatNoServerHasIsUnknown() {
+        core.finishKnowing()
+        #expect(refusal("e", 10)?.data?.reason == RequestError.Reason.unknownStream.word)
+    }
+
+    @Test func samplesWithoutADescriptionAreNotUnknown() throws {
+        core.finishKnowing()
+        core.take([samples(0..<20, sequence: 2)], at: Self.moment(0))
+        #expect(refusal("e", 10)?.data?.reason == RequestError.Reason.busy.word)
+        core.take([try description(sequence: 3), samples(20..<30, sequence: 4)], at: Self.moment(0))
+        #expect(refusal("e", 10) == nil)
+    }
 }

@@ -43,7 +43,7 @@ struct Retrievers: Sendable {
                 .invalidParameter,
                 "\(plans.count) ranges are too many for a request: give at most \(Self.maximumRanges)")
         }
-        guard let index = begin() else { throw .laterAgain }
+        guard let index = begin() else { throw .laterAgain("too many requests for samples wait") }
         defer { state.underWay.withLock { $0.count -= 1 } }
         let end = clock().monotonic + Self.limit
         let parts = await threads[index].run { retriever in
@@ -92,6 +92,7 @@ final class Retriever {
     private static let overlap = 2_000
     /// Messages that are got in one request.
     private static let batch = 256
+    private static let silence = "the servers did not answer in time"
 
     private let connection: NATSConnection
     private let stream: String
@@ -113,9 +114,11 @@ final class Retriever {
                 epoch: plan.range.epoch, from: plan.range.from, count: plan.range.count, maximumBytes: maximumBytes)
             if let first = try firstMessage(plan, until: end) {
                 try collect(first, plan, into: &collection, until: end)
-            } else if plan.range.from < plan.knownEnd || clock().monotonic >= end {
-                // It is stored, and this replica does not have it.
-                throw NATSError(.timedOut, during: "find samples")
+            } else {
+                var isMissing = plan.range.from < plan.knownEnd || clock().monotonic >= end
+                if !isMissing { isMissing = try isStored(plan) }
+                // It is stored, and this replica does not have it, or it was not fetched yet.
+                if isMissing { throw NATSError(.timedOut, during: "find samples") }
             }
             let from = collection.first ?? plan.range.from
             return (
@@ -124,8 +127,16 @@ final class Retriever {
                 collection.frames
             )
         } catch {
-            throw RequestError.laterAgain
+            throw RequestError.laterAgain(Self.silence)
         }
+    }
+
+    /// Whether the servers have samples that this program did not publish yet, and that those who ask heard of elsewhere: an empty
+    /// answer would have them given up.
+    private func isStored(_ plan: ReplayPlan) throws(NATSError) -> Bool {
+        let last = try connection.lastMessage(of: plan.subject, in: stream, headers: RelayedMessage.Header.all)
+        guard let place = last.flatMap({ RelayedMessage($0)?.place }) else { return false }
+        return place.epoch == plan.range.epoch && place.end > plan.range.from
     }
 
     /// The first message that has what is wanted, or what follows it. A hole is believed when it was met several times.
@@ -207,13 +218,5 @@ final class Retriever {
         let message = try connection.message(
             .next(of: plan.subject, from: sequence + 1), of: stream, headers: RelayedMessage.Header.all)
         return message.map { [$0] } ?? []
-    }
-}
-
-extension RequestError {
-    /// What is stored was not found in time: the same request may be answered a little later.
-    fileprivate static var laterAgain: RequestError {
-        let pause = 0.5
-        return RequestError(.busy, "the servers did not answer in time: ask again in \(pause) s", retryAfter: pause)
     }
 }

@@ -111,6 +111,7 @@ actor ServingEngine: Engine {
         }
         if !hasBegun {
             try await know(filter)
+            core.finishKnowing()
             hasBegun = true
         }
         core.noteServers(isConnected: connection.isConnected, problem: nil)
@@ -126,10 +127,11 @@ actor ServingEngine: Engine {
         let names = Set(subjects.compactMap { RelaySubject($0) })
         for subject in names.sorted(by: { $0.samples < $1.samples }) {
             let (description, last) = try await fetching.run { _ throws(NATSError) in
+                // A replica that was away may lack what this program, or the one before it, published already.
                 (
-                    try connection.message(
-                        .last(of: subject.descriptions), of: stream, headers: RelayedMessage.Header.all),
-                    try connection.message(.last(of: subject.samples), of: stream, headers: RelayedMessage.Header.all)
+                    try connection.lastMessage(
+                        of: subject.descriptions, in: stream, headers: RelayedMessage.Header.all),
+                    try connection.lastMessage(of: subject.samples, in: stream, headers: RelayedMessage.Header.all)
                 )
             }
             guard let description = description.flatMap(Serving.Message.init) else { continue }

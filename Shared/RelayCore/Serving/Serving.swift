@@ -67,6 +67,10 @@ package final class Serving: ProgramCore {
     private var twice: (name: StreamName, served: String, other: String)?
     private var problem: String?
     package private(set) var isConnected = false
+    /// Whether the servers said which streams they have. A stream that is unknown until then may well be stored.
+    private var hasLearned = false
+    /// Streams of which samples were published here and no description: these come.
+    private var undescribed: Set<StreamName> = []
 
     // Measures
     package private(set) var samplesSent = 0
@@ -97,6 +101,9 @@ package final class Serving: ProgramCore {
         add(read, of: description.site, last: last.flatMap(mark), heard: heard, at: now)
     }
 
+    /// Notes that `know` was given all that the servers have.
+    package func finishKnowing() { hasLearned = true }
+
     /// Takes messages. What was not acknowledged in time comes again, behind later ones: samples are published again, since those who
     /// have them drop them.
     package func take(_ messages: [Message], at now: Moment) {
@@ -125,7 +132,9 @@ package final class Serving: ProgramCore {
 
     private func takeSamples(_ message: Message, at now: Moment) {
         guard let mark = mark(message) else { return }
-        streams[message.content.name]?.note(mark, heard: message.time)
+        let name = message.content.name
+        streams[name]?.note(mark, heard: message.time)
+        if streams[name] == nil, undescribed.count < settings.maximumStreams { undescribed.insert(name) }
         samplesSent += mark.place.count
         for event in message.content.events {
             if let published = event.time.withUnsafeBytes({ EventTime.time(in: $0) }) {
@@ -170,6 +179,7 @@ package final class Serving: ProgramCore {
             isRefusing = true
             return
         }
+        undescribed.remove(description.name)
         streams[description.name] = ServedStream(
             description, of: site, last: last, heard: heard, at: now.monotonic)
     }
@@ -181,6 +191,7 @@ package final class Serving: ProgramCore {
         guard now.date.nanosecondsSince1970 - stream.heard < Self.memory else {
             streams[name] = nil
             described[name] = nil
+            undescribed.remove(name)
             return
         }
         let sequence = described[name] ?? 0
@@ -218,6 +229,9 @@ package final class Serving: ProgramCore {
                 "from \(range.from) and count \(range.count) name no samples: give from 0 or more, count 1 or more")
         }
         guard let stream = streams[name] else {
+            guard hasLearned, !undescribed.contains(name) else {
+                throw .laterAgain("what the servers have of \(name) is not known yet")
+            }
             throw RequestError(.unknownStream, "nothing of a stream \(name) arrived within the last hour")
         }
         guard let place = stream.range(of: range.epoch, range.from), let last = stream.last else {
@@ -263,6 +277,14 @@ package final class Serving: ProgramCore {
                     ? "\(settings.maximumStreams) streams are served, and there may be no more: say --maximum-streams"
                     : nil,
                 for: "streams"))
+    }
+}
+
+extension RequestError {
+    /// The same request may be answered a little later: nothing is given up for that.
+    package static func laterAgain(_ reason: String) -> RequestError {
+        let pause = 0.5
+        return RequestError(.busy, "\(reason): ask again in \(pause) s", retryAfter: pause)
     }
 }
 
