@@ -128,13 +128,15 @@ extension Sending.Spool {
         try WriteAheadLog.sync(directory)
         var reader = LogReader(directory)
         var spool = Sending.Spool(log: UUID().uuidString, start: 0, end: 0, synced: 0)
-        try reader.forEachFrame { frame in
+        // What was acknowledged is deleted: that the log does not begin at 0 is no damage.
+        let first = try WriteAheadLog.segments(in: directory).first
+        try reader.forEachFrame(from: first ?? 0) { frame in
             guard let event = frame.event.flatMap({ RelayedEvent($0) }), let place = event.place else { return }
             spool.note(place, of: event.name)
         }
         spool.end = reader.end
         spool.synced = reader.synced
-        spool.start = try WriteAheadLog.segments(in: directory).first ?? spool.end
+        spool.start = first ?? spool.end
         return (spool, reader.damage)
     }
 }
