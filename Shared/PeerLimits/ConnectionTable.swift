@@ -55,6 +55,11 @@ package struct ConnectionTable: Sendable {
     /// Whether there is nothing to look at.
     package var isEmpty: Bool { connections.isEmpty && abandoned == 0 }
 
+    /// Whether connections that have ended left more to be processed than fits, so that nobody else may come in.
+    package var isFull: Bool {
+        abandoned > (pattern == .publish ? PeerLimits.abandonedSubscriptions : limits.totalUnfinishedBytes)
+    }
+
     /// Notes a connection that was made.
     /// - Parameter endpoint: what we connected to.
     package mutating func open(_ descriptor: Int32, isIncoming: Bool, endpoint: String = "", at now: Int64) {
@@ -69,10 +74,7 @@ package struct ConnectionTable: Sendable {
     package mutating func close(_ descriptor: Int32, at now: Int64) {
         guard let connection = connections.removeValue(forKey: descriptor) else { return }
         switch pattern {
-        case .publish:
-            forgetAbandonedSubscriptions(at: now)
-            let most = PeerLimits.abandonedSubscriptions + PeerLimits.forgottenSubscriptionsPerSecond / 2
-            abandoned = min(abandoned + connection.unfinished, most)
+        case .publish: abandonSubscriptions(of: connection, at: now)
         case .reply: abandoned += connection.unfinished
         case .subscribe: if !connection.isIncoming { left[connection.endpoint] = connection.waiting }
         case .request: break
@@ -86,9 +88,6 @@ package struct ConnectionTable: Sendable {
     /// If keys are asked for, strangers are counted apart from those whose keys let them in.
     /// - Parameter received: how many bytes a connection has sent; nil if the kernel does not count.
     package mutating func excess(at now: Int64, received: (Int32) -> Int?) -> Int32? {
-        forgetAbandonedSubscriptions(at: now)
-        let most = pattern == .publish ? PeerLimits.abandonedSubscriptions : limits.totalUnfinishedBytes
-        let isFull = abandoned > most
         guard isFull || connections.count > limits.maximumConnections else { return nil }
         let all = connections.filter { $0.value.isIncoming && !$0.value.isCut }
         let strangers = all.filter { now - $0.value.openedAt <= limits.strangersTime ?? .max }
@@ -112,8 +111,7 @@ package struct ConnectionTable: Sendable {
     }
 
     /// Whether a judgement could find anything: something came or went, or waits to be taken or read.
-    package mutating func hasNews(in readings: [Int32: ConnectionHandle.Reading], at now: Int64) -> Bool {
-        forgetAbandonedSubscriptions(at: now)
+    package mutating func hasNews(in readings: [Int32: ConnectionHandle.Reading]) -> Bool {
         let isQuiet =
             readings == lastReadings && abandoned == 0 && readings.values.allSatisfy(\.isAllSent)
             && connections.values.reduce(0) { $0 + $1.unfinished } <= Self.unsuspicious
@@ -129,7 +127,9 @@ package struct ConnectionTable: Sendable {
         _ readings: [Int32: ConnectionHandle.Reading], traffic: SocketTraffic, at now: Int64
     ) -> [Int32: ConnectionIncident.Reason] {
         let forgotten = forgottenBytes(at: now)
-        if traffic.isDrained, pattern != .publish {
+        if pattern == .publish {
+            forgetAbandonedSubscriptions(isSettled: traffic.isDrained, at: now)
+        } else if traffic.isDrained {
             abandoned = 0
             left = [:]
         }
@@ -166,7 +166,16 @@ package struct ConnectionTable: Sendable {
             pattern == .publish ? .tooManySubscriptions : .unfinishedMessage, into: &cuts)
         cutGreediest(of: unread, each: limits.unreadBytes, all: 2 * limits.unreadBytes, .unreadReplies, into: &cuts)
         cutGreediest(of: waiting, each: limits.waitingBytes, all: 2 * limits.waitingBytes, .backlog, into: &cuts)
-        for descriptor in cuts.keys { connections[descriptor]?.isCut = true }
+        for descriptor in cuts.keys {
+            guard var connection = connections[descriptor] else { continue }
+            connection.isCut = true
+            if pattern == .publish {
+                // From now on: until its end is noticed others would come in.
+                abandonSubscriptions(of: connection, at: now)
+                connection.accounted = connection.received
+            }
+            connections[descriptor] = connection
+        }
         return cuts
     }
 
@@ -201,9 +210,15 @@ package struct ConnectionTable: Sendable {
         return bytes
     }
 
-    private mutating func forgetAbandonedSubscriptions(at now: Int64) {
-        guard pattern == .publish else { return }
-        let time = Int(min(now - forgotAbandonedAt, 1_000_000_000))
+    private mutating func abandonSubscriptions(of connection: Connection, at now: Int64) {
+        if abandoned == 0 { forgotAbandonedAt = now }
+        let most = PeerLimits.abandonedSubscriptions + PeerLimits.forgottenSubscriptionsPerSecond / 2
+        abandoned = min(abandoned + connection.unfinished, most)
+    }
+
+    /// - Parameter isSettled: whether libzmq was done with what it had to remove: for the time until then nothing is forgotten.
+    private mutating func forgetAbandonedSubscriptions(isSettled: Bool, at now: Int64) {
+        let time = isSettled ? Int(min(now - forgotAbandonedAt, 1_000_000_000)) : 0
         abandoned = max(0, abandoned - time * PeerLimits.forgottenSubscriptionsPerSecond / 1_000_000_000)
         forgotAbandonedAt = now
     }

@@ -63,10 +63,12 @@ package final class PeerGuard: ConnectionGuard {
         let readings = handles.compactMapValues(\.reading)
         lookedAt = now
         // To ask the owner costs more than all else while nothing happens.
-        guard table.hasNews(in: readings, at: now) else { return }
+        guard table.hasNews(in: readings) else { return }
         let traffic = await traffic()
         for (descriptor, reason) in table.judge(readings, traffic: traffic, at: now) { cut(descriptor, reason) }
     }
+
+    package var isFull: Bool { table.isFull }
 
     private func open(_ event: ConnectionEvent, isIncoming: Bool, at now: Int64) {
         handles[event.descriptor] = event.handle

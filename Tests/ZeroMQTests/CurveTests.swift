@@ -134,21 +134,22 @@ struct CurveTests {
 
     private static let key = String(repeating: "k", count: 32)
     private static let malformed = [
-        [""], ["1.0"], ["1.0", "1"], ["1.0", "1", "holdfast", "127.0.0.1", "", "CURVE"],
-        ["2.0", "1", "holdfast", "127.0.0.1", "", "CURVE", key],
+        [""], ["1.0"], ["1.0", "1"], ["1.0", "1", "holdfast-1", "127.0.0.1", "", "CURVE"],
+        ["2.0", "1", "holdfast-1", "127.0.0.1", "", "CURVE", key],
         ["1.0", "1", "other", "127.0.0.1", "", "CURVE", key],
-        ["1.0", "1", "holdfast", "127.0.0.1", "", "NULL"],
-        ["1.0", "1", "holdfast", "127.0.0.1", "", "PLAIN", "admin", "password"],
-        ["1.0", "1", "holdfast", "127.0.0.1", "", "CURVE", "short"],
-        ["1.0", "1", "holdfast", "127.0.0.1", "", "CURVE", key, "more"],
-        ["1.0", "1", "holdfast", String(repeating: "1", count: 1_000), "", "CURVE", key],
+        ["1.0", "1", "holdfast-1", "127.0.0.1", "", "NULL", "more"],
+        ["1.0", "1", "holdfast-", "127.0.0.1", "", "NULL"],
+        ["1.0", "1", "holdfast-1", "127.0.0.1", "", "PLAIN", "admin", "password"],
+        ["1.0", "1", "holdfast-1", "127.0.0.1", "", "CURVE", "short"],
+        ["1.0", "1", "holdfast-1", "127.0.0.1", "", "CURVE", key, "more"],
+        ["1.0", "1", "holdfast-1", String(repeating: "1", count: 1_000), "", "CURVE", key],
     ]
 
     @Test func aWellFormedQuestionIsAnsweredWithTheKey() async throws {
         let authenticator = try Authenticator(context: context, thread: thread) { $0.address == "127.0.0.1" }
         let asker = try Requester(context: context, thread: thread, endpoint: "inproc://zeromq.zap.01")
         let reply = try await asker.request(
-            ["1.0", "7", "holdfast", "127.0.0.1", "", "CURVE", Self.key].map(utf8), timeout: .seconds(20))
+            ["1.0", "7", "holdfast-7", "127.0.0.1", "", "CURVE", Self.key].map(utf8), timeout: .seconds(20))
         #expect(reply[..<3] == [utf8("1.0"), utf8("7"), utf8("200")])
         #expect(CurveKey(String(decoding: reply[4], as: UTF8.self)) != nil)
         withExtendedLifetime(authenticator) {}

@@ -57,15 +57,15 @@ package struct Security: Sendable {
         return .client(keys.own, server: try keys.directory.publicKey(of: program.rawValue))
     }
 
-    /// How the program's own sockets are protected: by its key, with a gate before them; nil if there are no keys.
+    /// How the program's own sockets are protected: by its key, with a gate before them; without keys there is no gate.
     func listening(
         in context: Context, gate: (CurveKey, KeyDirectory) throws -> ClientGate
-    ) throws -> (security: SocketSecurity, gate: ClientGate)? {
-        guard let keys else { return nil }
+    ) throws -> (security: SocketSecurity, gate: ClientGate?) {
+        // A thread of its own: handshakes wait for it, and a gate looks at the disk.
+        let thread = try SocketThread(name: "newcomers")
+        guard let keys else { return (.plain(screenedBy: try Authenticator(context: context, thread: thread)), nil) }
         let gate = try gate(keys.own.publicKey, keys.directory)
-        // A thread of its own, since it looks at the disk.
-        let authenticator = try Authenticator(
-            context: context, thread: SocketThread(name: "keys"), decide: gate.admits)
+        let authenticator = try Authenticator(context: context, thread: thread, decide: gate.admits)
         return (.server(keys.own, authenticator), gate)
     }
 

@@ -46,11 +46,9 @@ package struct ServiceHost: Sendable {
         self.incidents = incidents
         context = try Context(guarding: { PeerGuard(of: $0, noting: incidents) })
         thread = try SocketThread(name: "bus")
-        let protection = try configuration.security.listening(in: context) { key, directory in
+        (listening, gate) = try configuration.security.listening(in: context) { key, directory in
             try ClientGate(own: key, directory: directory, logger: logger, health: health)
         }
-        gate = protection?.gate
-        listening = protection?.security ?? .plain
         var publishing = publishing
         publishing.security = listening
         publishing.maximumConnections = configuration.maximumConnections

@@ -9,6 +9,8 @@ package protocol ConnectionGuard {
     /// Looks at the connections.
     /// - Parameter traffic: asks the socket's owner what it has exchanged since it was asked last.
     func look(at now: Int64, traffic: () async -> SocketTraffic) async
+    /// Whether nobody else may come in now: asked after each event and each look.
+    var isFull: Bool { get }
 }
 
 /// The socket that a guard is to watch.

@@ -6,7 +6,6 @@ import Synchronization
 ///
 /// The PAIR is read by a task on the socket thread, which ends when the monitored socket closes.
 final class SocketMonitor: Sendable {
-    private static let lastNumber = Atomic<Int>(0)
     private let state: Shared
 
     /// The counts so far.
@@ -23,8 +22,7 @@ final class SocketMonitor: Sendable {
         of socket: borrowing Socket, as pattern: GuardedSocket.Pattern, options: SocketOptions, in context: Context,
         on thread: SocketThread
     ) throws(ZeroMQError) {
-        let number = Self.lastNumber.add(1, ordering: .relaxed).newValue
-        let endpoint = "inproc://monitor-\(number)"
+        let endpoint = "inproc://monitor-\(socket.number)"
         guard zmq_socket_monitor(socket.handle, endpoint, ZMQ_EVENT_ALL) == 0 else {
             throw .last(during: "zmq_socket_monitor")
         }
@@ -32,7 +30,7 @@ final class SocketMonitor: Sendable {
         try pair.connect(to: endpoint)
         let state = Shared()
         self.state = state
-        let reader = Reader(pair, on: thread)
+        let reader = Reader(pair, ofSocket: socket.number, in: context.fullSockets, on: thread)
         let socket = GuardedSocket(pattern: pattern, options: options)
         // Nobody awaits it: it ends with the socket it watches.
         Task { [makeGuard = context.makeGuard] in
@@ -56,17 +54,27 @@ final class SocketMonitor: Sendable {
     private actor Reader {
         private let thread: SocketThread
         private let socket: Socket
+        /// The number of the watched socket.
+        private let number: Int
+        private let fullSockets: FullSockets
+        /// What `fullSockets` were told last.
+        private var isFull = false
 
         nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-        init(_ pair: consuming Socket, on thread: SocketThread) {
+        init(
+            _ pair: consuming Socket, ofSocket number: Int, in fullSockets: FullSockets, on thread: SocketThread
+        ) {
             socket = pair
+            self.number = number
+            self.fullSockets = fullSockets
             self.thread = thread
         }
 
         /// Reads events until the watched socket closes.
         func run(into state: Shared, guarding makeGuard: @Sendable () -> (any ConnectionGuard)?) async {
             let connectionGuard = makeGuard()
+            defer { tell(isFull: false) }
             var batch = MessageBatch()
             while true {
                 batch.removeAll()
@@ -77,14 +85,22 @@ final class SocketMonitor: Sendable {
                     if case .stopped = event.kind { return }
                     state.take(event)
                     connectionGuard?.take(event, at: now)
+                    tell(isFull: connectionGuard?.isFull ?? false)
                     continue
                 }
                 if let next = connectionGuard?.nextLook, now >= next {
                     await connectionGuard?.look(at: now) { await state.owner?.takeTraffic() ?? SocketTraffic() }
+                    tell(isFull: connectionGuard?.isFull ?? false)
                 }
                 let next = connectionGuard?.nextLook
                 guard (try? await thread.wait(socket: socket.handle, deadline: next)) != nil else { return }
             }
+        }
+
+        private func tell(isFull: Bool) {
+            guard isFull != self.isFull else { return }
+            self.isFull = isFull
+            fullSockets.set(isFull, number)
         }
     }
 

@@ -16,7 +16,8 @@ package struct SocketTraffic: Sendable {
     private var lastBytes = 0
     /// Messages that were taken.
     package private(set) var messages = 0
-    /// Whether no whole message was there at the moment of asking.
+    /// Whether no whole message was there at the moment of asking; of a publisher, whether libzmq was done with what subscribers sent and
+    /// with those that have gone.
     package var isDrained = false
 
     package init() {}

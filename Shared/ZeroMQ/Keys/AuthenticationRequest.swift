@@ -1,23 +1,42 @@
-/// What libzmq asks when a peer has finished its side of a handshake: may this one in? (ZAP 1.0, RFC 27)
+/// A client that has shown a key and asks to be let in.
 public struct AuthenticationRequest: Hashable, Sendable {
     /// The peer's address without its port: `192.168.1.7`; empty over ipc.
     public let address: String
     /// The peer's public key: it has shown that it has the secret one.
     public let client: CurveKey
+}
+
+/// What libzmq asks when a peer has finished its side of a handshake: may this one in? (ZAP 1.0, RFC 27)
+struct Newcomer {
+    /// The number of the socket that it connected to.
+    let socket: Int
+    /// What it has shown; nil where the socket asks for no key.
+    let request: AuthenticationRequest?
 
     /// Reads the frames after the empty one: version, request id, domain, address, identity, mechanism, credentials.
-    /// - Returns: nil if they are none of a CURVE server of ours.
+    /// - Returns: nil if they are none of a socket of ours.
     init?(_ frames: ArraySlice<[UInt8]>) {
         let frames = Array(frames)
-        guard frames.count == 7, frames[0] == Self.version, frames[2] == Array(Authenticator.domain.utf8),
-            frames[3].count <= Self.longestAddress, let address = String(validating: frames[3], as: UTF8.self),
-            frames[5] == Array("CURVE".utf8), let client = CurveKey(bytes: frames[6])
+        guard frames.count >= 6, frames[0] == Self.version, frames[3].count <= Self.longestAddress,
+            let address = String(validating: frames[3], as: UTF8.self),
+            let domain = String(validating: frames[2], as: UTF8.self), domain.hasPrefix(Self.domain),
+            let socket = Int(domain.dropFirst(Self.domain.count))
         else { return nil }
-        self.address = address
-        self.client = client
+        self.socket = socket
+        switch (frames[5], frames.count) {
+        case (Array("NULL".utf8), 6): request = nil
+        case (Array("CURVE".utf8), 7):
+            guard let client = CurveKey(bytes: frames[6]) else { return nil }
+            request = AuthenticationRequest(address: address, client: client)
+        default: return nil
+        }
     }
 
+    /// What a socket calls itself to the handler (ZMQ_ZAP_DOMAIN).
+    static func domain(ofSocket number: Int) -> String { "\(domain)\(number)" }
+
     static let version = Array("1.0".utf8)
+    private static let domain = "holdfast-"
     /// That of an IPv6 address with its zone, and more.
     private static let longestAddress = 255
 }

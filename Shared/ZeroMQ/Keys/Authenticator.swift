@@ -1,22 +1,23 @@
 import CZeroMQ
 
-/// Decides which peers the CURVE servers of a context serve: the ZAP 1.0 handler of RFC 27.
+/// Decides which peers the sockets of a context serve that listen: the ZAP 1.0 handler of RFC 27.
 ///
 /// libzmq asks it in the middle of each handshake, and serves everybody if there is no handler. So a socket can
 /// become a server only with an authenticator, and keeps it for as long as it is open.
+///
+/// While the context's guard finds a socket full, nobody comes in. To cut a newcomer afterwards would be too late: libzmq walks all
+/// subscriptions for each connection that ends after its handshake.
 public final class Authenticator: Sendable, Hashable {
-    /// What the servers' sockets call themselves to the handler (ZMQ_ZAP_DOMAIN).
-    static let domain = "holdfast"
-
     private let handler: Handler
     private let answering: Task<Void, Never>
 
     /// Begins to answer. A context has one.
     /// - Parameters:
     ///   - thread: where the decisions are made. Better not one that data waits for: a decision may look at the disk.
-    ///   - decide: whether a peer is served. libzmq holds its handshake until this returns.
+    ///   - decide: whether a peer with a key is served. libzmq holds its handshake until this returns.
     public init(
-        context: Context, thread: SocketThread, decide: @escaping @Sendable (AuthenticationRequest) -> Bool
+        context: Context, thread: SocketThread,
+        decide: @escaping @Sendable (AuthenticationRequest) -> Bool = { _ in false }
     ) throws(ZeroMQError) {
         let handler = try Handler(context: context, thread: thread, decide: decide)
         self.handler = handler
@@ -34,6 +35,7 @@ public final class Authenticator: Sendable, Hashable {
 
     /// Owns the socket, also where answering has ended: as long as it is bound, a handshake without an answer fails.
     private actor Handler {
+        private let context: Context
         private let thread: SocketThread
         private let socket: Socket
         private let decide: @Sendable (AuthenticationRequest) -> Bool
@@ -43,6 +45,7 @@ public final class Authenticator: Sendable, Hashable {
         init(
             context: Context, thread: SocketThread, decide: @escaping @Sendable (AuthenticationRequest) -> Bool
         ) throws(ZeroMQError) {
+            self.context = context
             self.thread = thread
             self.decide = decide
             // One request per handshake waits here, so the connections that a server allows bound the queue.
@@ -68,15 +71,18 @@ public final class Authenticator: Sendable, Hashable {
             // What leads back to the asker ends with an empty frame.
             let start = message.dropFirst().firstIndex(of: []).map { $0 + 1 } ?? 1
             let frames = message[start...]
-            let head = message[..<start] + [AuthenticationRequest.version, frames.dropFirst().first ?? []]
-            guard let request = AuthenticationRequest(frames) else {
-                return head + ["500", "not a request of a CURVE server", "", ""].map { Array($0.utf8) }
-            }
-            guard decide(request) else {
-                // Temporary, since it can come onto the list: after a 400 a client of libzmq never tries again.
-                return head + ["300", "this key is not on the list", "", ""].map { Array($0.utf8) }
-            }
-            return head + ["200", "OK", request.client.text, ""].map { Array($0.utf8) }
+            let verdict = Newcomer(frames).map(judge) ?? ["500", "not a request of a socket of ours", ""]
+            return message[..<start] + [Newcomer.version, frames.dropFirst().first ?? []]
+                + verdict.map { Array($0.utf8) } + [[]]
+        }
+
+        /// - Returns: status code and text, and user id. What is refused is refused for now: after a 400 a client of libzmq never tries
+        ///   again.
+        private func judge(_ newcomer: Newcomer) -> [String] {
+            if context.fullSockets.contains(newcomer.socket) { return ["300", "nobody comes in now", ""] }
+            guard let request = newcomer.request else { return ["200", "OK", ""] }
+            guard decide(request) else { return ["300", "this key is not on the list", ""] }
+            return ["200", "OK", request.client.text]
         }
     }
 }

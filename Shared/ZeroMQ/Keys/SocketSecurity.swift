@@ -2,6 +2,7 @@
 public struct SocketSecurity: Hashable, Sendable {
     enum Mechanism: Hashable {
         case plain
+        case screened(Authenticator)
         case server(CurveKeyPair, Authenticator)
         case client(CurveKeyPair, server: CurveKey)
     }
@@ -12,7 +13,7 @@ public struct SocketSecurity: Hashable, Sendable {
     /// has 257, a socket type and an identity of at most 255, each with its name (RFC 26, RFC 23).
     var longestCommand: Int {
         switch mechanism {
-        case .plain: 0
+        case .plain, .screened: 0
         case .server, .client: 1_024
         }
     }
@@ -22,6 +23,11 @@ public struct SocketSecurity: Hashable, Sendable {
 
     /// Nothing is encrypted, and whoever connects is served.
     public static let plain = SocketSecurity(mechanism: .plain)
+
+    /// Nothing is encrypted, and whoever connects is served, but for newcomers while the context's guard finds the socket full.
+    public static func plain(screenedBy authenticator: Authenticator) -> SocketSecurity {
+        SocketSecurity(mechanism: .screened(authenticator))
+    }
 
     /// CURVE (RFC 26), as the side that has a well-known key: it serves whom its authenticator lets in.
     public static func server(_ keys: CurveKeyPair, _ authenticator: Authenticator) -> SocketSecurity {

@@ -10,6 +10,8 @@ public final class Publisher: ConnectionUser {
     private let socket: Mutex<Socket>
     private let monitor: SocketMonitor?
     private let settling: AsyncStream<Void>.Continuation
+    /// False from each question until libzmq is done with what it asks for.
+    private let isSettled = Atomic(true)
 
     /// Opens the socket.
     /// - Parameter thread: reads the socket's connection events, to count them and for the context's guard; without it
@@ -60,8 +62,10 @@ public final class Publisher: ConnectionUser {
 
     /// A guard asks while subscriptions come, and for a while after a subscriber has gone.
     func takeTraffic() -> SocketTraffic {
+        var traffic = SocketTraffic()
+        traffic.isDrained = isSettled.exchange(false, ordering: .acquiringAndReleasing)
         settling.yield()
-        return SocketTraffic()
+        return traffic
     }
 
     /// Has libzmq take in what subscribers sent, and forget those that have gone: otherwise it does so only when something is
@@ -72,6 +76,7 @@ public final class Publisher: ConnectionUser {
             var traffic = SocketTraffic()
             _ = socket.take(&traffic)
         }
+        isSettled.store(true, ordering: .releasing)
     }
 
     /// Unchecked, because the frames are lent for one call only: the socket copies their bytes and keeps no pointer.

@@ -1,4 +1,5 @@
 import CZeroMQ
+import Synchronization
 
 /// One libzmq socket with one owner: open from `open` to the end of its life.
 ///
@@ -27,7 +28,11 @@ struct Socket: ~Copyable {
         }
     }
 
+    private static let lastNumber = Atomic<Int>(0)
+
     let handle: UnsafeMutableRawPointer
+    /// Which of the process's sockets it is.
+    let number = lastNumber.add(1, ordering: .relaxed).newValue
     /// Held so that the context can't end before its sockets.
     private let context: Context
     /// Held so that a server's authenticator stays as long as the server.
@@ -88,10 +93,11 @@ struct Socket: ~Copyable {
     private func protect() throws(ZeroMQError) {
         switch security.mechanism {
         case .plain: break
+        case .screened: try set(ZMQ_ZAP_DOMAIN, prefix: Newcomer.domain(ofSocket: number))
         case .server(let keys, _):
             try set(ZMQ_CURVE_SERVER, Int32(1))
             try set(ZMQ_CURVE_SECRETKEY, key: keys.secretKey)
-            try set(ZMQ_ZAP_DOMAIN, prefix: Authenticator.domain)
+            try set(ZMQ_ZAP_DOMAIN, prefix: Newcomer.domain(ofSocket: number))
         case .client(let keys, let server):
             try set(ZMQ_CURVE_SERVERKEY, key: server)
             try set(ZMQ_CURVE_PUBLICKEY, key: keys.publicKey)
