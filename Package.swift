@@ -101,9 +101,7 @@ let package = Package(
         .target(
             name: "Export",
             dependencies: [
-                "Compression", "Files", "Hashing", "Messages", "Recording", "StepDetection", "StepRecordings",
-                "TextInput",
-                system,
+                "Compression", "Files", "Hashing", "Messages", "Recording", "StepDetection", "StepRecordings", system,
             ],
             path: "Shared/Export", swiftSettings: strict),
         .target(
@@ -262,7 +260,7 @@ let package = Package(
             path: "Shared/RelayCore", swiftSettings: strict),
         .target(
             name: "SessionOverview",
-            dependencies: ["Files", "Messages", "Recording", "StepDetection", "StepRecordings", "TextInput", system],
+            dependencies: ["Files", "Messages", "Recording", "StepDetection", "StepRecordings", system],
             path: "Shared/SessionOverview", swiftSettings: strict),
         // The page's files, in the program.
         .target(name: "CConsolePages", dependencies: ["CPageFiles"], path: "Shared/CConsolePages"),

@@ -49,12 +49,12 @@ package struct RelayCommand: ServiceCommand {
 }
 
 extension Endpoint {
-    /// An endpoint as others are told it. Of a socket that listens on all addresses it is the loopback interface: who hears it from
-    /// another machine asks at the address that it hears it from.
+    /// What descriptions name as the endpoint of a socket: if it listens on all addresses, the loopback interface. Whoever hears that
+    /// from another machine asks at the address that it comes from.
     fileprivate static func reachable(_ listening: String) -> String {
         guard let endpoint = try? Endpoint(typed: listening), endpoint.transport == .tcp, let port = endpoint.port,
-            ["*", "0.0.0.0", "[::]"].contains(endpoint.host)
+            endpoint.isWildcard
         else { return listening }
-        return "tcp://127.0.0.1:\(port)"
+        return Endpoint.loopback(port: port).description
     }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import NATS
 import RelayCore
 package import ServiceKit
@@ -94,23 +93,14 @@ package struct RelaySettings: SettingGroup {
                 .badConfiguration,
                 "nats-stream '\(natsStream)' is no name of a stream: it has no dots, blanks, *, > and /")
         }
-        let servers = to + from
-        if !nats.isEncrypted, try !reader.value(\ServiceSettings.$insecure),
-            let server = servers.first(where: { !$0.isLocal && !$0.isSecure })
-        {
-            throw ServiceError(
-                .badConfiguration,
-                "\(server) is on another machine, and everybody on the way could read along: write tls://, or pass --insecure if "
-                    + "the network is private")
-        }
-        try nats.check()
+        try nats.check(to + from, reading: reader, risk: "read along")
     }
 
     /// The servers as people read them.
     var servers: String { (to + from).map(\.description).joined(separator: ", ") }
 
     /// As which site streams are sent.
-    var ownSite: String { site ?? Self.machine }
+    var ownSite: String { site ?? HostName.current.flatMap { $0.isEmpty ? nil : $0 } ?? "site" }
 
     /// Which site's streams are served; nil for all.
     var servedSite: String? { site }
@@ -118,13 +108,6 @@ package struct RelaySettings: SettingGroup {
     /// The name of the durable consumer: of a site its own.
     var consumerName: String {
         consumer ?? "relay" + (site.map { "-\($0.filter { $0.isLetter || $0.isNumber })" } ?? "")
-    }
-
-    private static var machine: String {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "site" }
-        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return text.isEmpty ? "site" : text
     }
 
     /// How the servers are connected to.
@@ -181,9 +164,21 @@ package struct NATSUserSettings: SettingGroup {
     package init() {}
 
     /// Whether all servers must speak TLS.
-    var isEncrypted: Bool { authorities != nil }
+    private var isEncrypted: Bool { authorities != nil }
 
-    func check() throws(ServiceError) {
+    /// Refuses what can't work, and servers on whose way others could interfere.
+    /// - Parameter risk: what those others could do.
+    func check(
+        _ servers: [NATSAddress], reading reader: ConfigurationReader, risk: String
+    ) throws(ServiceError) {
+        if !isEncrypted, try !reader.value(\ServiceSettings.$insecure),
+            let server = servers.first(where: { !$0.isLocal && !$0.isSecure })
+        {
+            throw ServiceError(
+                .badConfiguration,
+                "\(server) is on another machine, and everybody on the way could \(risk): write tls://, or pass --insecure if the "
+                    + "network is private")
+        }
         let pairs: [(String, Bool, String, Bool)] = [
             ("nats-password-file", passwordFile != nil, "nats-user", user != nil),
             ("nats-nkey", nkey != nil, "nats-seed", seed != nil), ("nats-seed", seed != nil, "nats-nkey", nkey != nil),
@@ -207,23 +202,8 @@ package struct NATSUserSettings: SettingGroup {
     }
 
     private func password() throws(ServiceError) -> String? {
-        guard let passwordFile else { return nil }
-        let longest = 4_096
-        let file: SmallFile
-        do throws(Errno) {
-            file = try SmallFile(passwordFile, limit: longest)
-        } catch {
-            throw ServiceError(.badConfiguration, "nats-password-file \(passwordFile) can't be read: \(error)")
+        try passwordFile.map { (file) throws(ServiceError) in
+            try SmallFile.password(in: file, option: "nats-password-file")
         }
-        guard !file.isOpenToOthers else {
-            throw ServiceError(
-                .badConfiguration, "nats-password-file \(passwordFile) is open to others: chmod 600 \(passwordFile)")
-        }
-        let text = String(decoding: file.bytes.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
-        guard !text.isEmpty, file.bytes.count <= longest else {
-            throw ServiceError(
-                .badConfiguration, "nats-password-file \(passwordFile) has no password in its first line")
-        }
-        return text
     }
 }

@@ -1,29 +1,44 @@
 import NATS
+import Runtime
+import ServiceKit
 import Synchronization
+import ZeroMQ
 
 /// A connection to NATS, and what its library says of it on threads of its own: it waits here until the engine takes it.
 ///
 /// Bounded: acknowledgements by the messages under way, which the core bounds.
 final class ServerLink: Sendable {
     private let waiting = Mutex<[NATSConnection.PublishResult]>([])
-    /// Says that there is something to take. Raised twice before that, it is once.
-    let news: AsyncStream<Void>
-    private let newsContinuation: AsyncStream<Void>.Continuation
+    /// Is told that there is something to take.
+    private let news = Wake<Void>()
 
-    init() {
-        (news, newsContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    /// Connects.
+    /// - Parameter thread: where that may wait for servers.
+    /// - Throws: `ServiceError` for settings that NATS can't use.
+    func connect<Content>(
+        _ settings: NATSSettings, on thread: OwnThread<Content>
+    ) async throws(ServiceError) -> NATSConnection {
+        do throws(NATSError) {
+            let connection = try await thread.run { [self] _ throws(NATSError) in
+                try NATSConnection(
+                    settings, connected: { [self] _ in news.tell(()) },
+                    acknowledged: { [self] result in
+                        waiting.withLock { $0.append(result) }
+                        news.tell(())
+                    })
+            }
+            news.tell(())
+            return connection
+        } catch {
+            throw ServiceError(.badConfiguration, "\(error)")
+        }
     }
 
-    /// Connects. That may wait for servers: call it on a thread that may be blocked.
-    func connect(_ settings: NATSSettings) throws(NATSError) -> NATSConnection {
-        let connection = try NATSConnection(
-            settings, connected: { [newsContinuation] _ in newsContinuation.yield() },
-            acknowledged: { [self] result in
-                waiting.withLock { $0.append(result) }
-                newsContinuation.yield()
-            })
-        newsContinuation.yield()
-        return connection
+    /// Calls a closure whenever there is something to take, until the task is cancelled.
+    /// - Parameter thread: that of the actor that waits.
+    func forEachNews(on thread: SocketThread, _ take: () async -> Void) async throws {
+        while await news.next(on: thread) != nil { await take() }
+        throw CancellationError()
     }
 
     /// What became of messages since the last time.

@@ -23,9 +23,6 @@ package struct Announcement: Hashable, Sendable, ConfigurationValue {
 }
 
 extension Endpoint {
-    /// Whether a socket that listens there is reached at any address of this machine.
-    var isWildcard: Bool { ["*", "0.0.0.0", "[::]"].contains(host) }
-
     /// The endpoint as others are told it. Of a socket that listens on all addresses it is one that leads to others: names are
     /// not known everywhere.
     /// - Parameters:

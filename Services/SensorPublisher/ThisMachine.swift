@@ -1,15 +1,10 @@
 import Glibc
+import ServiceKit
 
 /// What this machine, or this container, is called and reached by.
 enum ThisMachine {
     /// Its name, without the domain.
-    static var name: String {
-        // HOST_NAME_MAX of limits.h is 64, and names of 255 are the longest that there can be.
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "localhost" }
-        let text = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        return String(text.prefix { $0 != "." })
-    }
+    static var name: String { HostName.current.map { String($0.prefix { $0 != "." }) } ?? "localhost" }
 
     /// What differs each time the machine starts, and its clock of uptimes with it.
     static var boot: String {

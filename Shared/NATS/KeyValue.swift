@@ -50,24 +50,11 @@ package struct KeyValue: Sendable {
     /// - Parameter limit: milliseconds.
     /// - Returns: nil if the key was never written.
     package func entry(_ key: String, limit: Int64) throws(NATSError) -> Entry? {
-        var options = jsOptions()
-        jsOptions_Init(&options)
-        options.Wait = limit
-        var message: OpaquePointer?
-        var number = jsErrCode(0)
-        let status = js_GetLastMsg(&message, connection.jetStream, "KV_\(bucket)", subject(key), &options, &number)
-        if status == NATS_NOT_FOUND { return nil }
-        try check(status, number, during: "read \(key) of \(bucket)")
-        guard let message else { return nil }
-        defer { natsMsg_Destroy(message) }
-        let revision = natsMsg_GetSequence(message)
-        var operation: UnsafePointer<CChar>?
-        if natsMsgHeader_Get(message, Self.operationHeader, &operation) == NATS_OK, operation != nil {
-            return Entry(value: nil, revision: revision)
+        let message = try connection.lastMessage(
+            of: subject(key), in: "KV_\(bucket)", headers: [Self.operationHeader], limit: limit)
+        return message.map { message in
+            Entry(value: message.headers.isEmpty ? message.data : nil, revision: message.sequence)
         }
-        let count = Int(natsMsg_GetDataLength(message))
-        let bytes = UnsafeRawBufferPointer(start: natsMsg_GetData(message), count: count)
-        return Entry(value: Array(bytes), revision: revision)
     }
 
     /// Writes a key.

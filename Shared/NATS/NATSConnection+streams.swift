@@ -28,13 +28,8 @@ package struct NATSStreamSettings: Hashable, Sendable {
     }
 }
 
-/// What a stream of JetStream has.
+/// How a stream of JetStream is kept.
 package struct NATSStreamState: Hashable, Sendable {
-    package let messages: UInt64
-    package let bytes: UInt64
-    /// The numbers of its first message and its last one, counted from 1; the first is one more if it is empty.
-    package let first: UInt64
-    package let last: UInt64
     package let replicas: Int
     /// How long an identifier is known, in nanoseconds.
     package let duplicateWindow: Int64
@@ -70,11 +65,10 @@ package enum NATSServerVersion: Hashable, Sendable, CustomStringConvertible {
 
 extension NATSConnection {
     /// Makes a stream if there is none of its name.
-    /// - Returns: whether it was made now.
-    package func createStream(_ settings: NATSStreamSettings) throws(NATSError) -> Bool {
+    package func createStream(_ settings: NATSStreamSettings) throws(NATSError) {
         do throws(NATSError) {
             _ = try streamState(settings.name)
-            return false
+            return
         } catch {
             guard error.isNotFound else { throw error }
         }
@@ -101,14 +95,12 @@ extension NATSConnection {
             }
         }
         try check(status, number, during: "create the stream \(settings.name)")
-        return true
     }
 
     package func streamState(_ name: String) throws(NATSError) -> NATSStreamState {
         try withStreamInfo(name) { info in
             NATSStreamState(
-                messages: info.State.Msgs, bytes: info.State.Bytes, first: info.State.FirstSeq,
-                last: info.State.LastSeq, replicas: Int(info.Config?.pointee.Replicas ?? 1),
+                replicas: Int(info.Config?.pointee.Replicas ?? 1),
                 duplicateWindow: info.Config?.pointee.Duplicates ?? 0)
         }
     }

@@ -14,7 +14,7 @@ package struct NATSError: Error, Hashable, Sendable, CustomStringConvertible {
             self.number = number
         }
 
-        /// Nobody answered in time.
+        /// No answer came in time.
         package static let timedOut = Code(status: NATS_TIMEOUT.rawValue)
     }
 
@@ -42,7 +42,7 @@ package struct NATSError: Error, Hashable, Sendable, CustomStringConvertible {
         return "\(operation): \(text)\(code.number == 0 ? "" : " (JetStream error \(code.number))")"
     }
 
-    /// Nobody answered in time: what was requested may have been done.
+    /// No answer came in time: what was requested may have been done.
     package var isTimeout: Bool { code.status == NATS_TIMEOUT.rawValue }
 
     /// No server takes the request at present: it was not done.

@@ -40,49 +40,34 @@ package struct NATSMessage: Hashable, Sendable {
 }
 
 extension NATSConnection {
-    /// Which message of a stream is wanted.
-    package enum Choice: Hashable, Sendable {
-        case sequence(UInt64)
-        /// The first of a subject from a number on.
-        case next(of: String, from: UInt64)
-        /// The last of a subject, at any replica: it may not have the very last yet.
-        case last(of: String)
-    }
-
-    /// Gets a message from any replica, which may not have the latest yet.
+    /// The first message of a subject from a number on, from any replica, which may not have the latest yet.
     /// - Returns: nil if there is none.
     package func message(
-        _ choice: Choice, of stream: String, headers: [String]
+        of subject: String, in stream: String, from sequence: UInt64, headers: [String]
     ) throws(NATSError) -> NATSMessage? {
-        let subject: UnsafeMutablePointer<CChar>?
-        var options = jsDirectGetMsgOptions()
-        jsDirectGetMsgOptions_Init(&options)
-        switch choice {
-        case .sequence(let sequence):
-            subject = nil
-            options.Sequence = sequence
-        case .next(let name, let sequence):
-            subject = strdup(name)
-            options.Sequence = sequence
-            options.NextBySubject = UnsafePointer(subject)
-        case .last(let name):
-            subject = strdup(name)
-            options.LastBySubject = UnsafePointer(subject)
-        }
-        defer { free(subject) }
         var message: OpaquePointer?
-        let status = js_DirectGetMsg(&message, jetStream, stream, nil, &options)
+        let status = subject.withCString { subject in
+            var options = jsDirectGetMsgOptions()
+            jsDirectGetMsgOptions_Init(&options)
+            options.Sequence = sequence
+            options.NextBySubject = subject
+            return js_DirectGetMsg(&message, jetStream, stream, nil, &options)
+        }
         return try taken(message, status, jsErrCode(0), headers, during: "get a message of the stream \(stream)")
     }
 
     /// The last message of a subject, from the stream's leader, which knows of everything that was acknowledged.
+    /// - Parameter limit: how long to wait, in milliseconds.
     /// - Returns: nil if there is none.
     package func lastMessage(
-        of subject: String, in stream: String, headers: [String]
+        of subject: String, in stream: String, headers: [String], limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSMessage? {
+        var options = jsOptions()
+        jsOptions_Init(&options)
+        options.Wait = limit
         var message: OpaquePointer?
         var number = jsErrCode(0)
-        let status = js_GetLastMsg(&message, jetStream, stream, subject, nil, &number)
+        let status = js_GetLastMsg(&message, jetStream, stream, subject, &options, &number)
         return try taken(message, status, number, headers, during: "get the last message of \(subject)")
     }
 

@@ -200,10 +200,7 @@ extension StreamDescription {
     /// The same description at a later time: its clocks continued meanwhile.
     fileprivate func later(by nanoseconds: Int64) -> StreamDescription {
         var later = self
-        let seconds = Double(nanoseconds) / 1e9
-        later.clock.uptime += seconds
-        later.clock.elapsed = clock.elapsed.map { $0 + seconds }
-        later.clock.date = clock.date.adding(nanoseconds)
+        later.clock = clock.later(by: nanoseconds)
         return later
     }
 }

@@ -61,9 +61,10 @@ package struct RelaySubject: Hashable, Sendable {
                 bytes.append(byte)
                 continue
             }
-            guard let digits = Optional(String(decoding: rest.prefix(2), as: UTF8.self)), digits.utf8.count == 2,
-                let value = UInt8(digits, radix: 16)
-            else { return nil }
+            let digits = rest.prefix(2)
+            guard digits.count == 2, let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) else {
+                return nil
+            }
             bytes.append(value)
             rest = rest.dropFirst(2)
         }

@@ -1,3 +1,4 @@
+import MessageBus
 package import Messages
 package import Recording
 
@@ -25,6 +26,11 @@ package struct RelayedEvent: Hashable, Sendable {
 
     /// About how much memory it takes, in bytes.
     package var byteCount: Int { 200 + body.count + (packed?.count ?? 0) }
+
+    /// How long ago it was published, in nanoseconds; nil if it does not say when.
+    func age(at date: WallTime) -> Int64? {
+        time.withUnsafeBytes { EventTime.time(in: $0) }.map { date.nanosecondsSince1970 - $0.nanosecondsSince1970 }
+    }
 
     // MARK: In the spool
 

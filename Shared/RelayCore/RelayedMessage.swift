@@ -90,7 +90,7 @@ package struct RelayedMessage: Hashable, Sendable {
                 body <= data.count - start, packed <= data.count - start - body
             else { return nil }
             let middle = start + body
-            // What a part has of the message's samples is in its body, for who needs it.
+            // Which of the message's samples a part has, its body says.
             events.append(
                 RelayedEvent(
                     name: name, place: place, body: Array(data[start..<middle]),

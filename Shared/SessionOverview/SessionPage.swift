@@ -3,7 +3,6 @@ import Messages
 package import Recording
 import StepDetection
 import StepRecordings
-import TextInput
 
 /// A session's report as a page that needs nothing else: what is attached to a lab notebook.
 ///
@@ -35,7 +34,9 @@ package struct SessionPage {
     }
 
     private init(_ session: SessionDirectory, _ counted: [String]) throws(RecordingError) {
-        walks = try counted.isEmpty ? [] : Self.walks(in: session, counted)
+        walks =
+            try counted.isEmpty
+            ? [] : CountedRecording.recordings(ofSession: session.directory.path, streams: counted)
         let record = try session.record()
         self.record = record
         summary = try session.summary()
@@ -167,22 +168,6 @@ package struct SessionPage {
         }
         if !notes.isEmpty { rows += "<h2>Annotations</h2>\n" + Self.table(["at s", "what", ""], notes, numbers: [0]) }
         return rows
-    }
-
-    private static func walks(in session: SessionDirectory, _ streams: [String]) throws(RecordingError)
-        -> [CountedRecording]
-    {
-        var walks: [CountedRecording] = []
-        for input in try CountInput.recordings(inSession: session.directory.path, streams: streams) {
-            do throws(TextInputError) {
-                walks.append(CountedRecording(input, try StepCount(input), StepDetectorSettings()))
-            } catch {
-                throw RecordingError(
-                    .unreadable, action: "count steps in", path: session.directory.path, reason: "\(error)",
-                    advice: "Name streams of accelerations with --count-steps, or leave it out.")
-            }
-        }
-        return walks
     }
 
     /// How the session was walked, as `step-counter count` says it; empty if steps were not counted.

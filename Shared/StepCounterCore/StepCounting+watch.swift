@@ -25,12 +25,7 @@ extension StepCounting {
     }
 
     private func watchPublishers(at now: Moment) {
-        let isSilent = now.monotonic - heard > StreamDescription.life
-        emit(
-            .warn(
-                isSilent
-                    ? "no publisher is heard at \(settings.publishers): start sensor-publisher, or say with --subscribe "
-                        + "where it is" : nil, for: "publishers"))
+        emit(.silence(now.monotonic - heard > StreamDescription.life, at: settings.publishers))
         let loss = lastLoss.flatMap { now.monotonic - $0.instant < Self.memory ? $0.stream : nil }
         emit(
             .warn(

@@ -1,6 +1,9 @@
+package import Files
 package import Messages
 package import Recording
 package import StepDetection
+package import SystemPackage
+package import TextInput
 
 /// A recording and its steps, as `count` prints them. Times are seconds on the recording's clock.
 package struct CountedRecording: Encodable {
@@ -46,6 +49,33 @@ package struct CountedRecording: Encodable {
     let steps: [Step]
     /// Of a session's recording; absent if there are no annotations.
     let annotations: [CountedAnnotation]?
+
+    /// Counts the steps in a recording.
+    /// - Parameter perG: how many of the file's units are 1 g; nil if the file says so.
+    package init(
+        counting input: CountInput, perG: Double? = nil, _ settings: StepDetectorSettings
+    ) throws(TextInputError) {
+        let count = try StepCount(input, perG: perG, placement: settings.placement, strictness: settings.strictness)
+        self.init(input, count, settings)
+    }
+
+    /// Counts the steps in a session's streams of these names, for somebody who named them with `--count-steps`.
+    /// - Throws: `notFound` if there is none of them; `unreadable` if one is of no accelerations.
+    package static func recordings(
+        ofSession path: FilePath, streams: [String], _ settings: StepDetectorSettings = StepDetectorSettings()
+    ) throws(RecordingError) -> [CountedRecording] {
+        var recordings: [CountedRecording] = []
+        for input in try CountInput.recordings(inSession: path, streams: streams) {
+            do throws(TextInputError) {
+                recordings.append(try CountedRecording(counting: input, settings))
+            } catch {
+                throw RecordingError(
+                    .unreadable, action: "count steps in", path: path, reason: "\(error)",
+                    advice: "Name streams of accelerations with --count-steps, or leave it out.")
+            }
+        }
+        return recordings
+    }
 
     /// - Parameter settings: those that it was counted with.
     package init(_ input: CountInput, _ count: StepCount, _ settings: StepDetectorSettings) {

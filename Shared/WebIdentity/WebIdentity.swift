@@ -133,9 +133,7 @@ package struct WebIdentity: Sendable {
 
     /// This machine's name in lower case, if it can be in a link.
     package static var machineName: String {
-        var bytes = [CChar](repeating: 0, count: 256)
-        gethostname(&bytes, bytes.count - 1)
-        let name = String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let name = HostName.current ?? ""
         let isName = !name.isEmpty && name.utf8.allSatisfy { WebToken.isPlain($0) || $0 == UInt8(ascii: ".") }
         return isName ? name.lowercased() : "localhost"
     }

@@ -37,6 +37,15 @@ struct SendingTests {
 
         init() { core = Sending(settings, Sending.Spool(log: "l", start: 0, end: 0, synced: 0), at: Self.moment(0)) }
 
+        /// One that is connected, and knows a stream whose next sample has this number.
+        static func describing(next: Int) throws -> World {
+            let world = World()
+            world.connect()
+            try world.describe(next: next)
+            world.drain()
+            return world
+        }
+
         static func moment(_ time: Int64) -> Moment {
             Moment(monotonic: time, date: WallTime(seconds: 1_000 + Double(time) / 1e9))
         }
@@ -185,10 +194,7 @@ struct SendingTests {
     }
 
     @Test func batchesThatFollowOneAnotherAreOneMessage() throws {
-        let world = World()
-        world.connect()
-        try world.describe(next: 0)
-        world.drain()
+        let world = try World.describing(next: 0)
         for first in stride(from: 0, to: 100, by: 10) { try world.publish(first..<first + 10) }
         world.pass(0.15)
         #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+100"])
@@ -197,10 +203,7 @@ struct SendingTests {
 
     /// One message of a stream is under way at a time, and the same one again until it is known to be stored.
     @Test func whatIsUnknownIsSentAgainAsItWas() throws {
-        let world = World()
-        world.connect()
-        try world.describe(next: 0)
-        world.drain()
+        let world = try World.describing(next: 0)
         try world.publish(0..<10)
         world.pass(0.15)
         try world.publish(10..<20)
@@ -219,10 +222,7 @@ struct SendingTests {
     }
 
     @Test func whileServersAreAwayTheSpoolHasEverythingAlsoForTheNextProgram() throws {
-        let world = World()
-        world.connect()
-        try world.describe(next: 0)
-        world.drain()
+        let world = try World.describing(next: 0)
         try world.publish(0..<10)
         world.pass(0.15)
         world.drain()
@@ -244,10 +244,7 @@ struct SendingTests {
 
     /// After the time in which servers know repeats, a message would be stored twice: they are asked what they have.
     @Test func whatServersHaveIsNotSentAgain() throws {
-        let world = World()
-        world.connect()
-        try world.describe(next: 0)
-        world.drain()
+        let world = try World.describing(next: 0)
         try world.publish(0..<10)
         world.pass(0.15)
         // It is stored, and the relay ends before it knows.
@@ -296,10 +293,7 @@ struct SendingTests {
     }
 
     @Test func whatCouldNotBeWrittenIsRequestedAgain() throws {
-        let world = World()
-        world.connect()
-        try world.describe(next: 0)
-        world.drain()
+        let world = try World.describing(next: 0)
         try world.publish(0..<10)
         world.pass(0.15)
         world.drain()
@@ -314,10 +308,7 @@ struct SendingTests {
     }
 
     @Test func aStopStoresWhatWasTaken() throws {
-        let world = World()
-        world.connect()
-        try world.describe(next: 0)
-        world.drain()
+        let world = try World.describing(next: 0)
         try world.publish(0..<10)
         world.core.stop(at: world.now)
         world.perform()

@@ -98,18 +98,10 @@ struct WatchCommand: AsyncParsableCommand {
                 subscribe: publisher.isEmpty ? try reader.value(\RecorderSettings.$subscribe) : publisher,
                 logManager: logManagerEvents ?? Program.logManager.defaultPublish,
                 recorder: RunningProgram.endpoint(of: .recorder, reading: reader))
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await engine.run() }
-                group.addTask { try await engine.waitForEnd() }
-                group.addTask {
-                    for await _ in signals { break }
-                    await engine.finish()
-                }
-                // Whichever ends first: the last session, a signal, or a socket that fails.
-                try await group.next()
-                group.cancelAll()
-                while await group.nextResult() != nil {}
-            }
+            // Whichever ends first: a socket that fails, the last session, a signal.
+            try await runUntilSignal(
+                signals, { try await engine.run() }, { try await engine.waitForEnd() },
+                finish: { await engine.finish() })
             isWhole = await !engine.loss.isRaised
         } catch {
             StandardStream.error.print("recorder: \(error)\n")

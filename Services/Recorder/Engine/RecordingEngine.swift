@@ -126,7 +126,6 @@ actor RecordingEngine: Engine {
         case .continue: core.leaveAll(at: now)
         }
         perform()
-        try? await wait { [core] in core.isIdle }
-        try? await wait { [self] in unwrittenReports == 0 }
+        try? await wait { [self] in core.isIdle && unwrittenReports == 0 }
     }
 }

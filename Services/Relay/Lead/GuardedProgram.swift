@@ -15,7 +15,7 @@ struct GuardedProgram: Sendable {
     ///   - command: its name, looked up as a shell does, and its arguments.
     ///   - variables: added to the environment.
     ///   - deadline: nanoseconds of the clock that continues while the machine sleeps.
-    /// - Returns: nil if there is no process to be had.
+    /// - Returns: nil if no process could be started.
     init?(_ command: [String], adding variables: [String: String], until deadline: Int64) {
         let environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
         let texts = (["env", "--"] + command).map { strdup($0) } + [nil]

@@ -73,9 +73,9 @@ struct LeadCommand: AsyncParsableCommand {
         let own = try ConfigurationReader(for: .relay, flags: settings.flags)
         let times = LeaseTimes(patience: patience.nanoseconds)
         let directory = LeaseDirectory(data: configuration.dataDirectory, lease: lease)
-        let name = holder ?? Self.hostName
+        let name = holder ?? HostName.current ?? "localhost"
         let store = try LeaseStore(
-            NATSConnection(servers(own, isInsecure: reader.value(\ServiceSettings.$insecure))), lease: lease,
+            NATSConnection(servers(own, reader)), lease: lease,
             replicas: own.value(\RelaySettings.$replicas), limit: times.answer / 1_000_000)
         let engine = try await LeadEngine(
             core: Leadership(
@@ -89,35 +89,21 @@ struct LeadCommand: AsyncParsableCommand {
                 context: try Context(), thread: try SocketThread(name: "bus"),
                 security: try Security(askingWith: reader, as: .recorder)),
             logger: Logger(label: "relay"))
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await engine.run() }
-            group.addTask {
-                for await _ in signals { break }
-                await engine.finish()
-            }
-            // Whichever ends first: a signal, or a socket that fails.
-            try await group.next()
-            group.cancelAll()
-            while await group.nextResult() != nil {}
-        }
+        try await runUntilSignal(signals, { try await engine.run() }, finish: { await engine.finish() })
     }
 
-    private func servers(_ own: ConfigurationReader, isInsecure: Bool) throws(ServiceError) -> NATSSettings {
+    private func servers(
+        _ own: ConfigurationReader, _ reader: ConfigurationReader
+    ) throws(ServiceError) -> NATSSettings {
         let user = try NATSUserSettings(reading: own)
-        if !user.isEncrypted, !isInsecure, let server = servers.first(where: { !$0.isLocal && !$0.isSecure }) {
-            throw ServiceError(
-                .badConfiguration,
-                "\(server) is on another machine, and everybody on the way could change the lease: write tls://, or pass "
-                    + "--insecure if the network is private")
-        }
-        try user.check()
+        try user.check(servers, reading: reader, risk: "change the lease")
         var settings = NATSSettings(servers: servers.map(\.description), name: "holdfast lease \(lease)")
         try user.fill(&settings)
         return settings
     }
 
-    /// What the recorder is told besides its own options: what this command was given that is the recorder's, and to leave its
-    /// sessions open when it is stopped.
+    /// The recorder's environment: the options of this command that the recorder has too, and that it leaves its sessions open when
+    /// it is stopped.
     private func variables(_ configuration: ServiceConfiguration) -> [String: String] {
         var variables = options.flags.variables(of: .recorder)
         variables["HOLDFAST_RECORDER_DATA"] = configuration.dataDirectory.string
@@ -130,11 +116,5 @@ struct LeadCommand: AsyncParsableCommand {
             throw ServiceError(.badConfiguration, "\(listener) does not say which port to ask: write the port")
         }
         return endpoint
-    }
-
-    private static var hostName: String {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "localhost" }
-        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

@@ -89,7 +89,7 @@ extension SendingEngine {
         do throws(NATSError) {
             result = .success(
                 try await asking.run { _ throws(NATSError) in
-                    _ = try connection.createStream(stream)
+                    try connection.createStream(stream)
                     let state = try connection.streamState(stream.name)
                     let version = try connection.serverVersion(leading: stream.name)
                     return Sending.Servers(

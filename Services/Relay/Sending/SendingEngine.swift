@@ -55,13 +55,8 @@ actor SendingEngine: Engine {
         self.spool = try OwnThread(name: "spool reader", LogCursor(in: directory, at: spool.start))
         publishing = try OwnThread(name: "nats", ())
         asking = try OwnThread(name: "nats requests", ())
-        let (link, connecting) = (ServerLink(), try settings.connection())
-        self.link = link
-        do throws(NATSError) {
-            connection = try await asking.run { _ throws(NATSError) in try link.connect(connecting) }
-        } catch {
-            throw ServiceError(.badConfiguration, "\(error)")
-        }
+        link = ServerLink()
+        connection = try await link.connect(settings.connection(), on: asking)
         listener = try await host.listenerToStreams(
             at: settings.subscribe, receiveHighWaterMark: settings.receiveHighWaterMark)
         thread = try SocketThread(name: "relay")
@@ -71,10 +66,7 @@ actor SendingEngine: Engine {
     func run() async throws {
         try await serve(
             { try await self.listener.forEachBatch { await self.take($0) } },
-            {
-                for await _ in self.link.news { await self.takeNews() }
-                throw CancellationError()
-            },
+            { try await self.link.forEachNews(on: self.thread) { await self.takeNews() } },
             finish: { await self.finish() })
     }
 

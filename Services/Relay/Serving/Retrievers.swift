@@ -46,7 +46,7 @@ struct Retrievers: Sendable {
         guard let index = begin() else { throw .laterAgain("too many requests for samples wait") }
         defer { state.underWay.withLock { $0.count -= 1 } }
         let end = clock().monotonic + Self.limit
-        let parts = await threads[index].run { retriever in
+        let answers = await threads[index].run { retriever in
             var left = Self.maximumReplyBytes
             return plans.enumerated().map { index, plan in
                 Result { () throws(RequestError) in
@@ -56,21 +56,8 @@ struct Retrievers: Sendable {
                 }
             }
         }
-        if request.ranges == nil, let only = parts.first {
-            let (reply, frames) = try only.get()
-            return (reply, frames, reply.count)
-        }
-        var replies: [SamplesReplay.Reply.Part] = []
-        var frames: [[UInt8]] = []
-        for (part, range) in zip(parts, request.ranges ?? []) {
-            switch part {
-            case .success(let found):
-                replies.append(SamplesReplay.Reply.Part(found.reply, frames: found.frames.count))
-                frames += found.frames
-            case .failure(let error): replies.append(SamplesReplay.Reply.Part(error, from: range.from))
-            }
-        }
-        return (SamplesReplay.Reply(replies), frames, replies.reduce(0) { $0 + $1.count })
+        let (reply, frames) = try SamplesReplay.joined(answers, to: request.ranges)
+        return (reply, frames, reply.ranges?.reduce(0) { $0 + $1.count } ?? reply.count)
     }
 
     /// - Returns: which thread it is for; nil if there is too much to do.
@@ -184,7 +171,7 @@ final class Retriever {
         while let next = search.next {
             guard clock().monotonic < end else { throw NATSError(.timedOut, during: "find samples") }
             let message = try connection.message(
-                .next(of: plan.subject, from: next), of: stream, headers: RelayedMessage.Header.all)
+                of: plan.subject, in: stream, from: next, headers: RelayedMessage.Header.all)
             let mark = message.flatMap { message in
                 RelayedMessage(message)?.place.map { ServedStream.Mark(sequence: message.sequence, place: $0) }
             }
@@ -216,7 +203,7 @@ final class Retriever {
                 headers: RelayedMessage.Header.all)
         }
         let message = try connection.message(
-            .next(of: plan.subject, from: sequence + 1), of: stream, headers: RelayedMessage.Header.all)
+            of: plan.subject, in: stream, from: sequence + 1, headers: RelayedMessage.Header.all)
         return message.map { [$0] } ?? []
     }
 }

@@ -33,7 +33,6 @@ actor ServingEngine: Engine {
     let retrievers: Retrievers
     private let events: EventPublisher
     private var body = ByteBuffer(capacity: 1 << 12)
-    private var hasBegun = false
     private nonisolated let replay = Mutex("")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -52,30 +51,19 @@ actor ServingEngine: Engine {
             Serving.Settings(servers: settings.servers, maximumStreams: settings.maximumStreams),
             source: Program.relay.rawValue, at: runtime.now)
         events = host.publisher
-        let fetching = try OwnThread(name: "nats", Consumption())
-        self.fetching = fetching
-        let (link, connecting) = (ServerLink(), try settings.connection())
-        self.link = link
-        do throws(NATSError) {
-            connection = try await fetching.run { _ throws(NATSError) in try link.connect(connecting) }
-        } catch {
-            throw ServiceError(.badConfiguration, "\(error)")
-        }
+        fetching = try OwnThread(name: "nats", Consumption())
+        link = ServerLink()
+        connection = try await link.connect(settings.connection(), on: fetching)
         retrievers = try Retrievers(connection, stream: settings.natsStream, clock: Self.clock)
         thread = try SocketThread(name: "relay")
     }
 
     func run() async throws {
-        begin()
+        core.begin(replayEndpoint: replayEndpoint)
         try await serve(
             { try await self.fetch() },
-            {
-                for await _ in self.link.news { await self.noteConnection() }
-                throw CancellationError()
-            })
+            { try await self.link.forEachNews(on: self.thread) { await self.noteConnection() } })
     }
-
-    private func begin() { core.begin(replayEndpoint: replayEndpoint) }
 
     private func noteConnection() {
         let isConnected = connection.isConnected
@@ -109,10 +97,9 @@ actor ServingEngine: Engine {
             consumption.consumer = try NATSConsumer(
                 name, of: stream, filter: filter, headers: RelayedMessage.Header.all, connection)
         }
-        if !hasBegun {
+        if !core.hasLearned {
             try await know(filter)
             core.finishKnowing()
-            hasBegun = true
         }
         core.noteServers(isConnected: connection.isConnected, problem: nil)
         perform()

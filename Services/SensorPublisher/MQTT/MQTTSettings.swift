@@ -67,21 +67,11 @@ package struct MQTTSettings: SettingGroup {
     /// - Throws: `MQTTFailure` that names the file, and nothing that is in it.
     func password() throws(MQTTFailure) -> String? {
         guard let passwordFile else { return nil }
-        let longest = 4_096
-        let file: SmallFile
-        do throws(Errno) {
-            file = try SmallFile(passwordFile, limit: longest)
+        do throws(ServiceError) {
+            return try SmallFile.password(in: passwordFile, option: "mqtt-password-file")
         } catch {
-            throw MQTTFailure("mqtt-password-file \(passwordFile) can't be read: \(error)")
+            throw MQTTFailure("\(error)")
         }
-        guard !file.isOpenToOthers else {
-            throw MQTTFailure("mqtt-password-file \(passwordFile) is open to others: chmod 600 \(passwordFile)")
-        }
-        let text = String(decoding: file.bytes.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
-        guard !text.isEmpty, file.bytes.count <= longest else {
-            throw MQTTFailure("mqtt-password-file \(passwordFile) has no password in its first line")
-        }
-        return text
     }
 }
 

@@ -51,9 +51,7 @@ struct CountCommand: ParsableCommand {
             do {
                 let settings = StepDetectorSettings(
                     placement: placement ?? .unknown, strictness: strictness ?? .normal)
-                let count = try StepCount(
-                    input, perG: unit?.perG, placement: settings.placement, strictness: settings.strictness)
-                recordings.append(CountedRecording(input, count, settings))
+                recordings.append(try CountedRecording(counting: input, perG: unit?.perG, settings))
             } catch {
                 say("\(error)")
                 status = .inputOutput

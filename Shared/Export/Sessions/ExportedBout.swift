@@ -3,7 +3,6 @@ package import Messages
 import Recording
 import StepDetection
 import StepRecordings
-import TextInput
 
 /// A bout of walking in a stream, as an export has it.
 package struct ExportedBout: Hashable, Sendable {
@@ -24,19 +23,12 @@ package struct ExportedBout: Hashable, Sendable {
         _ alignments: [String: ClockAlignment]
     ) throws(RecordingError) -> [ExportedBout] {
         var bouts: [ExportedBout] = []
-        for input in try CountInput.recordings(inSession: session.directory.path, streams: streams) {
-            guard let stream = input.stream,
+        let recordings = try CountedRecording.recordings(
+            ofSession: session.directory.path, streams: streams, StepDetectorSettings(placement: placement))
+        for counted in recordings {
+            guard let stream = counted.stream,
                 let log = record.logs.first(where: { $0.device == stream.device && $0.stream == stream.stream })
             else { continue }
-            let settings = StepDetectorSettings(placement: placement)
-            let counted: CountedRecording
-            do throws(TextInputError) {
-                counted = CountedRecording(input, try StepCount(input, placement: placement), settings)
-            } catch {
-                throw RecordingError(
-                    .unreadable, action: "count steps in", path: session.directory.path, reason: "\(error)",
-                    advice: "Name streams of accelerations with --count-steps, or leave it out.")
-            }
             bouts += counted.bouts.map { bout in
                 let start = recorderTime(bout.start, log, record, alignments)
                 return ExportedBout(

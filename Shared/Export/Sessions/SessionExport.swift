@@ -11,7 +11,7 @@ package struct SessionExport {
     package enum Format: String, CaseIterable, Sendable {
         case csv, bids, mcap, xdf
 
-        /// The clock that it has if nobody chooses one: readers of XDF compare with clock offsets themselves.
+        /// The default clock: readers of XDF apply clock offsets themselves.
         package var usualClock: ExportClock { self == .xdf ? .recorder : .utc }
     }
 

@@ -137,7 +137,7 @@ extension ReceivedBatch {
 
 extension [UInt8]? {
     /// Lends the bytes, if there are any.
-    func withOptionalBytes<Result>(_ body: (UnsafeRawBufferPointer?) throws -> Result) rethrows -> Result {
+    package func withOptionalBytes<Result>(_ body: (UnsafeRawBufferPointer?) throws -> Result) rethrows -> Result {
         switch self {
         case .some(let bytes): try bytes.withUnsafeBytes { try body($0) }
         case nil: try body(nil)

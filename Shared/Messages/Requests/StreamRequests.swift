@@ -218,6 +218,28 @@ public struct SamplesReplay: Request, Hashable {
         self.count = count
     }
 
+    /// One reply of the answers to several runs, and its frames.
+    /// - Parameters:
+    ///   - answers: one for each run, in their order.
+    ///   - ranges: the request's.
+    /// - Throws: the refusal of the only run of a request without `ranges`.
+    package static func joined(
+        _ answers: [Result<(reply: Reply, frames: [[UInt8]]), RequestError>], to ranges: [Range]?
+    ) throws(RequestError) -> (reply: Reply, frames: [[UInt8]]) {
+        if ranges == nil, let only = answers.first { return try only.get() }
+        var parts: [Reply.Part] = []
+        var frames: [[UInt8]] = []
+        for (range, answer) in zip(ranges ?? [], answers) {
+            switch answer {
+            case .success(let found):
+                parts.append(Reply.Part(found.reply, frames: found.frames.count))
+                frames += found.frames
+            case .failure(let error): parts.append(Reply.Part(error, from: range.from))
+            }
+        }
+        return (Reply(parts), frames)
+    }
+
     /// Asks for the runs that several requests ask for, of which there is at least one.
     public init(_ requests: [SamplesReplay]) {
         self = requests[0]

@@ -14,4 +14,11 @@ public struct ClockReading: Codable, Hashable, Sendable {
         self.date = date
         self.elapsed = elapsed
     }
+
+    /// What the clocks say so many nanoseconds later.
+    package func later(by nanoseconds: Int64) -> ClockReading {
+        let seconds = Double(nanoseconds) / 1e9
+        return ClockReading(
+            uptime: uptime + seconds, date: date.adding(nanoseconds), elapsed: elapsed.map { $0 + seconds })
+    }
 }

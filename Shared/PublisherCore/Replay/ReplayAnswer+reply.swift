@@ -3,26 +3,15 @@ package import Messages
 extension Publication.Replay {
     /// The reply, when it is complete. It takes milliseconds to make: not to be done on the core's thread.
     package func reply() throws(RequestError) -> (SamplesReplay.Reply, [[UInt8]]) {
-        if !hasRanges, let first = found.first { return try first.get().reply }
-        var parts: [SamplesReplay.Reply.Part] = []
-        var frames: [[UInt8]] = []
-        for (range, found) in zip(ranges, found) {
-            switch found {
-            case .success(let retained):
-                let (reply, more) = retained.reply
-                parts.append(SamplesReplay.Reply.Part(reply, frames: more.count))
-                frames += more
-            case .failure(let error):
-                parts.append(SamplesReplay.Reply.Part(error, from: range.from))
-            }
-        }
-        return (SamplesReplay.Reply(parts), frames)
+        let (reply, frames) = try SamplesReplay.joined(
+            found.map { answer in answer.map(\.reply) }, to: hasRanges ? ranges : nil)
+        return (reply, frames)
     }
 }
 
 extension Publication.Retained {
     /// What a reply says of one stream's samples, and the frames that hold them.
-    fileprivate var reply: (SamplesReplay.Reply, [[UInt8]]) {
+    fileprivate var reply: (reply: SamplesReplay.Reply, frames: [[UInt8]]) {
         let reply = SamplesReplay.Reply(
             from: Int(answer.from), count: answer.count, first: Int(answer.first), last: Int(answer.last))
         return (reply, answer.frames(encoder) { sleepWatch.reading(of: $0.rows, count: $0.count, at: clock) })

@@ -1,4 +1,4 @@
-/// About how many samples are missing that nobody numbered, by the times around them.
+/// An estimate of how many samples are missing where they have no numbers, from the times around the loss.
 enum EstimatedLoss {
     /// The most that is guessed at once.
     private static let most = 1_000_000.0

@@ -31,7 +31,7 @@ extension Leadership {
     package enum Answer: Hashable, Sendable {
         /// The lease as it was read.
         case value(LeaseValue, revision: UInt64)
-        /// Nobody has written it, or somebody deleted it with this revision.
+        /// It was never written, or was deleted with this revision.
         case absent(revision: UInt64?)
         /// It was written, and has this revision now.
         case stored(revision: UInt64)

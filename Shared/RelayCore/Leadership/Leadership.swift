@@ -21,7 +21,7 @@ package final class Leadership: ProgramCore {
         case resting(until: Int64)
         case running(since: Int64)
         /// It was told to stop.
-        case stopping(since: Int64)
+        case stopping
     }
 
     /// A request that is not answered yet. There is one at a time.
@@ -73,7 +73,7 @@ package final class Leadership: ProgramCore {
     private var renewals = 0
     private var nextRequest: Int64
     private var child = Child.none
-    /// When a recorder that was told to stop is told again: it may have been told before it listened.
+    /// When the next signal is sent to a recorder that is to stop: it may not have listened for the last one yet.
     private var nextSignal = Int64.max
     /// When it is killed instead.
     private var stopDeadline = Int64.max
@@ -88,7 +88,7 @@ package final class Leadership: ProgramCore {
     private(set) var continuing: Set<String> = []
     /// The sessions whose plans the recorder is asked for; true if something happened to one since then.
     var asking: [String: Bool] = [:]
-    /// Sessions whose plans could not be had: they are asked for again at their next event.
+    /// Sessions whose plans the recorder did not give: they are asked for again at their next event.
     var unplanned: Set<String> = []
     /// Whether `term.value.sessions` was changed and not written.
     private var isChanged = false
@@ -108,17 +108,15 @@ package final class Leadership: ProgramCore {
         candidateFrom = now
     }
 
-    /// Whether this machine holds the lease, as far as it knows.
+    /// Whether this machine holds the lease, to its knowledge.
     package var isLeading: Bool { term != nil }
     /// The term that it holds.
     package var leadingTerm: Int? { term?.value.term }
-    /// Who holds the lease, as it was read last.
-    package var lastHolder: String? { term == nil ? seen?.value?.holder : holder }
     /// The sessions that run under this machine's lease.
     package var sessions: [SessionPlan] { term?.value.sessions ?? [] }
     /// Whether there is a recorder, or will be in a moment.
     package var hasRecorder: Bool { child != .none }
-    /// Whether the recorder is told to run.
+    /// Whether the recorder was started and not told to stop.
     package var isRecording: Bool { if case .running = child { true } else { false } }
 
     // MARK: Time
@@ -134,10 +132,10 @@ package final class Leadership: ProgramCore {
     package var nextTime: Int64 {
         if isOver || isStopping && term == nil { return .max }
         var next: Int64 = .max
-        if case .stopping = child { next = nextSignal }
+        if child == .stopping { next = nextSignal }
         if pending == nil { next = min(next, isChanged && term != nil ? .min : nextRequest) }
         if let term {
-            next = min(next, term.proven + (isStoppingChild ? times.life : times.stop))
+            next = min(next, term.proven + (isRecording ? times.stop : times.life))
             if case .resting(let until) = child { next = min(next, until) }
         } else if pending == nil, let due = takeOverTime {
             next = min(next, due)
@@ -145,18 +143,11 @@ package final class Leadership: ProgramCore {
         return next
     }
 
-    private var isStoppingChild: Bool {
-        switch child {
-        case .stopping, .none, .preparing, .resting: true
-        case .running: false
-        }
-    }
-
     /// Does what is due.
     package func wake(at now: Int64) {
         guard !isOver else { return }
         checkLease(at: now)
-        if case .stopping = child, now >= nextSignal {
+        if child == .stopping, now >= nextSignal {
             nextSignal = now + Self.signalInterval
             emit(now >= stopDeadline ? .kill : .terminate)
         }
@@ -169,7 +160,7 @@ package final class Leadership: ProgramCore {
         guard let term else { return }
         if now >= term.proven + times.life {
             lose("the lease could not be renewed in time", at: now)
-        } else if now >= term.proven + times.stop, case .running = child {
+        } else if now >= term.proven + times.stop, isRecording {
             emit(.log(.warning, "the lease is not renewed: stopping the recorder", [:]))
             stopChild(at: now)
         }
@@ -186,7 +177,7 @@ package final class Leadership: ProgramCore {
         switch child {
         case .running, .stopping:
             emit(.kill)
-            child = .stopping(since: now)
+            child = .stopping
         case .resting: child = .none
         case .none, .preparing: break
         }
@@ -342,9 +333,8 @@ package final class Leadership: ProgramCore {
         guard let proven = term?.proven, sent > proven else { return }
         term?.proven = sent
         switch child {
-        case .running: emit(.extend(until: sent + times.life))
-        // It ends, and gets the time for that which the lease has.
-        case .stopping: emit(.extend(until: sent + times.life))
+        // One that ends gets the time for that which the lease has.
+        case .running, .stopping: emit(.extend(until: sent + times.life))
         case .none where !isStopping && !isReleaseDue: startChild(at: now)
         case .none, .preparing, .resting: break
         }
@@ -369,12 +359,8 @@ package final class Leadership: ProgramCore {
     }
 
     private func startChild(at now: Int64) {
-        guard let term, !isStopping else {
-            child = .none
-            return
-        }
-        guard now < term.proven + times.stop else {
-            // The next renewal that is confirmed starts it.
+        // Later, the next renewal that is confirmed starts it.
+        guard let term, !isStopping, now < term.proven + times.stop else {
             child = .none
             return
         }
@@ -383,8 +369,8 @@ package final class Leadership: ProgramCore {
     }
 
     private func stopChild(at now: Int64) {
-        guard case .running = child else { return }
-        child = .stopping(since: now)
+        guard isRecording else { return }
+        child = .stopping
         (nextSignal, stopDeadline) = (now + Self.signalInterval, now + Self.stopLimit)
         emit(.terminate)
     }

@@ -147,9 +147,7 @@ extension Sending {
 
     private func pop(_ stream: SentStream) {
         if let event = stream.queue.popFirst() { finish(event) }
-        stream.groupCount = 0
-        stream.firstSentAt = nil
-        stream.failures = 0
+        stream.endGroup()
     }
 
     /// The same for the same bytes. Batches that were cut differently, after a loss of the spool, are never taken for repeats.
@@ -197,7 +195,7 @@ extension Sending {
             noteStored(event.event, of: stream, at: now)
             finish(event)
         }
-        (stream.groupCount, stream.firstSentAt, stream.failures) = (0, nil, 0)
+        stream.endGroup()
         if problem != nil || fullSince != nil {
             (problem, fullSince) = (nil, nil)
             watchServers(at: now)
@@ -210,9 +208,7 @@ extension Sending {
             samplesAcknowledged += place.count
             stream.remote = .known(place)
         }
-        if let published = event.time.withUnsafeBytes({ EventTime.time(in: $0) }) {
-            delays.record(nanoseconds: now.date.nanosecondsSince1970 - published.nanosecondsSince1970)
-        }
+        if let age = event.age(at: now.date) { delays.record(nanoseconds: age) }
     }
 
     /// Has a stream wait before it tries again: longer each time.

@@ -28,10 +28,8 @@ extension Sending {
         Array(event.topic.utf8).withUnsafeBytes { topic in
             event.body.withUnsafeBytes { body in
                 event.time.withUnsafeBytes { time in
-                    if let packed = event.packed {
-                        packed.withUnsafeBytes { appender.append(eventAt: topic, body: body, time: time, packed: $0) }
-                    } else {
-                        appender.append(eventAt: topic, body: body, time: time, packed: nil)
+                    event.packed.withOptionalBytes {
+                        appender.append(eventAt: topic, body: body, time: time, packed: $0)
                     }
                 }
             }

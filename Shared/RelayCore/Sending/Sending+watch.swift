@@ -6,12 +6,7 @@ import ServiceKit
 extension Sending {
     func watch(at now: Moment) {
         unblock(at: now)
-        let isSilent = now.monotonic - heard > StreamDescription.life
-        emit(
-            .warn(
-                isSilent
-                    ? "no publisher is heard at \(settings.publishers): start sensor-publisher, or say with --subscribe "
-                        + "where it is" : nil, for: "publishers"))
+        emit(.silence(now.monotonic - heard > StreamDescription.life, at: settings.publishers))
         emit(
             .warn(
                 isRefusing

@@ -64,6 +64,9 @@ package final class SentStream {
         epochs.append(epoch)
     }
 
+    /// Forgets the message that was sent: its events are stored.
+    func endGroup() { (groupCount, firstSentAt, failures) = (0, nil, 0) }
+
     /// Whether the servers have a batch.
     func hasStored(_ place: BatchPlace) -> Bool {
         guard case .known(let last?) = remote else { return false }

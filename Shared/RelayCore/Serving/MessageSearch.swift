@@ -1,3 +1,5 @@
+import Messages
+
 /// Finds the first message of a subject that has a sample, or what follows it: by halves, since a subject's messages are in the order
 /// of its samples.
 ///
@@ -61,8 +63,7 @@ package struct ReplayCollection: Sendable {
     package init(epoch: String, from: Int, count: Int, maximumBytes: Int) {
         self.epoch = epoch
         next = from
-        let (end, isBeyond) = from.addingReportingOverflow(count)
-        self.end = isBeyond ? .max : end
+        end = from.addingClamped(count)
         bytesLeft = maximumBytes
     }
 

@@ -77,10 +77,7 @@ package struct ServedStream: Sendable {
         current.sequence = sequence
         if let last { current.epoch = last.place.epoch }
         current.nextSequence = last?.place.end ?? 0
-        let age = Double(now - readAt) / 1e9
-        current.clock.uptime += age
-        current.clock.date = WallTime(seconds: current.clock.date.seconds + age)
-        current.clock.elapsed = current.clock.elapsed.map { $0 + age }
+        current.clock = current.clock.later(by: now - readAt)
         // Between here and the sensor there are servers that may be away: its silence is judged at its site.
         current.lastSample = nil
         current.retention = nil

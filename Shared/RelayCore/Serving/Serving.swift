@@ -68,7 +68,7 @@ package final class Serving: ProgramCore {
     private var problem: String?
     package private(set) var isConnected = false
     /// Whether the servers said which streams they have. A stream that is unknown until then may well be stored.
-    private var hasLearned = false
+    package private(set) var hasLearned = false
     /// Streams of which samples were published here and no description: these come.
     private var undescribed: Set<StreamName> = []
 
@@ -137,9 +137,7 @@ package final class Serving: ProgramCore {
         if streams[name] == nil, undescribed.count < settings.maximumStreams { undescribed.insert(name) }
         samplesSent += mark.place.count
         for event in message.content.events {
-            if let published = event.time.withUnsafeBytes({ EventTime.time(in: $0) }) {
-                delays.record(nanoseconds: now.date.nanosecondsSince1970 - published.nanosecondsSince1970)
-            }
+            if let age = event.age(at: now.date) { delays.record(nanoseconds: age) }
             emit(.send(event))
         }
     }

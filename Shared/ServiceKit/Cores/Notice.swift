@@ -56,6 +56,16 @@ extension CoreEffect {
             for: "clock")
     }
 
+    /// Reports that no publisher is heard, or that this is over.
+    /// - Parameter publishers: where they are listened to.
+    package static func silence(_ isSilent: Bool, at publishers: String) -> Self {
+        .warn(
+            isSilent
+                ? "no publisher is heard at \(publishers): start sensor-publisher, or say with --subscribe where it is"
+                : nil,
+            for: "publishers")
+    }
+
     package static func malformed(_ error: any Error) -> Self { .notice(.malformed(error)) }
 
     package static var lost: Self { .notice(.lost) }

@@ -42,6 +42,9 @@ package struct Endpoint: Hashable, Sendable {
         }
     }
 
+    /// Whether a socket that listens there is reached at any address of this machine.
+    package var isWildcard: Bool { ["*", "0.0.0.0", "[::]"].contains(host) }
+
     /// Refuses to listen where other machines can reach it: without keys, whoever does can read along and give orders.
     /// - Throws: `ServiceError` with what to do.
     package func requireLocal(listeningFor key: String) throws(ServiceError) {

@@ -41,11 +41,8 @@ package final class StepHistoryReader {
             let first = try Int64.fetchOne(
                 database, sql: "SELECT MIN(date) FROM step WHERE device = ?", arguments: [device])
             let statement = try database.cachedStatement(
-                sql: "SELECT COALESCE(SUM(steps), 0) FROM step WHERE device = ? AND date >= ? AND date < ?")
-            // Most of many bins have no steps, and are not looked at twice.
-            let details = try database.cachedStatement(
                 sql: """
-                    SELECT SUM(steps), COALESCE(SUM(expected), 0), COUNT(*) > COUNT(expected)
+                    SELECT COALESCE(SUM(steps), 0), COALESCE(SUM(expected), 0), COUNT(*) > COUNT(expected)
                     FROM step WHERE device = ? AND date >= ? AND date < ?
                     """)
             let known = WallTime(nanosecondsSince1970: min(begun, first ?? begun))
@@ -56,9 +53,7 @@ package final class StepHistoryReader {
                 let part: StatementArguments = [
                     device, max(from, oldest).nanosecondsSince1970, to.nanosecondsSince1970,
                 ]
-                let steps = try Int.fetchOne(statement, arguments: part) ?? 0
-                let own =
-                    steps > 0 ? try Row.fetchOne(details, arguments: part).map(StepSum.init) ?? StepSum() : StepSum()
+                let own = try Row.fetchOne(statement, arguments: part).map(StepSum.init) ?? StepSum()
                 sum.add(own)
                 guard query.interval != nil else { return }
                 bins.append(

@@ -2,6 +2,7 @@ import Hashing
 import Files
 import Glibc
 import Messages
+import ServiceKit
 import SystemPackage
 
 /// A directory that files are copied into: a share of another machine, a second disk.
@@ -167,12 +168,7 @@ struct DirectoryReceiver: Receiver {
     }
 
     /// This machine, since a share has several.
-    private static let host: String = {
-        var name = [CChar](repeating: 0, count: 256)
-        gethostname(&name, name.count - 1)
-        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-            .filter { $0 != "/" && $0 != "." }
-    }()
+    private static let host = (HostName.current ?? "").filter { $0 != "/" && $0 != "." }
 
     /// Takes what earlier tries left that were interrupted: copies by a process of this machine that has ended, or by an
     /// earlier one of our number, and copies that nobody has written to for an hour. The longest of the same bytes is continued

@@ -1,0 +1,26 @@
+package import SystemPackage
+
+extension SmallFile {
+    /// A password may have so many bytes.
+    private static let longestPassword = 4_096
+
+    /// Reads a password: the first line of a file that others can't read.
+    /// - Parameter option: the one that names the file.
+    /// - Throws: `ServiceError` (bad configuration) that names the file, and nothing that is in it.
+    package static func password(in path: FilePath, option: String) throws(ServiceError) -> String {
+        let file: SmallFile
+        do throws(Errno) {
+            file = try SmallFile(path, limit: longestPassword)
+        } catch {
+            throw ServiceError(.badConfiguration, "\(option) \(path) can't be read: \(error)")
+        }
+        guard !file.isOpenToOthers else {
+            throw ServiceError(.badConfiguration, "\(option) \(path) is open to others: chmod 600 \(path)")
+        }
+        let text = String(decoding: file.bytes.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
+        guard !text.isEmpty, file.bytes.count <= longestPassword else {
+            throw ServiceError(.badConfiguration, "\(option) \(path) has no password in its first line")
+        }
+        return text
+    }
+}

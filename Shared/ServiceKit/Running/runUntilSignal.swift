@@ -1,0 +1,21 @@
+package import UnixSignals
+
+/// Runs the parts of a command until one of them ends, or until a signal comes and what is to be done then is done; the others are
+/// cancelled, and waited for.
+/// - Parameter finish: what is to be done when a signal comes.
+/// - Throws: what the part throws that ends first.
+package func runUntilSignal(
+    _ signals: UnixSignalsSequence, _ parts: (@Sendable () async throws -> Void)...,
+    finish: @escaping @Sendable () async -> Void
+) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for part in parts { group.addTask { try await part() } }
+        group.addTask {
+            for await _ in signals { break }
+            await finish()
+        }
+        try await group.next()
+        group.cancelAll()
+        while await group.nextResult() != nil {}
+    }
+}
