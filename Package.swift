@@ -301,10 +301,6 @@ let package = Package(
             name: "LeadershipTests", dependencies: ["Messages", "RelayCore", "ServiceKit", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "FailOverTests",
-            dependencies: ["MessageBus", "Messages", "NATS", "RelayCore", "TestSupport", "ZeroMQ", system],
-            swiftSettings: strict),
-        .testTarget(
             name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport", system], swiftSettings: strict),
         .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: strict),
         .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: strict),
@@ -328,7 +324,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "RelayTests", dependencies: ["MessageBus", "Messages", "TestSupport", "ZeroMQ", system],
+            name: "RelayTests",
+            dependencies: ["MessageBus", "Messages", "NATS", "RelayCore", "TestSupport", "ZeroMQ", system],
             swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(

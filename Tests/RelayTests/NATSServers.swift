@@ -27,6 +27,7 @@ struct NATSServers: Sendable {
     static let areMissing: Comment = "relay is NOT tested here with real servers: make nats gets them"
 
     let servers: [RevivedProgram]
+    private let directory: FilePath
     private let ports: [UInt16]
 
     /// Servers on free ports, one alone or a cluster, which keep their files in a directory.
@@ -34,6 +35,7 @@ struct NATSServers: Sendable {
         let ports = try (0..<count).map { _ in try FreePort.next() }
         let routes = try (0..<count).map { _ in try FreePort.next() }
         self.ports = ports
+        self.directory = directory
         servers = try (0..<count).map { index in
             let cluster = """
                 cluster { name: holdfast, listen: "127.0.0.1:\(routes[index])", \
@@ -56,6 +58,9 @@ struct NATSServers: Sendable {
                 isReady: { try await $0.complaint(containing: "Server is ready") })
         }
     }
+
+    /// Where a server keeps its files.
+    func storage(of index: Int) -> FilePath { directory.appending("n\(index)") }
 
     var addresses: [String] { ports.map { "nats://127.0.0.1:\($0)" } }
 

@@ -51,7 +51,7 @@ actor RevivedProgram {
                 try await isReady(program)
                 current = program
                 // Until it is killed.
-                _ = try await program.end(within: .seconds(600))
+                _ = try await program.end(within: .seconds(7_200))
             }
             current = nil
         }
@@ -62,6 +62,15 @@ actor RevivedProgram {
             if let failure { throw failure }
             return current != nil
         }
+    }
+
+    /// Has it hang, with its sockets open.
+    func freeze(for time: Duration) async throws {
+        try await isRunning()
+        let program = current
+        try program?.send(.stop)
+        try await Task.sleep(for: time)
+        try program?.send(.resume)
     }
 
     /// Kills it, and waits until it runs again.

@@ -9,7 +9,7 @@ import Testing
 import ZeroMQ
 
 /// Two machines with a recorder each, of which one records: with the real programs and a real server of NATS.
-@Suite(.serialized, .timeLimit(.minutes(30)), .enabled(if: NATSServer.isInstalled, NATSServer.isMissing))
+@Suite(.serialized, .timeLimit(.minutes(30)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct FailOverTests {
     private static let patience = "5s"
     /// HOLDFAST_FAIL_OVERS=50 kills more often, with the time that users have.
@@ -20,7 +20,7 @@ struct FailOverTests {
     private struct Study: Sendable {
         let one: Machine
         let two: Machine
-        let port: UInt16
+        let servers: NATSServers
         let publisher: ProgramReady
         let patience: String
         let connection: NATSConnection
@@ -34,7 +34,7 @@ struct FailOverTests {
         func lead<Result: Sendable>(
             _ machine: Machine, _ body: (ProgramUnderTest) async throws -> Result
         ) async throws -> Result {
-            try await machine.lead(servers: port, patience: patience, subscribe: publisher.publish, body)
+            try await machine.lead(servers: servers.addresses, patience: patience, subscribe: publisher.publish, body)
         }
     }
 
@@ -44,17 +44,16 @@ struct FailOverTests {
         try await withTemporaryDirectory { directory in
             let context = try Context()
             let thread = try SocketThread(name: "test")
-            let port = try FreePort.next()
-            try await NATSServer.run(in: directory, port: port) { _ in
+            let servers = try NATSServers(.current, count: 1, in: directory)
+            try await RevivedProgram.run(servers.servers) {
                 try await ProgramUnderTest.run(
                     "sensor-publisher", arguments: ProgramUnderTest.anyPorts + noise, in: directory
                 ) { publisher in
                     let study = Study(
                         one: try Machine("one", in: directory, context: context, thread: thread),
-                        two: try Machine("two", in: directory, context: context, thread: thread), port: port,
+                        two: try Machine("two", in: directory, context: context, thread: thread), servers: servers,
                         publisher: try await publisher.ready(), patience: patience,
-                        connection: try NATSConnection(
-                            NATSSettings(servers: ["nats://127.0.0.1:\(port)"], name: "test")))
+                        connection: try NATSConnection(NATSSettings(servers: servers.addresses, name: "test")))
                     try await body(study)
                 }
             }

@@ -22,15 +22,16 @@ struct Machine: Sendable {
 
     /// Runs `relay lead` as long as a closure does.
     func lead<Result: Sendable>(
-        servers: UInt16, patience: String, subscribe: String, _ body: (ProgramUnderTest) async throws -> Result
+        servers: [String], patience: String, subscribe: String, _ body: (ProgramUnderTest) async throws -> Result
     ) async throws -> Result {
         try await ProgramUnderTest.run(
             "relay",
             arguments: [
-                "lead", "--lease", "study", "--servers", "nats://127.0.0.1:\(servers)", "--replicas", "1",
-                "--patience", patience, "--holder", name, "--data", data.string, "--publish", recorder.publish,
-                "--reply", recorder.reply, "--", try ProductsDirectory.executable("recorder").string, "--subscribe",
-                subscribe,
+                "lead", "--lease", "study", "--replicas", "1", "--patience", patience, "--holder", name, "--data",
+                data.string,
+                "--publish", recorder.publish, "--reply", recorder.reply,
+            ] + servers.flatMap { ["--servers", $0] } + [
+                "--", try ProductsDirectory.executable("recorder").string, "--subscribe", subscribe,
             ], in: data.removingLastComponent(), body)
     }
 

@@ -1,0 +1,149 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import NATS
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// How fast a session catches up through three servers, beside a plain loop that sends the same messages through the same servers.
+@Suite(
+    .serialized, .timeLimit(.minutes(30)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing),
+    .enabled(if: RelayKills.backlog != nil, "HOLDFAST_RELAY_BACKLOG=60 measures with a minute's samples"))
+struct RelayThroughputTests {
+    private static let limit = Duration.seconds(600)
+    private static let devices = (0..<RelayKills.streams).map { "device-\($0)" }
+    /// Messages of the plain loop that are under way.
+    private static let underWay = 4_096
+
+    @Test func aBacklogIsRecordedAndComparedWithAPlainLoop() async throws {
+        let backlog = Duration.seconds(RelayKills.backlog ?? 1)
+        try await withTemporaryDirectory { directory in
+            let servers = try NATSServers(.current, count: 3, in: directory)
+            let ends = try (0..<8).map { _ in try FreePort.endpoint() }
+            func program(_ name: String, _ first: Int, _ arguments: [String]) throws -> RevivedProgram {
+                RevivedProgram(
+                    executable: try ProductsDirectory.executable(name),
+                    arguments: ["--publish", ends[first], "--reply", ends[first + 1]] + arguments, in: directory)
+            }
+            let streams = Self.devices.map {
+                #"{"device": "\#($0)", "stream": "sine", "signal": "sine", "rate": 100, "batch": 10}"#
+            }
+            try #"{"streams": [\#(streams.joined(separator: ",\n"))]}"#
+                .write(toFile: directory.appending("streams.json").string, atomically: true, encoding: .utf8)
+            let programs = [
+                try program("sensor-publisher", 0, ["--config", "streams.json"]),
+                try program(
+                    "relay", 2, servers.options("to") + ["--subscribe", ends[0], "--data", "site", "--site", "lab"]),
+                try program("relay", 4, servers.options("from") + ["--data", "centre"]),
+                try program("recorder", 6, ["--subscribe", ends[4], "--data", "centre"]),
+            ]
+            let (context, thread) = (try Context(), try SocketThread(name: "test"))
+            let clients = try [1, 5, 7].map {
+                try RequestClient(context: context, thread: thread, endpoint: ends[$0])
+            }
+            let (atSite, atCentre, recordings) = (clients[0], clients[1], clients[2])
+            try await RevivedProgram.run(servers.servers + programs) {
+                try await eventually("the streams at the centre", within: Self.limit) {
+                    try await atCentre.send(StreamsList(), timeout: .seconds(60)).streams.count == Self.devices.count
+                }
+                _ = try await recordings.send(RecordingStart(session: "far", streams: ["*"]), timeout: .seconds(60))
+                func recorded() async throws -> Int {
+                    try await recordings.send(RecordingStatus(session: "far"), timeout: .seconds(60)).logs
+                        .reduce(0) { $0 + $1.samples }
+                }
+                try await eventually("samples", within: Self.limit) { try await recorded() > 0 }
+                let connection = try NATSConnection(NATSSettings(servers: servers.addresses, name: "test"))
+                let copies = try NATSConsumer("copies", of: "holdfast", filter: "holdfast.>", headers: [], connection)
+
+                // A majority is away: what is sampled meanwhile waits on the site's disk.
+                try await servers.servers[0].hold()
+                try await servers.servers[1].hold()
+                try await Task.sleep(for: backlog)
+                for device in Self.devices {
+                    let stream = try #require(StreamName("\(device)/sine"))
+                    _ = try await atSite.send(StreamsStop(stream: stream), timeout: .seconds(60))
+                }
+                try await servers.servers[0].release()
+                try await servers.servers[1].release()
+                let before = try await recorded()
+                var began = ContinuousClock.now
+                try await eventually("the first samples", within: Self.limit) {
+                    // From the moment before the first ones come: the servers elect a leader until then.
+                    let (now, count) = (ContinuousClock.now, try await recorded())
+                    if count == before { began = now }
+                    return count > before
+                }
+                try await eventually("all streams' ends", within: Self.limit) {
+                    try await atCentre.send(StreamsList(), timeout: .seconds(60)).streams
+                        .allSatisfy { $0.state == .stopped }
+                }
+                let result = try await recordings.send(RecordingStop(session: "far"), timeout: .seconds(120))
+                let time = ContinuousClock.now - began
+                #expect(result.report.isWhole)
+                let samples = result.logs.reduce(0) { $0 + $1.samples } - before
+
+                var messages: [[UInt8]] = []
+                while case let fetched = try copies.fetch(500, wait: 2_000), !fetched.isEmpty {
+                    messages += fetched.map(\.data)
+                    try copies.acknowledge()
+                }
+                let plain = try await Self.plainLoop(messages, through: servers)
+                let bytes = messages.reduce(0) { $0 + $1.count }
+                print(
+                    "\(messages.count) messages of \(bytes / max(1, messages.count)) bytes, \(samples) samples:",
+                    "relays and recorder \(time), plain loop \(plain), ratio \(plain / time)")
+            }
+        }
+    }
+
+    /// Sends messages through a stream with three copies, and reads them back meanwhile.
+    private static func plainLoop(_ messages: [[UInt8]], through servers: NATSServers) async throws -> Duration {
+        let acknowledged = Atomic(0)
+        let sender = try NATSConnection(NATSSettings(servers: servers.addresses, name: "sender")) { _ in
+        } acknowledged: { _ in
+            acknowledged.add(1, ordering: .relaxed)
+        }
+        try sender.createStream(
+            NATSStreamSettings(
+                name: "plain", subjects: ["plain.>"], replicas: 3, maximumBytes: nil, maximumAge: nil,
+                duplicateWindow: 120_000_000_000))
+        let reader = try OwnReader(servers)
+        let began = ContinuousClock.now
+        async let read = reader.read(messages.count)
+        for (number, message) in messages.enumerated() {
+            while number - acknowledged.load(ordering: .relaxed) >= underWay { await Task.yield() }
+            try sender.publish(message, to: "plain.\(number % 100)", identifier: "\(number)", headers: [])
+        }
+        #expect(try await read == messages.count)
+        return ContinuousClock.now - began
+    }
+
+    /// Reads on a thread of its own, as its calls wait.
+    private actor OwnReader {
+        private let thread: SocketThread
+        private let consumer: NATSConsumer
+
+        nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+
+        init(_ servers: NATSServers) throws {
+            thread = try SocketThread(name: "reader")
+            consumer = try NATSConsumer(
+                "plain", of: "plain", filter: "plain.>", headers: [],
+                NATSConnection(NATSSettings(servers: servers.addresses, name: "reader")))
+        }
+
+        func read(_ count: Int) throws -> Int {
+            var read = 0
+            let deadline = MonotonicClock.now + 120_000_000_000
+            while read < count, MonotonicClock.now < deadline {
+                // An answer to a request before this one may end it without a message.
+                read += try consumer.fetch(500, wait: 1_000).count
+                try consumer.acknowledge()
+            }
+            return read
+        }
+    }
+}
