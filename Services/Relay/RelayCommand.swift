@@ -4,7 +4,7 @@ import MessageBus
 import Recording
 import Runtime
 package import ServiceKit
-import ZeroMQ
+package import ZeroMQ
 
 /// relay's command line.
 @main
@@ -27,6 +27,13 @@ package struct RelayCommand: ServiceCommand {
     @OptionGroup package var settings: SettingFlags<RelaySettings>
 
     package init() {}
+
+    package static func publishingOptions(_ settings: RelaySettings) -> SocketOptions {
+        var options = SocketOptions.publishing
+        // What waited at the sites comes all at once, faster than a recorder writes.
+        options.sendHighWaterMark = 10_000
+        return options
+    }
 
     package static func start(_ settings: RelaySettings, on host: ServiceHost) async throws -> RunningService {
         if settings.to.isEmpty {

@@ -80,21 +80,22 @@ package struct RelayedMessage: Hashable, Sendable {
         var events: [RelayedEvent] = []
         var place: BatchPlace?
         if !RelaySubject.isDescription(subject) {
-            guard let read = Self.place(headers) else { return nil }
+            guard let read = Self.place(of: headers) else { return nil }
             place = read
         }
         var start = 0
-        for part in parts.split(separator: ";") {
-            let words = part.split(separator: ",")
-            guard words.count == 3, let body = Int(words[0]), let packed = Int(words[1]), body > 0, packed >= 0,
-                body <= data.count - start, packed <= data.count - start - body
+        // Bytes: a message may have thousands of parts, and characters take ten times as long.
+        for part in parts.utf8.split(separator: UInt8(ascii: ";")) {
+            let words = part.split(separator: UInt8(ascii: ","))
+            guard words.count == 3, let body = Int(Substring(words[0])), let packed = Int(Substring(words[1])),
+                body > 0, packed >= 0, body <= data.count - start, packed <= data.count - start - body
             else { return nil }
             let middle = start + body
             // Which of the message's samples a part has, its body says.
             events.append(
                 RelayedEvent(
                     name: name, place: place, body: Array(data[start..<middle]),
-                    packed: packed > 0 ? Array(data[middle..<(middle + packed)]) : nil, time: Array(words[2].utf8)))
+                    packed: packed > 0 ? Array(data[middle..<(middle + packed)]) : nil, time: Array(words[2])))
             start = middle + packed
         }
         guard !events.isEmpty, start == data.count else { return nil }
@@ -103,7 +104,8 @@ package struct RelayedMessage: Hashable, Sendable {
         self.events = events
     }
 
-    private static func place(_ headers: [String: String]) -> BatchPlace? {
+    /// Which samples a message has, as its headers say it; nil for a description.
+    package static func place(of headers: [String: String]) -> BatchPlace? {
         guard let epoch = headers[Header.epoch], let from = headers[Header.from].flatMap({ Int($0) }),
             let count = headers[Header.count].flatMap({ Int($0) }), from >= 0, count > 0, count <= maximumSequence,
             from <= maximumSequence - count

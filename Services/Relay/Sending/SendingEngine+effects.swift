@@ -110,7 +110,7 @@ extension SendingEngine {
             let message = try await asking.run { _ throws(NATSError) in
                 try connection.lastMessage(of: subject, in: stream, headers: RelayedMessage.Header.all)
             }
-            result = .success(message.flatMap { RelayedMessage($0)?.place })
+            result = .success(message.flatMap { RelayedMessage.place(of: $0.headers) })
         } catch {
             result = .failure(SentenceError("\(error)"))
         }

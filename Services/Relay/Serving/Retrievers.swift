@@ -122,7 +122,7 @@ final class Retriever {
     /// answer would have them given up.
     private func isStored(_ plan: ReplayPlan) throws(NATSError) -> Bool {
         let last = try connection.lastMessage(of: plan.subject, in: stream, headers: RelayedMessage.Header.all)
-        guard let place = last.flatMap({ RelayedMessage($0)?.place }) else { return false }
+        guard let place = last.flatMap({ RelayedMessage.place(of: $0.headers) }) else { return false }
         return place.epoch == plan.range.epoch && place.end > plan.range.from
     }
 
@@ -159,7 +159,9 @@ final class Retriever {
     }
 
     private func has(_ message: NATSMessage, _ sample: Int, of plan: ReplayPlan) -> Bool {
-        guard let place = RelayedMessage(message)?.place, place.epoch == plan.range.epoch else { return false }
+        guard let place = RelayedMessage.place(of: message.headers), place.epoch == plan.range.epoch else {
+            return false
+        }
         return place.from <= sample && sample < place.end
     }
 
@@ -173,7 +175,9 @@ final class Retriever {
             let message = try connection.message(
                 of: plan.subject, in: stream, from: next, headers: RelayedMessage.Header.all)
             let mark = message.flatMap { message in
-                RelayedMessage(message)?.place.map { ServedStream.Mark(sequence: message.sequence, place: $0) }
+                RelayedMessage.place(of: message.headers).map {
+                    ServedStream.Mark(sequence: message.sequence, place: $0)
+                }
             }
             search.take(mark)
             if let message, let mark, search.found == mark { found = message }

@@ -11,8 +11,11 @@ import ZeroMQ
 
 /// Runs a relay that serves: passes to `Serving` what comes from NATS, publishes it here, and answers requests for samples.
 actor ServingEngine: Engine {
-    /// Messages that are fetched at once.
-    private static let fetchLimit = 500
+    /// Messages that are fetched at once at most.
+    private static let maximumFetch = 500
+    /// Batches that are published at once, more or less: a message of what waited at a site has dozens, and subscribers that get more
+    /// than they take lose some, which they request again.
+    private static let round = 2_000
     /// How long a fetch waits for a message, in milliseconds.
     private static let fetchWait: Int64 = 1_000
     /// The pause before the next try after a failure, in nanoseconds.
@@ -33,6 +36,8 @@ actor ServingEngine: Engine {
     let retrievers: Retrievers
     private let events: EventPublisher
     private var body = ByteBuffer(capacity: 1 << 12)
+    /// Messages that are fetched next, by how many batches those before them had.
+    private var fetchLimit = maximumFetch
     private nonisolated let replay = Mutex("")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -129,8 +134,8 @@ actor ServingEngine: Engine {
 
     /// Takes the next messages, and acknowledges them once they are published here.
     private func fetchNext() async throws(NATSError) {
-        let messages = try await fetching.run { consumption throws(NATSError) in
-            try consumption.consumer?.fetch(Self.fetchLimit, wait: Self.fetchWait) ?? []
+        let messages = try await fetching.run { [fetchLimit] consumption throws(NATSError) in
+            try consumption.consumer?.fetch(fetchLimit, wait: Self.fetchWait) ?? []
         }
         if messages.isEmpty { return }
         var read: [Serving.Message] = []
@@ -140,6 +145,8 @@ actor ServingEngine: Engine {
         }
         core.take(read, at: now)
         perform()
+        let batches = max(1, read.reduce(0) { $0 + $1.content.events.count })
+        fetchLimit = min(Self.maximumFetch, max(1, messages.count * Self.round / batches))
         try await fetching.run { consumption throws(NATSError) in try consumption.consumer?.acknowledge() }
     }
 
