@@ -140,7 +140,7 @@ struct SimulatorCommand: ParsableCommand {
     private var fresh: SimulatorCommand {
         var command = self
         if failingCalls || clockJumps || outages || past || moments { return command }
-        (command.clockJumps, command.outages, command.moments) = (true, true, true)
+        (command.clockJumps, command.outages, command.moments, command.past) = (true, true, true, true)
         return command
     }
 
