@@ -195,6 +195,36 @@ class PhoneTests(PageTest):
         times = [row["uptime"] for row in rows]
         self.assertTrue(all(time < later for time, later in zip(times, times[1:])), "times rise")
 
+    def test_what_came_while_something_was_sent_and_stop_was_tapped_is_sent(self):
+        self.open_phone(script="""
+            const real = globalThis.fetch;
+            globalThis.fetch = async (...request) => {
+                const response = await real(...request);
+                if (globalThis.isStopping && request[0] === "/samples") {
+                    globalThis.isStopping = false;
+                    const axes = { x: 1, y: 2, z: 3 };
+                    for (let count = 0; count < 5; count += 1) {
+                        const motion = { acceleration: axes, accelerationIncludingGravity: axes, rotationRate: { alpha: 1, beta: 2, gamma: 3 } };
+                        dispatchEvent(new DeviceMotionEvent("devicemotion", motion));
+                    }
+                    document.getElementById("toggle").click();
+                }
+                return response;
+            };""")
+        self.start("left-hand")
+        self.page.until("/^[1-9]/.test(document.getElementById('safe').innerText)", "sample at the computer")
+        session = self.programs.record("phone-1", "--streams", "left-hand/", "--before", "50s")
+        self.addCleanup(session.kill)
+        self.page.until("document.getElementById('recording').innerText === 'Recording in session phone-1'")
+        self.page.js("globalThis.isStopping = true")
+        self.page.until("document.getElementById('toggle').innerText === 'Start'")
+        count = len(self.page.js("seen"))
+        self.page.until(f"Number(document.getElementById('recorded').innerText) >= 3 * {count}", "sample in the session")
+        self.page.until(f"Number(document.getElementById('safe').innerText) === 3 * {count}", "sample at the computer")
+        self.assertEqual(self.page.js("document.getElementById('backlog').innerText"), "0")
+        said, _ = self.programs.end(session)
+        self.assertEqual(len(self.samples("phone-1", "left-hand/accelerometer")), count, said)
+
     @unittest.skipUnless(NGINX, "there is no nginx")
     def test_a_web_server_may_be_in_between(self):
         self.programs.start_proxy()

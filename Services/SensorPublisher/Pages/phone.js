@@ -25,6 +25,8 @@ const token = takeToken();
 let store;
 /** The run under way; null if nothing is sampled. */
 let run = null;
+/** The one under way, or the last one that this page sampled. */
+let latest = null;
 /** By stream, the number that its next sample gets. */
 let numbers = {};
 /** What is added to an event's time to get milliseconds since 1970. */
@@ -92,6 +94,7 @@ async function start(device) {
     run = { run: (last?.run ?? 0) + 1, device, epoch: randomName(), isOver: false, next: {} };
     await store.putRun(run);
   }
+  latest = run;
   numbers = {};
   for (const name of names) numbers[name] = await store.end(run.run, name) ?? run.next[name] ?? 0;
   setOrigin();
@@ -149,13 +152,15 @@ async function keepAwake() {
  *  @returns whether there is more to send. */
 async function sendSome() {
   for (const stored of await store.runs()) {
-    const one = run?.run === stored.run ? run : stored;
+    const one = latest?.run === stored.run ? latest : stored;
+    // Asked before its samples are read: what comes while some are sent would be missed.
+    const { isOver } = one;
     let hasMore = false;
     for (const name of names) hasMore = await send(one, name) || hasMore;
     if (hasMore) return true;
-    if (!one.isOver) continue;
-    // The computer is told that this silence is none.
-    for (const name of names) await send(one, name, true);
+    if (!isOver) continue;
+    // The computer is told that this silence is none. One that was started anew may ask for more.
+    for (const name of names) if (await send(one, name, true)) return true;
     await store.removeRun(one.run);
   }
   return false;
@@ -212,10 +217,10 @@ function refresh() {
   show("rate", String(events));
   secondsWithout = events > 0 || document.hidden ? 0 : secondsWithout + 1;
   events = 0;
-  if (!run) return show("status", "Not sampling");
-  show("status", document.hidden ? "Paused: the page is hidden" : secondsWithout < patience ? "Sampling" : "No motion comes: this device has no sensors, or the browser blocks them");
+  show("status", !run ? "Not sampling" : document.hidden ? "Paused: the page is hidden" : secondsWithout < patience ? "Sampling" : "No motion comes: this device has no sensors, or the browser blocks them");
+  if (!latest) return;
   const sum = (of) => names.reduce((total, name) => total + of(name), 0);
-  const safe = sum((name) => run.next[name] ?? 0);
+  const safe = sum((name) => latest.next[name] ?? 0);
   show("safe", String(safe));
   show("backlog", String(Math.max(0, sum((name) => numbers[name]) - safe)));
 }
