@@ -2,8 +2,8 @@ package import ZeroMQ
 
 /// Listens to programs, at every address that the names in their endpoints have now.
 package struct Listener: Sendable {
-    /// How often it is asked whether a program has come.
-    private static let comingInterval = Duration.seconds(1)
+    /// How long a program that has come may take to know that it is listened to.
+    private static let subscribing = Duration.seconds(1)
     private let subscriber: Subscriber
     private let connections: Connections
 
@@ -29,17 +29,11 @@ package struct Listener: Sendable {
     /// Calls a closure soon after a program has come, or come back, until the task is cancelled: what it published before
     /// was not heard.
     package func onReconnect(_ look: () async throws -> Void) async throws {
-        var (before, covered) = (0, 0)
-        while true {
-            try await Task.sleep(for: Self.comingInterval)
-            let come = connectionEvents.handshakes
-            // One that has just come may not know yet that it is listened to.
-            if come == before, come != covered {
-                covered = come
-                try await look()
-            }
-            before = come
+        for await _ in subscriber.arrivals {
+            try await Task.sleep(for: Self.subscribing)
+            try await look()
         }
+        throw CancellationError()
     }
 
     /// Takes what arrives, batch by batch, until the task is cancelled, and keeps connected meanwhile.

@@ -42,11 +42,17 @@ final class SocketMonitor: Sendable {
     func forget(_ endpoint: String) { _ = state.value.withLock { $0.connected.remove(endpoint) } }
 
     /// Says who uses the socket: asked, as long as it exists, what it has taken out of it.
-    /// - Parameter onDisconnect: called when a connection has ended.
-    func setOwner(_ owner: any ConnectionUser, onDisconnect: (@Sendable () -> Void)? = nil) {
+    /// - Parameters:
+    ///   - onDisconnect: called when a connection has ended.
+    ///   - onHandshake: called when a handshake has succeeded.
+    func setOwner(
+        _ owner: any ConnectionUser, onDisconnect: (@Sendable () -> Void)? = nil,
+        onHandshake: (@Sendable () -> Void)? = nil
+    ) {
         state.value.withLock { state in
             state.owner = WeakUser(owner)
             state.onDisconnect = onDisconnect
+            state.onHandshake = onHandshake
         }
     }
 
@@ -111,6 +117,7 @@ final class SocketMonitor: Sendable {
             var connected: Set<String> = []
             var owner: WeakUser?
             var onDisconnect: (@Sendable () -> Void)?
+            var onHandshake: (@Sendable () -> Void)?
             /// The last one that the socket made.
             var connection: ConnectionHandle?
         }
@@ -120,11 +127,13 @@ final class SocketMonitor: Sendable {
         var owner: (any ConnectionUser)? { value.withLock { $0.owner?.user } }
 
         func take(_ event: ConnectionEvent) {
-            let onDisconnect = value.withLock { state -> (@Sendable () -> Void)? in
+            let tell = value.withLock { state -> (@Sendable () -> Void)? in
                 state.events.count(event.kind)
                 switch event.kind {
                 // Of a socket that listens these are its own endpoints.
-                case .handshakeSucceeded: state.connected.insert(event.endpoint)
+                case .handshakeSucceeded:
+                    state.connected.insert(event.endpoint)
+                    return state.onHandshake
                 case .connected: if state.onDisconnect != nil { state.connection = event.handle }
                 case .disconnected:
                     state.connected.remove(event.endpoint)
@@ -133,7 +142,7 @@ final class SocketMonitor: Sendable {
                 }
                 return nil
             }
-            onDisconnect?()
+            tell?()
         }
     }
 

@@ -12,6 +12,8 @@ public actor Subscriber: ConnectionUser {
     /// The messages whose senders' addresses are wanted: what their topics begin with.
     private var originTopic: [UInt8] = []
     private var use = SocketTraffic()
+    /// Tells that a publisher has come, or come back, and of several at once only once. For one consumer.
+    package nonisolated let arrivals: AsyncStream<Void>
 
     /// The thread that owns the socket.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -21,7 +23,9 @@ public actor Subscriber: ConnectionUser {
         self.thread = thread
         socket = try Socket.open(.subscribe, in: context, options: options)
         monitor = try SocketMonitor(of: socket, as: .subscribe, options: options, in: context, on: thread)
-        monitor.setOwner(self)
+        let arrival: AsyncStream<Void>.Continuation
+        (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        monitor.setOwner(self, onHandshake: { arrival.yield() })
     }
 
     /// What happened to the socket's connections so far.
