@@ -55,7 +55,7 @@ package struct ConnectionTable: Sendable {
     /// Whether there is nothing to look at.
     package var isEmpty: Bool { connections.isEmpty && abandoned == 0 }
 
-    /// Whether connections that have ended left more to be processed than fits, so that nobody else may come in.
+    /// Whether new connections are refused, because connections that have ended left too much to process.
     package var isFull: Bool {
         abandoned > (pattern == .publish ? PeerLimits.abandonedSubscriptions : limits.totalUnfinishedBytes)
     }

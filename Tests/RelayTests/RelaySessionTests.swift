@@ -47,9 +47,7 @@ struct RelaySessionTests {
             try streams.write(toFile: directory.appending("streams.json").string, atomically: true, encoding: .utf8)
             let ends = try (0..<8).map { _ in try FreePort.endpoint() }
             func program(_ name: String, _ first: Int, _ arguments: [String]) throws -> RevivedProgram {
-                RevivedProgram(
-                    executable: try ProductsDirectory.executable(name),
-                    arguments: ["--publish", ends[first], "--reply", ends[first + 1]] + arguments, in: directory)
+                try RevivedProgram(name, at: ends[first...(first + 1)], arguments, in: directory)
             }
             publisher = try program("sensor-publisher", 0, ["--config", "streams.json", "--start-stopped"])
             sender = try program(

@@ -24,9 +24,7 @@ struct RelayThroughputTests {
             let servers = try NATSServers(.current, count: 3, in: directory)
             let ends = try (0..<8).map { _ in try FreePort.endpoint() }
             func program(_ name: String, _ first: Int, _ arguments: [String]) throws -> RevivedProgram {
-                RevivedProgram(
-                    executable: try ProductsDirectory.executable(name),
-                    arguments: ["--publish", ends[first], "--reply", ends[first + 1]] + arguments, in: directory)
+                try RevivedProgram(name, at: ends[first...(first + 1)], arguments, in: directory)
             }
             let streams = Self.devices.map {
                 #"{"device": "\#($0)", "stream": "sine", "signal": "sine", "rate": 100, "batch": 10}"#

@@ -24,6 +24,13 @@ actor RevivedProgram {
         self.isReady = isReady
     }
 
+    /// One of the programs, on the endpoint of its events and the one of its replies.
+    init(_ name: String, at ends: ArraySlice<String>, _ arguments: [String], in directory: FilePath) throws {
+        self.init(
+            executable: try ProductsDirectory.executable(name),
+            arguments: zip(["--publish", "--reply"], ends).flatMap { [$0, $1] } + arguments, in: directory)
+    }
+
     /// Runs the programs as long as a closure does.
     static func run(_ programs: [RevivedProgram], _ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in

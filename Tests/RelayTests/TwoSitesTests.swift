@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Two sites of many streams, three servers and a centre that records, with everything killed many times, frozen, cut off, and a
-/// server's disk lost.
+/// Two sites with many streams, three servers, and a centre that records. Every program is killed many times and frozen, and a server
+/// loses its disk.
 @Suite(
     .serialized, .timeLimit(.minutes(RelayKills.minutes)),
     .enabled(if: NATSServers.areInstalled, NATSServers.areMissing),
@@ -46,9 +46,7 @@ struct TwoSitesTests {
                 .write(toFile: directory.appending("rows.csv").string, atomically: true, encoding: .utf8)
             let ends = try (0..<12).map { _ in try FreePort.endpoint() }
             func program(_ name: String, _ first: Int, _ arguments: [String]) throws -> RevivedProgram {
-                RevivedProgram(
-                    executable: try ProductsDirectory.executable(name),
-                    arguments: ["--publish", ends[first], "--reply", ends[first + 1]] + arguments, in: directory)
+                try RevivedProgram(name, at: ends[first...(first + 1)], arguments, in: directory)
             }
             let context = try Context()
             let thread = try SocketThread(name: "test")
@@ -158,10 +156,8 @@ struct TwoSitesTests {
                     let killedAt = ContinuousClock.now
                     try await study.progress()
                     waits.append(ContinuousClock.now - killedAt)
-                    switch round * 8 / RelayKills.rounds - (round - 1) * 8 / RelayKills.rounds {
-                    case 0: break
-                    default: try await harm(study, round * 8 / RelayKills.rounds)
-                    }
+                    let eighth = round * 8 / RelayKills.rounds
+                    if eighth > (round - 1) * 8 / RelayKills.rounds { try await harm(study, eighth) }
                 }
                 let (ends, result) = try await study.end()
                 waits.sort()

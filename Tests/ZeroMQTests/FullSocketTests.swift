@@ -3,7 +3,7 @@ import Testing
 
 @testable import ZeroMQ
 
-/// Who comes in while a guard finds a socket full.
+/// Which peers are served while a guard finds a socket full.
 @Suite(.timeLimit(.minutes(1)))
 struct FullSocketTests {
     @Test func newcomersWaitWhileTheSocketIsFullAndOthersAreServed() async throws {
@@ -42,7 +42,7 @@ struct FullSocketTests {
     }
 }
 
-/// A guard that looks each millisecond, and finds its socket full as it is told.
+/// A guard that looks every millisecond and refuses new connections when a test says so.
 private final class Doorkeeper: ConnectionGuard, Sendable {
     private let isTold = Atomic(false)
     private let looks = Atomic<Int>(0)

@@ -9,7 +9,7 @@ package protocol ConnectionGuard {
     /// Looks at the connections.
     /// - Parameter traffic: asks the socket's owner what it has exchanged since it was asked last.
     func look(at now: Int64, traffic: () async -> SocketTraffic) async
-    /// Whether nobody else may come in now: asked after each event and each look.
+    /// Whether new connections are refused now. Read after each event and each look.
     var isFull: Bool { get }
 }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The numbers of a context's sockets that let no newcomers in, as their guards find.
+/// The numbers of a context's sockets whose guards refuse new connections.
 final class FullSockets: Sendable {
     private let numbers = Mutex<Set<Int>>([])
 

@@ -63,8 +63,6 @@ final class SocketMonitor: Sendable {
         /// The number of the watched socket.
         private let number: Int
         private let fullSockets: FullSockets
-        /// What `fullSockets` were told last.
-        private var isFull = false
 
         nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
@@ -80,7 +78,7 @@ final class SocketMonitor: Sendable {
         /// Reads events until the watched socket closes.
         func run(into state: Shared, guarding makeGuard: @Sendable () -> (any ConnectionGuard)?) async {
             let connectionGuard = makeGuard()
-            defer { tell(isFull: false) }
+            defer { fullSockets.set(false, number) }
             var batch = MessageBatch()
             while true {
                 batch.removeAll()
@@ -91,22 +89,16 @@ final class SocketMonitor: Sendable {
                     if case .stopped = event.kind { return }
                     state.take(event)
                     connectionGuard?.take(event, at: now)
-                    tell(isFull: connectionGuard?.isFull ?? false)
+                    fullSockets.set(connectionGuard?.isFull ?? false, number)
                     continue
                 }
                 if let next = connectionGuard?.nextLook, now >= next {
                     await connectionGuard?.look(at: now) { await state.owner?.takeTraffic() ?? SocketTraffic() }
-                    tell(isFull: connectionGuard?.isFull ?? false)
+                    fullSockets.set(connectionGuard?.isFull ?? false, number)
                 }
                 let next = connectionGuard?.nextLook
                 guard (try? await thread.wait(socket: socket.handle, deadline: next)) != nil else { return }
             }
-        }
-
-        private func tell(isFull: Bool) {
-            guard isFull != self.isFull else { return }
-            self.isFull = isFull
-            fullSockets.set(isFull, number)
         }
     }
 

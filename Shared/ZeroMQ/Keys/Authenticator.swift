@@ -1,12 +1,12 @@
 import CZeroMQ
 
-/// Decides which peers the sockets of a context serve that listen: the ZAP 1.0 handler of RFC 27.
+/// Decides which peers a context's listening sockets serve: the ZAP 1.0 handler of RFC 27.
 ///
 /// libzmq asks it in the middle of each handshake, and serves everybody if there is no handler. So a socket can
 /// become a server only with an authenticator, and keeps it for as long as it is open.
 ///
-/// While the context's guard finds a socket full, nobody comes in. To cut a newcomer afterwards would be too late: libzmq walks all
-/// subscriptions for each connection that ends after its handshake.
+/// If the context's guard finds a socket full, new connections are refused during their handshakes. Closing them later costs too much:
+/// libzmq walks all subscriptions for each connection that ends after its handshake.
 public final class Authenticator: Sendable, Hashable {
     private let handler: Handler
     private let answering: Task<Void, Never>
@@ -79,7 +79,7 @@ public final class Authenticator: Sendable, Hashable {
         /// - Returns: status code and text, and user id. What is refused is refused for now: after a 400 a client of libzmq never tries
         ///   again.
         private func judge(_ newcomer: Newcomer) -> [String] {
-            if context.fullSockets.contains(newcomer.socket) { return ["300", "nobody comes in now", ""] }
+            if context.fullSockets.contains(newcomer.socket) { return ["300", "no new connections now", ""] }
             guard let request = newcomer.request else { return ["200", "OK", ""] }
             guard decide(request) else { return ["300", "this key is not on the list", ""] }
             return ["200", "OK", request.client.text]

@@ -24,7 +24,7 @@ public struct SocketSecurity: Hashable, Sendable {
     /// Nothing is encrypted, and whoever connects is served.
     public static let plain = SocketSecurity(mechanism: .plain)
 
-    /// Nothing is encrypted, and whoever connects is served, but for newcomers while the context's guard finds the socket full.
+    /// Nothing is encrypted. Every peer is served, unless the context's guard finds the socket full when it connects.
     public static func plain(screenedBy authenticator: Authenticator) -> SocketSecurity {
         SocketSecurity(mechanism: .screened(authenticator))
     }

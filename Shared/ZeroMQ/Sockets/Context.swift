@@ -9,7 +9,7 @@ public final class Context: Sendable {
     nonisolated(unsafe) let handle: UnsafeMutableRawPointer
     /// Tells when the context has ended. Keep it, and let go of everything else: then what was sent has left.
     public let end = ContextEnd()
-    /// The sockets that let no newcomers in.
+    /// The sockets that refuse new connections.
     let fullSockets = FullSockets()
     /// Makes what watches the connections of each of its sockets; nil if nothing does.
     let makeGuard: (@Sendable (GuardedSocket) -> any ConnectionGuard)?
