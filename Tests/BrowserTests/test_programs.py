@@ -53,6 +53,17 @@ class ProgramsTests(PageTest):
             self.page.js("new Promise((resolve) => setTimeout(resolve, 50))")
         self.fail(f"the plot has {shown['ink']} columns of {color}")
 
+    def until_drawn(self, seconds, color="x"):
+        """Waits until a plot has ink for so many of its seconds."""
+        for _ in range(600):
+            shown = self.ink(color=color)
+            plot = shown["plot"]
+            drawn = shown["ink"] / len(shown["rows"]) * (plot["to"] - plot["from"]) if plot else 0
+            if drawn > seconds:
+                return
+            self.page.js("new Promise((resolve) => setTimeout(resolve, 50))")
+        self.fail(f"the plot has {drawn} s of {color}")
+
     def until_plot(self, holds):
         """Waits until a plot shows a span."""
         for _ in range(600):
@@ -207,6 +218,8 @@ class ProgramsTests(PageTest):
         self.page.click("Spectrum", selector=".segments label")
         self.page.until(f"/^(0\\.9|1\\.0)\\d* Hz$/.test(document.querySelector(\"{SINE} .number\").innerText)", "a peak at 1 Hz")
         self.page.click("x y z", selector=".segments label")
+        # There must be something to scroll back to.
+        self.until_drawn(8, color="y")
         self.page.click("Zoom in: show less time")
         self.page.until("document.querySelector('.window').innerText === '5 s'")
         self.until_plot(lambda plot: abs(plot["to"] - plot["from"] - 5) < 0.001)

@@ -47,6 +47,7 @@ struct RelayThroughputTests {
                 try await eventually("the streams at the centre", within: Self.limit) {
                     try await atCentre.send(StreamsList(), timeout: .seconds(60)).streams.count == Self.devices.count
                 }
+                try await Self.printLatency(of: recordings)
                 _ = try await recordings.send(RecordingStart(session: "far", streams: ["*"]), timeout: .seconds(60))
                 func recorded() async throws -> Int {
                     try await recordings.send(RecordingStatus(session: "far"), timeout: .seconds(60)).logs
@@ -95,6 +96,18 @@ struct RelayThroughputTests {
                     "relays and recorder \(time), plain loop \(plain), ratio \(plain / time)")
             }
         }
+    }
+
+    /// Records as samples come, without a backlog, and prints how long after their publication they are on the disk.
+    private static func printLatency(of recordings: RequestClient) async throws {
+        _ = try await recordings.send(RecordingStart(session: "live", streams: ["*"]), timeout: .seconds(60))
+        try await Task.sleep(for: .seconds(20))
+        let report = try await recordings.send(RecordingStop(session: "live"), timeout: .seconds(60)).report
+        #expect(report.isWhole)
+        let latency = report.commitLatency
+        print(
+            "from publication to disk: \(latency.median) s (median), \(latency.p99) s (99 %), \(latency.maximum) s at most"
+        )
     }
 
     /// Sends messages through a stream with three copies, and reads them back meanwhile.
