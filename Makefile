@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run deb exports keys test test-release test-sanitized build all-programs lint format bench crash-lab soak simulate step-accuracy docs sbom clean setup openssl receivers readers network prometheus broker nats curl
+.PHONY: run deb exports keys test test-release test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs sbom clean setup openssl receivers readers network prometheus broker nats curl
 .PHONY: up down logs compose-test browser browser-setup pictures
 
 SWIFT = swift
@@ -24,12 +24,10 @@ run: setup
 	$(SWIFT) build --product console $(CHECKS)
 	@Scripts/run "$$($(SWIFT) build --show-bin-path)"
 
-# A Debian package and a .tar.gz in ./packages: see docs/install.md. The same commit gives the same bytes: the compiler orders some
-# instructions by the addresses of its own memory, which the kernel draws at random unless it is told not to, as few containers may.
+# A Debian package and a .tar.gz in ./packages: see docs/install.md.
 deb: setup
 	@Scripts/install dpkg-shlibdeps
-	fixed=$$(setarch --addr-no-randomize echo setarch --addr-no-randomize 2>/dev/null); \
-	    $$fixed $(MAKE) all-programs
+	$(ALL_PROGRAMS)
 	packaging/build "$$($(SWIFT) build -c release --show-bin-path)" packages
 
 # Exports what make run recorded, in every format, with the programs of a release build.
@@ -108,9 +106,6 @@ test-sanitized: setup
 
 build: setup
 	$(RELEASE)
-
-all-programs:
-	$(ALL_PROGRAMS)
 
 lint:
 	$(SWIFT) format lint --strict --recursive $(SOURCES)

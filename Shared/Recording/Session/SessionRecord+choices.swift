@@ -37,15 +37,16 @@ extension SessionRecord {
                 throw RequestError(
                     .invalidParameter, "'\(choice.stream)' stands in streams twice, and has steps: name it once")
             }
-            for (key, step) in [("fromStep", choice.fromStep), ("toStep", choice.toStep)] {
-                guard let step else { continue }
-                guard (1...maximumNameLength).contains(step.utf8.count) else {
-                    throw RequestError(
-                        .invalidParameter,
-                        "\(key) of '\(choice.stream)' has \(step.utf8.count) bytes: write a step's name of 1 to "
-                            + "\(maximumNameLength) bytes, or leave it out")
-                }
-            }
+            try check(choice.fromStep, "fromStep", of: choice)
+            try check(choice.toStep, "toStep", of: choice)
         }
+    }
+
+    private static func check(_ step: String?, _ key: String, of choice: StreamChoice) throws(RequestError) {
+        guard let step, !(1...maximumNameLength).contains(step.utf8.count) else { return }
+        throw RequestError(
+            .invalidParameter,
+            "\(key) of '\(choice.stream)' has \(step.utf8.count) bytes: write a step's name of 1 to "
+                + "\(maximumNameLength) bytes, or leave it out")
     }
 }
