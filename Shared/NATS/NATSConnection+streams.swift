@@ -144,17 +144,20 @@ extension NATSConnection {
 
     /// The version of the server that leads a stream. libnats does not say it; the answer to a question about the stream does: from 2.11
     /// on it is in the metadata, and 2.10 was the first to put the time into its answers.
-    package func serverVersion(leading stream: String) throws(NATSError) -> NATSServerVersion {
-        let data = try request("$JS.API.STREAM.INFO.\(stream)")
+    /// - Parameter limit: how long to wait, in milliseconds.
+    package func serverVersion(
+        leading stream: String, limit: Int64 = requestLimit
+    ) throws(NATSError) -> NATSServerVersion {
+        let data = try request("$JS.API.STREAM.INFO.\(stream)", limit: limit)
         guard let info = try? JSONDecoder().decode(StreamInfo.self, from: Data(data)) else { return .before2_10 }
         if let version = info.config?.metadata?["_nats.ver"] { return .exactly(version) }
         return info.ts == nil ? .before2_10 : .version2_10
     }
 
-    private func request(_ subject: String) throws(NATSError) -> [UInt8] {
+    private func request(_ subject: String, limit: Int64) throws(NATSError) -> [UInt8] {
         var reply: OpaquePointer?
         try check(
-            natsConnection_RequestString(&reply, connection, subject, "", Self.requestLimit),
+            natsConnection_RequestString(&reply, connection, subject, "", limit),
             during: "request \(subject)")
         defer { natsMsg_Destroy(reply) }
         return reply.map { NATSMessage.data(of: $0) } ?? []

@@ -41,17 +41,21 @@ package struct NATSMessage: Hashable, Sendable {
 
 extension NATSConnection {
     /// The first message of a subject from a number on, from any replica, which may not have the latest yet.
+    /// - Parameter limit: how long to wait, in milliseconds.
     /// - Returns: nil if there is none.
     package func message(
-        of subject: String, in stream: String, from sequence: UInt64, headers: [String]
+        of subject: String, in stream: String, from sequence: UInt64, headers: [String], limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSMessage? {
+        var request = jsOptions()
+        jsOptions_Init(&request)
+        request.Wait = limit
         var message: OpaquePointer?
         let status = subject.withCString { subject in
             var options = jsDirectGetMsgOptions()
             jsDirectGetMsgOptions_Init(&options)
             options.Sequence = sequence
             options.NextBySubject = subject
-            return js_DirectGetMsg(&message, jetStream, stream, nil, &options)
+            return js_DirectGetMsg(&message, jetStream, stream, &request, &options)
         }
         return try taken(message, status, jsErrCode(0), headers, during: "get a message of the stream \(stream)")
     }
@@ -75,8 +79,10 @@ extension NATSConnection {
     /// - Parameters:
     ///   - count: how many at most.
     ///   - maximumBytes: after so many the server sends no further one.
+    ///   - limit: how long to wait for each, in milliseconds.
     package func messages(
-        of subject: String, in stream: String, from sequence: UInt64, count: Int, maximumBytes: Int, headers: [String]
+        of subject: String, in stream: String, from sequence: UInt64, count: Int, maximumBytes: Int, headers: [String],
+        limit: Int64 = requestLimit
     ) throws(NATSError) -> [NATSMessage] {
         let operation = "get messages of \(subject)"
         var inbox: UnsafeMutablePointer<natsInbox>?
@@ -96,7 +102,7 @@ extension NATSConnection {
         var messages: [NATSMessage] = []
         while true {
             var message: OpaquePointer?
-            try check(natsSubscription_NextMsg(&message, subscription, Self.requestLimit), during: operation)
+            try check(natsSubscription_NextMsg(&message, subscription, limit), during: operation)
             guard let message else { return messages }
             defer { natsMsg_Destroy(message) }
             guard NATSMessage.header("Status", of: message) == nil,

@@ -1,31 +1,30 @@
 import FoundationEssentials
 import Glibc
 import Synchronization
-import SystemPackage
-import TestSupport
+package import SystemPackage
 
 /// A network of its own: hosts that are network namespaces, and a switch that is one too (ip-netns(8)).
 ///
 /// Host 1 has the address 10.203.0.1, and so on. Nobody else reaches it, nor it anybody else; programs in it share the file
 /// system. It is gone with the test, and what a killed test left is removed by the next one.
-struct Network: Sendable {
+package struct Network: Sendable {
     /// Why there may be none, for tests that need one.
-    static let need = "needs root, namespaces, and ip of Debian's iproute2"
+    package static let need = "needs root, namespaces, and ip of Debian's iproute2"
     private static let prefix = "holdfast-"
     private static let number = Atomic<Int>(0)
     private static let ip = Tool.path(of: "ip") ?? "/usr/sbin/ip"
 
-    let hosts: ClosedRange<Int>
+    package let hosts: ClosedRange<Int>
     private let name: String
 
     /// Whether this machine can make one.
-    static func isPossible() async -> Bool {
+    package static func isPossible() async -> Bool {
         guard getuid() == 0, FileManager.default.isExecutableFile(atPath: ip.string) else { return false }
         return (try? await run(hosts: 1) { _ in }) != nil
     }
 
     /// Makes a network as long as a body runs.
-    static func run<Result: Sendable>(
+    package static func run<Result: Sendable>(
         hosts count: Int, _ body: (Network) async throws -> Result
     ) async throws -> Result {
         await removeStale()
@@ -43,15 +42,15 @@ struct Network: Sendable {
     }
 
     /// A host's address.
-    func address(_ host: Int) -> String { "10.203.0.\(host)" }
+    package func address(_ host: Int) -> String { "10.203.0.\(host)" }
 
     /// What runs a program on a host: put it before the program and its arguments.
-    func on(_ host: Int) -> (executable: FilePath, arguments: [String]) {
+    package func on(_ host: Int) -> (executable: FilePath, arguments: [String]) {
         (Self.ip, ["netns", "exec", namespace(host)])
     }
 
     /// Gives a name the addresses of hosts, and makes it known on a host.
-    func setNames(of name: String, to addresses: [Int], on host: Int) throws {
+    package func setNames(of name: String, to addresses: [Int], on host: Int) throws {
         let lines = ["127.0.0.1 localhost"] + addresses.map { "\(address($0)) \(name)" }
         let text = lines.map { $0 + "\n" }.joined()
         // In place: programs that run have this very file mounted over /etc/hosts.
@@ -62,12 +61,12 @@ struct Network: Sendable {
     }
 
     /// Takes a host's network interface down, or up again: it knows that it has no network.
-    func setLink(of host: Int, isUp: Bool) async throws {
+    package func setLink(of host: Int, isUp: Bool) async throws {
         try await Self.ip("-n", namespace(host), "link", "set", "eth0", isUp ? "up" : "down")
     }
 
     /// Has the switch let nothing through to and from a host, or let it through again: nobody is told.
-    func setSwitch(for host: Int, isOn: Bool) async throws {
+    package func setSwitch(for host: Int, isOn: Bool) async throws {
         let setting = isOn ? ["master", "bridge"] : ["nomaster"]
         try await Self.ip(["-n", namespace(0), "link", "set", "port\(host)"] + setting)
     }

@@ -27,42 +27,60 @@ struct NATSServers: Sendable {
     static let areMissing: Comment = "relay is NOT tested here with real servers: make nats gets them"
 
     let servers: [RevivedProgram]
+    /// Where clients reach them.
+    let addresses: [String]
     private let directory: FilePath
-    private let ports: [UInt16]
 
     /// Servers on free ports, one alone or a cluster, which keep their files in a directory.
     init(_ kind: Kind, count: Int, in directory: FilePath) throws {
-        let ports = try (0..<count).map { _ in try FreePort.next() }
-        let routes = try (0..<count).map { _ in try FreePort.next() }
-        self.ports = ports
+        let ends = try (0..<2 * count).map { _ in "127.0.0.1:\(try FreePort.next())" }
+        try self.init(kind, at: Array(ends[..<count]), routes: Array(ends[count...]), in: directory) { executable, _ in
+            (executable, [])
+        }
+    }
+
+    /// A cluster whose servers have the first hosts of a network.
+    init(_ kind: Kind, count: Int, on network: Network, in directory: FilePath) throws {
+        func ends(_ port: Int) -> [String] { (1...count).map { "\(network.address($0)):\(port)" } }
+        try self.init(kind, at: ends(4222), routes: ends(6222), in: directory) { executable, index in
+            let (command, arguments) = network.on(index + 1)
+            return (command, arguments + [executable.string])
+        }
+    }
+
+    /// - Parameter command: what starts a server, by its executable and its index: an executable, and its first arguments.
+    private init(
+        _ kind: Kind, at ends: [String], routes: [String], in directory: FilePath,
+        command: (FilePath, Int) -> (FilePath, [String])
+    ) throws {
+        addresses = ends.map { "nats://\($0)" }
         self.directory = directory
-        servers = try (0..<count).map { index in
+        servers = try ends.indices.map { index in
             let cluster = """
-                cluster { name: holdfast, listen: "127.0.0.1:\(routes[index])", \
-                routes: [\(routes.map { "\"nats://127.0.0.1:\($0)\"" }.joined(separator: ", "))] }
+                cluster { name: holdfast, listen: "\(routes[index])", \
+                routes: [\(routes.map { "\"nats://\($0)\"" }.joined(separator: ", "))] }
                 """
             let sync = kind == .current ? "sync_interval: always" : ""
             let text = """
                 server_name: n\(index)
-                listen: "127.0.0.1:\(ports[index])"
+                listen: "\(ends[index])"
                 jetstream { store_dir: "\(directory)/n\(index)"
                   \(sync)
                 }
-                \(count > 1 ? cluster : "")
+                \(ends.count > 1 ? cluster : "")
 
                 """
             let file = directory.appending("n\(index).conf").string
             try text.write(toFile: file, atomically: true, encoding: .utf8)
+            let (executable, arguments) = command(kind.executable, index)
             return RevivedProgram(
-                executable: kind.executable, arguments: ["-c", file], in: directory,
+                executable: executable, arguments: arguments + ["-c", file], in: directory,
                 isReady: { try await $0.complaint(containing: "Server is ready") })
         }
     }
 
     /// Where a server keeps its files.
     func storage(of index: Int) -> FilePath { directory.appending("n\(index)") }
-
-    var addresses: [String] { ports.map { "nats://127.0.0.1:\($0)" } }
 
     /// The options of a relay that name them.
     func options(_ name: String) -> [String] { addresses.flatMap { ["--\(name)", $0] } }

@@ -31,6 +31,21 @@ actor RevivedProgram {
             arguments: zip(["--publish", "--reply"], ends).flatMap { [$0, $1] } + arguments, in: directory)
     }
 
+    /// One of the programs on a host of a network. Its events and replies have sockets that are files of the directory,
+    /// which is what hosts share: NAME.events and NAME.reply.
+    init(
+        _ program: String, as name: String, on host: Int, of network: Network, _ arguments: [String],
+        in directory: FilePath
+    ) throws {
+        let (executable, command) = network.on(host)
+        self.init(
+            executable: executable,
+            arguments: command + [
+                try ProductsDirectory.executable(program).string, "--publish", "ipc://\(directory)/\(name).events",
+                "--reply", "ipc://\(directory)/\(name).reply",
+            ] + arguments, in: directory)
+    }
+
     /// Runs the programs as long as a closure does.
     static func run(_ programs: [RevivedProgram], _ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -6,16 +6,19 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// Two sites with many streams, three servers, and a centre that records. Every program is killed many times and frozen, and a server
-/// loses its disk.
+/// Two sites with many streams, three servers, and a centre that records, each a host of a network. Every program is killed many times
+/// and frozen, hosts are cut off, and a server loses its disk.
 @Suite(
     .serialized, .timeLimit(.minutes(RelayKills.minutes)),
     .enabled(if: NATSServers.areInstalled, NATSServers.areMissing),
-    .enabled(if: RelayKills.rounds >= 20, "HOLDFAST_RELAY_ROUNDS=200 kills so often"))
+    .enabled(if: RelayKills.rounds >= 20, "HOLDFAST_RELAY_ROUNDS=200 kills so often"),
+    .enabled(Comment(rawValue: Network.need)) { await Network.isPossible() })
 struct TwoSitesTests {
     private static let limit = Duration.seconds(180)
     /// For longer than the patience of any connection.
     private static let cutOff = Duration.seconds(30)
+    /// Of a run; after each but the last comes something worse than a kill.
+    private static let parts = 12
 
     /// Publishers and the relay that sends what they have.
     private struct Site: Sendable {
@@ -27,6 +30,13 @@ struct TwoSitesTests {
     }
 
     private struct Study: Sendable {
+        /// Hosts. Those before are the servers'.
+        static let firstSite = 4
+        static let centre = 6
+        /// What relays are told of this network.
+        private static let ofItsOwn = ["--insecure"]
+
+        let network: Network
         let directory: FilePath
         let servers: NATSServers
         let sites: [Site]
@@ -35,23 +45,26 @@ struct TwoSitesTests {
         let atCentre: RequestClient
         let recordings: RequestClient
 
-        init(in directory: FilePath) throws {
+        init(on network: Network, in directory: FilePath) throws {
+            self.network = network
             self.directory = directory
-            let servers = try NATSServers(.current, count: 3, in: directory)
+            let servers = try NATSServers(.current, count: 3, on: network, in: directory)
             self.servers = servers
             // Of an hour, so that nothing ends by itself; a sample's value is its number.
             let rate = 20
             let rows = (0..<3_600 * rate).map { "\(Double($0) / Double(rate)),\($0)" }
             try ("t,x\n" + rows.joined(separator: "\n") + "\n")
                 .write(toFile: directory.appending("rows.csv").string, atomically: true, encoding: .utf8)
-            let ends = try (0..<12).map { _ in try FreePort.endpoint() }
-            func program(_ name: String, _ first: Int, _ arguments: [String]) throws -> RevivedProgram {
-                try RevivedProgram(name, at: ends[first...(first + 1)], arguments, in: directory)
+            func program(
+                _ program: String, as name: String, on host: Int, _ arguments: [String]
+            ) throws -> RevivedProgram {
+                try RevivedProgram(program, as: name, on: host, of: network, arguments, in: directory)
             }
+            func events(of name: String) -> [String] { ["--subscribe", "ipc://\(directory)/\(name).events"] }
             let context = try Context()
             let thread = try SocketThread(name: "test")
-            func client(_ end: Int) throws -> RequestClient {
-                try RequestClient(context: context, thread: thread, endpoint: ends[end])
+            func client(of name: String) throws -> RequestClient {
+                try RequestClient(context: context, thread: thread, endpoint: "ipc://\(directory)/\(name).reply")
             }
             sites = try ["north", "south"].enumerated().map { index, name in
                 let devices = (0..<RelayKills.streams).map { "\(name)-\($0)" }
@@ -60,20 +73,23 @@ struct TwoSitesTests {
                 }
                 try #"{"streams": [\#(streams.joined(separator: ",\n"))]}"#
                     .write(toFile: directory.appending("\(name).json").string, atomically: true, encoding: .utf8)
+                let host = Self.firstSite + index
                 return Site(
                     devices: devices,
-                    publisher: try program("sensor-publisher", 4 * index, ["--config", "\(name).json"]),
+                    publisher: try program("sensor-publisher", as: name, on: host, ["--config", "\(name).json"]),
                     sender: try program(
-                        "relay", 4 * index + 2,
-                        servers.options("to") + [
-                            "--subscribe", ends[4 * index], "--data", name, "--site", name, "--replicas", "3",
+                        "relay", as: "\(name)-relay", on: host,
+                        servers.options("to") + Self.ofItsOwn + events(of: name) + [
+                            "--data", name, "--site", name, "--replicas", "3",
                         ]),
-                    requests: try client(4 * index + 1))
+                    requests: try client(of: name))
             }
-            server = try program("relay", 8, servers.options("from") + ["--data", "centre"])
-            recorder = try program("recorder", 10, ["--subscribe", ends[8], "--data", "centre"])
-            atCentre = try client(9)
-            recordings = try client(11)
+            server = try program(
+                "relay", as: "from", on: Self.centre, servers.options("from") + Self.ofItsOwn + ["--data", "centre"])
+            recorder = try program(
+                "recorder", as: "recorder", on: Self.centre, events(of: "from") + ["--data", "centre"])
+            atCentre = try client(of: "from")
+            recordings = try client(of: "recorder")
         }
 
         var programs: [RevivedProgram] {
@@ -134,8 +150,7 @@ struct TwoSitesTests {
 
     @Test func everySampleOfBothSitesIsRecordedOnceWhateverIsKilled() async throws {
         print("HOLDFAST_RELAY_SEED=\(RelayKills.seed)")
-        try await withTemporaryDirectory { directory in
-            let study = try Study(in: directory)
+        try await withStudy { study in
             try await RevivedProgram.run(study.programs) {
                 try await study.begin()
                 try await study.progress()
@@ -156,8 +171,8 @@ struct TwoSitesTests {
                     let killedAt = ContinuousClock.now
                     try await study.progress()
                     waits.append(ContinuousClock.now - killedAt)
-                    let eighth = round * 8 / RelayKills.rounds
-                    if eighth > (round - 1) * 8 / RelayKills.rounds { try await harm(study, eighth) }
+                    let part = round * Self.parts / RelayKills.rounds
+                    if part > (round - 1) * Self.parts / RelayKills.rounds { try await harm(study, part) }
                 }
                 let (ends, result) = try await study.end()
                 waits.sort()
@@ -167,11 +182,17 @@ struct TwoSitesTests {
                 )
                 try check(result, ends: ends, restarts: restarts)
                 let end = try await ProgramUnderTest.run(
-                    "recorder", arguments: ["verify", result.directory], in: directory
+                    "recorder", arguments: ["verify", result.directory], in: study.directory
                 ) { try await $0.end() }
                 // The end of an epoch that its publisher took along is loss, and no damage.
                 #expect(end == .exited(result.report.isWhole ? 0 : 3))
             }
+        }
+    }
+
+    private func withStudy(_ body: (Study) async throws -> Void) async throws {
+        try await withTemporaryDirectory { directory in
+            try await Network.run(hosts: Study.centre) { try await body(Study(on: $0, in: directory)) }
         }
     }
 
@@ -197,9 +218,21 @@ struct TwoSitesTests {
         case 5: try await study.server.freeze(for: Self.cutOff)
         case 6: try await study.recorder.freeze(for: Self.cutOff)
         case 7: try await servers[2].freeze(for: Self.cutOff)
+        case 8: try await cut(1, from: study)
+        // A majority: nothing can be acknowledged.
+        case 9: try await cut(2, 3, from: study)
+        case 10: try await cut(Study.firstSite + 1, from: study)
+        case 11: try await cut(Study.centre, from: study)
         default: return
         }
         try await study.progress()
+    }
+
+    /// Lets nothing through to and from hosts for a while. Nobody is told.
+    private func cut(_ hosts: Int..., from study: Study) async throws {
+        for host in hosts { try await study.network.setSwitch(for: host, isOn: false) }
+        try await Task.sleep(for: Self.cutOff)
+        for host in hosts { try await study.network.setSwitch(for: host, isOn: true) }
     }
 
     /// Looks at every sample of a session: each once and in order, to the end of the last epoch; only a publisher that is killed takes

@@ -10,8 +10,9 @@ struct Retrievers: Sendable {
     /// A reply has about so many bytes at most. What is more is requested again.
     private static let maximumReplyBytes = 4_000_000
     private static let maximumRanges = 1_000
-    /// How long a reply may take, in nanoseconds. What was not found until then is requested again.
-    private static let limit: Int64 = 2_000_000_000
+    /// How long a reply may take, in nanoseconds. What was not found until then is requested again. Whoever asks must hear that in
+    /// time: recorders wait 2 s, and give samples up when nothing at all was answered for 10 s.
+    private static let limit: Int64 = 1_500_000_000
     private static let threadCount = 4
     private static let maximumUnderWay = 16
 
@@ -100,10 +101,10 @@ final class Retriever {
             var collection = ReplayCollection(
                 epoch: plan.range.epoch, from: plan.range.from, count: plan.range.count, maximumBytes: maximumBytes)
             if let first = try firstMessage(plan, until: end) {
-                try collect(first, plan, into: &collection, until: end)
+                collect(first, plan, into: &collection, until: end)
             } else {
-                var isMissing = plan.range.from < plan.knownEnd || clock().monotonic >= end
-                if !isMissing { isMissing = try isStored(plan) }
+                var isMissing = plan.range.from < plan.knownEnd
+                if !isMissing { isMissing = try isStored(plan, until: end) }
                 // It is stored, and this replica does not have it, or it was not fetched yet.
                 if isMissing { throw NATSError(.timedOut, during: "find samples") }
             }
@@ -120,8 +121,9 @@ final class Retriever {
 
     /// Whether the servers have samples that this program did not publish yet, and that those who ask heard of elsewhere: an empty
     /// answer would have them given up.
-    private func isStored(_ plan: ReplayPlan) throws(NATSError) -> Bool {
-        let last = try connection.lastMessage(of: plan.subject, in: stream, headers: RelayedMessage.Header.all)
+    private func isStored(_ plan: ReplayPlan, until end: Int64) throws(NATSError) -> Bool {
+        let last = try connection.lastMessage(
+            of: plan.subject, in: stream, headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
         guard let place = last.flatMap({ RelayedMessage.place(of: $0.headers) }) else { return false }
         return place.epoch == plan.range.epoch && place.end > plan.range.from
     }
@@ -152,8 +154,7 @@ final class Retriever {
         while let last = messages.last {
             if let found = messages.first(where: { has($0, plan.range.from, of: plan) }) { return found }
             guard last.sequence < hole.sequence else { return nil }
-            guard clock().monotonic < end else { throw NATSError(.timedOut, during: "find samples") }
-            messages = try next(after: last.sequence, plan)
+            messages = try next(after: last.sequence, plan, until: end)
         }
         return nil
     }
@@ -171,9 +172,9 @@ final class Retriever {
             in: sample < plan.range.from ? 1...plan.place.upperBound : plan.place)
         var found: NATSMessage?
         while let next = search.next {
-            guard clock().monotonic < end else { throw NATSError(.timedOut, during: "find samples") }
             let message = try connection.message(
-                of: plan.subject, in: stream, from: next, headers: RelayedMessage.Header.all)
+                of: plan.subject, in: stream, from: next, headers: RelayedMessage.Header.all,
+                limit: milliseconds(until: end))
             let mark = message.flatMap { message in
                 RelayedMessage.place(of: message.headers).map {
                     ServedStream.Mark(sequence: message.sequence, place: $0)
@@ -187,27 +188,41 @@ final class Retriever {
 
     private func collect(
         _ first: NATSMessage, _ plan: ReplayPlan, into collection: inout ReplayCollection, until end: Int64
-    ) throws(NATSError) {
+    ) {
         // Also if the time is over by now: an empty answer says that there is nothing.
         var messages = [first]
         while true {
             for message in messages {
                 guard let message = RelayedMessage(message), collection.add(message) else { return }
             }
-            guard clock().monotonic < end, let last = messages.last else { return }
-            messages = try next(after: last.sequence, plan)
+            // What was found is an answer, whatever keeps the servers from giving more.
+            guard let last = messages.last, let following = try? next(after: last.sequence, plan, until: end) else {
+                return
+            }
+            messages = following
         }
     }
 
-    private func next(after sequence: UInt64, _ plan: ReplayPlan) throws(NATSError) -> [NATSMessage] {
-        if hasBatches == nil { hasBatches = try connection.serverVersion(leading: stream).sendsBatches }
+    /// How long a request to the servers may take.
+    /// - Throws: `timedOut` if the time is over.
+    private func milliseconds(until end: Int64) throws(NATSError) -> Int64 {
+        let left = (end - clock().monotonic) / 1_000_000
+        guard left > 0 else { throw NATSError(.timedOut, during: "find samples") }
+        return left
+    }
+
+    private func next(
+        after sequence: UInt64, _ plan: ReplayPlan, until end: Int64
+    ) throws(NATSError) -> [NATSMessage] {
+        let limit = try milliseconds(until: end)
+        if hasBatches == nil { hasBatches = try connection.serverVersion(leading: stream, limit: limit).sendsBatches }
         if hasBatches == true {
             return try connection.messages(
                 of: plan.subject, in: stream, from: sequence + 1, count: Self.batch, maximumBytes: 1 << 20,
-                headers: RelayedMessage.Header.all)
+                headers: RelayedMessage.Header.all, limit: limit)
         }
         let message = try connection.message(
-            of: plan.subject, in: stream, from: sequence + 1, headers: RelayedMessage.Header.all)
+            of: plan.subject, in: stream, from: sequence + 1, headers: RelayedMessage.Header.all, limit: limit)
         return message.map { [$0] } ?? []
     }
 }
