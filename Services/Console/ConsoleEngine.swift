@@ -17,8 +17,6 @@ import ZeroMQ
 actor ConsoleEngine: Engine {
     /// A batch of a hundred samples of eight fields takes 16 KB as JSON.
     private static let messageBytes = 20 << 10
-    /// As often as viewers are sent what arrived.
-    private static let readingPause: Int64 = 45_000_000
     /// Messages after which more may wait: then nothing is put off.
     private static let fullBatch = 256
     /// How long a publisher that is heard may leave a request for missing samples unanswered.
@@ -105,9 +103,11 @@ actor ConsoleEngine: Engine {
         try await serve({ try await runTogether(all) {} })
     }
 
-    /// Takes what was received.
+    /// Takes what was received, and sends it if it is time for that: to wait for the time costs two switches of threads more.
     private func take(_ batch: MessageBatch) {
+        let now = now
         takeEvents(in: batch, of: publishers, at: now)
+        core.wake(at: now)
         perform()
     }
 
@@ -116,7 +116,7 @@ actor ConsoleEngine: Engine {
     private func takeAndRest(_ batch: MessageBatch) async throws {
         take(batch)
         guard batch.count < Self.fullBatch else { return }
-        try await wait(until: runtime.monotonic + Self.readingPause) { false }
+        try await wait(until: runtime.monotonic + LiveView.flushInterval) { false }
     }
 
     // MARK: Viewers

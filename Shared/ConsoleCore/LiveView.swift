@@ -40,8 +40,8 @@ package final class LiveView: RecoveringCore {
     package static let maximumNames = 1_000
     /// Streams that are known: a stranger could publish under ever new names.
     private static let maximumStreams = 10_000
-    /// What arrives within this time is sent together.
-    private static let flushInterval: Int64 = 50_000_000
+    /// What arrives within this time is sent together, in nanoseconds.
+    package static let flushInterval: Int64 = 50_000_000
     /// Samples of a stream that are sent at once, in bytes, although that time is not over.
     private static let flushBytes = 256 << 10
     private static let stateInterval: Int64 = 1_000_000_000
