@@ -364,12 +364,15 @@ final class ScriptedRecorder {
     /// Continues with what was recovered.
     func resume(_ recovery: SessionRecovery) throws {
         #expect(recovery.log ?? appender.log == appender.log)
-        appender = LogAppender(log: appender.log, position: recovery.logEnd, segmentLength: 6000)
+        // Where nothing of a log can be read, another one begins, whose positions are small again.
+        appender = LogAppender(
+            log: recovery.log ?? "\(appender.log)+", position: recovery.logEnd, segmentLength: 6000)
         log = WriteAheadLog(in: logDirectory, synced: recovery.logSynced, calls: .unsynced)
         for session in sessions {
             let recovered = try #require(recovery.outcomes[session.record.session]).get()
             session.record = recovered.record
-            session.written = recovered.record.logPosition?.written ?? recovery.logEnd
+            let position = recovered.isFromLog ? recovered.record.logPosition : nil
+            session.written = position?.written ?? recovery.logEnd
             session.number = appender.number(session.record.session)
             for stream in session.streams {
                 stream.move(to: appender)
@@ -382,5 +385,9 @@ final class ScriptedRecorder {
         }
         committed = states
         try commit()
+        // Only then the log has to do with a session to which its files alone led.
+        for session in sessions where try recovery.outcomes[session.record.session]?.get().isFromLog == false {
+            try checkpoint(session)
+        }
     }
 }
