@@ -3,7 +3,7 @@ import Glibc
 
 /// What libzmq refused to do, with the error number it gave.
 ///
-/// `description` reads as a sentence: `zmq_bind tcp://127.0.0.1:5550: Address already in use`.
+/// `description` reads as a sentence: `zmq_connect tcp:127.0.0.1: Invalid argument`.
 public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason, as an error number of errno(3) or of zmq.h. Open: libzmq may add more.
     public struct Code: RawRepresentable, Hashable, Sendable {
@@ -49,6 +49,8 @@ public struct ZeroMQError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// `operation: reason`, for people.
     public var description: String {
-        "\(operation): \(String(cString: zmq_strerror(code.rawValue)))"
+        let reason = String(cString: zmq_strerror(code.rawValue))
+        let advice = code == .addressInUse ? ". Another program listens there: stop it, or use another endpoint." : ""
+        return "\(operation): \(reason)\(advice)"
     }
 }

@@ -33,7 +33,7 @@ struct ImportTests {
                 "recorder",
                 ["import", "walk.csv", "--unit", "g", "--device", "left-wrist", "--format", "csv"], in: directory)
             #expect(made.end == .exited(0), "\(made)")
-            let line = "walk: 3000 samples of 1 streams, 0 gaps with 0 samples, in ./data/recordings/walk\n"
+            let line = "walk: 3000 samples of 1 stream, 0 gaps with 0 samples, in ./data/recordings/walk\n"
             #expect(made.output == line)
             let session = "data/recordings/walk"
             let verified = try await Self.run("recorder", ["verify", session], in: directory)
@@ -62,7 +62,7 @@ struct ImportTests {
             }
             let made = try await onTerminal("import walk.csv --unit g")
             #expect(made.contains("\rwalk.csv: 65.5 kB\u{1B}[K"), "\(made)")
-            #expect(made.contains("\r\u{1B}[Kwalk: 3000 samples of 1 streams"), "\(made)")
+            #expect(made.contains("\r\u{1B}[Kwalk: 3000 samples of 1 stream"), "\(made)")
             let exported = try await onTerminal("export data/recordings/walk --to out --format csv")
             for step in ["checking", "exporting"] {
                 let line = try Regex("\rwalk: \(step) [1-9][0-9]? % of [0-9.]+ kB\u{1B}\\[K")
@@ -86,7 +86,7 @@ struct ImportTests {
             let made = try await Self.run(
                 "recorder", ["import", Readers.recording.string, "--session", "walk"], in: directory)
             #expect(made.end == .exited(0), "\(made)")
-            #expect(made.output.contains("71400 samples of 1 streams, 0 gaps"), "\(made)")
+            #expect(made.output.contains("71400 samples of 1 stream, 0 gaps"), "\(made)")
             let count = try await Self.run(
                 "step-counter", ["count", "data/recordings/walk", "--format", "json"], in: directory)
             let steps = count.output.firstMatch(of: #/"steps" ?: ?(\d+)/#).flatMap { Int($0.output.1) } ?? 0

@@ -80,6 +80,8 @@ struct RunTests {
             try await run(duration: "2s", replay: file) { run, _ in
                 let end = try await run.end(within: .seconds(60))
                 #expect(end == .exited(0))
+                // All of it, also what was played while the other programs started.
+                #expect(run.standardOutput.contains(": 50 samples of 1 stream in 1 file: whole"))
             }
         }
     }

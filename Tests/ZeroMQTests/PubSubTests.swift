@@ -99,7 +99,10 @@ struct PubSubTests {
         let second = try Publisher(context: context)
         let error = #expect(throws: ZeroMQError.self) { try second.bind(to: endpoint) }
         #expect(error?.code == .addressInUse)
-        #expect(error?.description == "zmq_bind \(endpoint): Address already in use")
+        #expect(
+            error?.description
+                == "zmq_bind \(endpoint): Address already in use. Another program listens there: stop it, or use another endpoint."
+        )
     }
 
     @Test func connectionsAreCounted() async throws {

@@ -119,9 +119,9 @@ extension SessionImport.Outcome {
         let samples = report.streams.reduce(0) { $0 + $1.received }
         let gaps = report.streams.reduce(0) { $0 + $1.gaps.count }
         let lost = report.streams.reduce(0) { $0.addingClamped($1.lost) }
-        var lines = [
-            "\(session): \(samples) samples of \(report.streams.count) streams, \(gaps) gaps with \(lost) samples, in \(path)"
-        ]
+        func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+        let extent = "\(count(samples, "sample")) of \(count(report.streams.count, "stream"))"
+        var lines = ["\(session): \(extent), \(count(gaps, "gap")) with \(count(lost, "sample")), in \(path)"]
         lines += report.failures.map { "\(session): \($0)" }
         if !leftOut.isEmpty { lines.append("\(session): left out \(leftOut.joined(separator: ", "))") }
         return lines.map { $0 + "\n" }.joined()

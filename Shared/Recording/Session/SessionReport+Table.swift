@@ -16,6 +16,11 @@ extension SessionReport {
                 })
         for stream in streams {
             if let origin = stream.origin, origin != .measured { lines.append("\(stream.stream) is \(origin)") }
+            if stream.expected == 0, stream.gaps.isEmpty {
+                lines.append(
+                    "\(stream.stream): no sample was taken while the session ran: its source had ended, was stopped, or had "
+                        + "nothing to say")
+            }
             lines += stream.gaps.map { "gap in \(stream.stream): \($0.sentence)" }
             if let filled = stream.filled { lines.append("\(stream.stream): \(filled) lost samples were filled in") }
             if let files = stream.removedFiles, let samples = stream.removedSamples {

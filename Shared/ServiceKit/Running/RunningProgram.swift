@@ -46,7 +46,7 @@ package struct RunningProgram {
         } catch let error as ZeroMQError where error.code == .timedOut {
             throw ServiceError(
                 .peerUnavailable,
-                "there was no answer at \(client.endpoint) within \(timeout): is \(program) running?")
+                "no \(program) answers at \(client.endpoint) within \(timeout): start one, or say --reply ENDPOINT")
         }
     }
 }
