@@ -1,6 +1,7 @@
 import Archives
 import ArgumentParser
 import Encryption
+import Messages
 import ServiceKit
 import SystemPackage
 
@@ -36,7 +37,7 @@ extension OpenedArchive {
         let verdict = findings.isEmpty ? hasLoss ? "whole, with loss, see above" : "whole" : "damaged, see above"
         let session = metadata.map { "session \($0.session), " } ?? ""
         lines.append(
-            "\(file): \(session)\(files) file\(files == 1 ? "" : "s") of \(ByteCount(bytes: bytes).rounded): \(verdict)"
+            "\(file): \(session)\(files.counted("file")) of \(ByteCount(bytes: bytes).rounded): \(verdict)"
         )
         StandardStream.output.print(lines.map { $0 + "\n" }.joined())
         if !findings.isEmpty { return .failed }

@@ -145,7 +145,7 @@ package final class Deliveries: ProgramCore {
                 emit(.clear(key))
                 continue
             }
-            emit(.degraded("\(count) session\(count == 1 ? "" : "s") \(what); \(first): \(reason)", for: key))
+            emit(.degraded("\(count.counted("session")) \(what); \(first): \(reason)", for: key))
         }
     }
 }

@@ -54,9 +54,8 @@ struct FillCommand: ParsableCommand {
     }
 
     private func text(of outcome: SessionFill.Outcome) -> String {
-        func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         let name = outcome.session.text
-        let rest = outcome.remainingGaps == 0 ? "no gap is left" : "\(count(outcome.remainingGaps, "gap")) left"
+        let rest = outcome.remainingGaps == 0 ? "no gap is left" : "\(outcome.remainingGaps.counted("gap")) left"
         if let fill = outcome.formerFill {
             return
                 "\(name): \(fill.source.name) was used already, on \(fill.date.utcText); nothing is changed, \(rest)\n"
@@ -67,16 +66,16 @@ struct FillCommand: ParsableCommand {
             let lost = stream.rest.reduce(0) { $0.addingClamped($1.count) }
             let left =
                 stream.rest.isEmpty
-                ? "no gap is left" : "\(count(stream.rest.count, "gap")) of \(count(lost, "sample")) left"
+                ? "no gap is left" : "\(stream.rest.count.counted("gap")) of \(lost.counted("sample")) left"
             lines.append(
-                "\(stream.name): \(count(stream.samples, "sample")) in \(count(stream.gaps, "gap")); \(left)")
+                "\(stream.name): \(stream.samples.counted("sample")) in \(stream.gaps.counted("gap")); \(left)")
             lines += stream.notes.prefix(Self.maximumNotes).map { "\(stream.name): \($0)" }
             let more = stream.notes.count - Self.maximumNotes
-            if more > 0 { lines.append("\(stream.name): and \(count(more, "other note"))") }
+            if more > 0 { lines.append("\(stream.name): and \(more.counted("other note"))") }
         }
         lines += outcome.removedArchives.map { "\(name): removed \($0), which does not have these samples" }
         let verb = dryRun ? "would fill" : "filled"
-        lines.append("\(name): \(verb) \(count(outcome.samples, "sample")); \(rest), in \(outcome.path)")
+        lines.append("\(name): \(verb) \(outcome.samples.counted("sample")); \(rest), in \(outcome.path)")
         return lines.map { $0 + "\n" }.joined()
     }
 }

@@ -119,9 +119,8 @@ extension SessionImport.Outcome {
         let samples = report.streams.reduce(0) { $0 + $1.received }
         let gaps = report.streams.reduce(0) { $0 + $1.gaps.count }
         let lost = report.streams.reduce(0) { $0.addingClamped($1.lost) }
-        func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
-        let extent = "\(count(samples, "sample")) of \(count(report.streams.count, "stream"))"
-        var lines = ["\(session): \(extent), \(count(gaps, "gap")) with \(count(lost, "sample")), in \(path)"]
+        let extent = "\(samples.counted("sample")) of \(report.streams.count.counted("stream"))"
+        var lines = ["\(session): \(extent), \(gaps.counted("gap")) with \(lost.counted("sample")), in \(path)"]
         lines += report.failures.map { "\(session): \($0)" }
         if !leftOut.isEmpty { lines.append("\(session): left out \(leftOut.joined(separator: ", "))") }
         return lines.map { $0 + "\n" }.joined()

@@ -25,7 +25,7 @@ extension SessionReport {
             if let filled = stream.filled { lines.append("\(stream.stream): \(filled) lost samples were filled in") }
             if let files = stream.removedFiles, let samples = stream.removedSamples {
                 lines.append(
-                    "\(stream.stream): \(files) file\(files == 1 ? "" : "s") with \(samples) samples removed by the ring"
+                    "\(stream.stream): \(files.counted("file")) with \(samples) samples removed by the ring"
                 )
             }
             if !stream.isEndKnown {

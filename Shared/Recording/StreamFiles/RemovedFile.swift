@@ -55,7 +55,7 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         }
         .filter { $0.0 > 0 }
         guard let first = kinds.first else { return nil }
-        let texts = ["\(first.0) file\(first.0 == 1 ? "" : "s") removed \(first.1)"]
+        let texts = ["\(first.0.counted("file")) removed \(first.1)"]
         return (texts + kinds.dropFirst().map { "\($0.0) \($0.1)" }).joined(separator: ", ")
     }
 

@@ -63,9 +63,8 @@ package final class SessionVerification {
             case .loss: "with loss, see above"
             case .damaged: "damaged, see above"
             }
-        func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
-        let extent = "\(count(samples, "sample")) of \(count(streams, "stream")) in \(count(files, "file"))"
-        let removal = RemovedFile.summary(removed).map { "; \($0), with \(count(removedSamples, "sample"))" } ?? ""
+        let extent = "\(samples.counted("sample")) of \(streams.counted("stream")) in \(files.counted("file"))"
+        let removal = RemovedFile.summary(removed).map { "; \($0), with \(removedSamples.counted("sample"))" } ?? ""
         return "\(directory.session): \(extent)\(removal): \(verdict)"
     }
 
