@@ -1,7 +1,9 @@
 import FoundationEssentials
 import Glibc
+package import MessageBus
 import Synchronization
 package import SystemPackage
+import ZeroMQ
 
 /// A network of its own: hosts that are network namespaces, and a switch that is one too (ip-netns(8)).
 ///
@@ -69,6 +71,22 @@ package struct Network: Sendable {
     package func setSwitch(for host: Int, isOn: Bool) async throws {
         let setting = isOn ? ["master", "bridge"] : ["nomaster"]
         try await Self.ip(["-n", namespace(0), "link", "set", "port\(host)"] + setting)
+    }
+
+    // MARK: Sockets that tests reach
+
+    /// The options for sockets in the file system, which all hosts share.
+    package static func sockets(_ name: String, in data: FilePath) -> [String] {
+        ["--publish", publishing(name, in: data), "--reply", "ipc://\(data)/\(name).reply"]
+    }
+
+    /// Where a program with such sockets publishes.
+    package static func publishing(_ name: String, in data: FilePath) -> String { "ipc://\(data)/\(name).publish" }
+
+    /// Asks a program with such sockets.
+    package static func client(of name: String, in data: FilePath) throws -> RequestClient {
+        try RequestClient(
+            context: Context(), thread: SocketThread(name: "test"), endpoint: "ipc://\(data)/\(name).reply")
     }
 
     // MARK: Making and removing

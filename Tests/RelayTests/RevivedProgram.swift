@@ -31,8 +31,7 @@ actor RevivedProgram {
             arguments: zip(["--publish", "--reply"], ends).flatMap { [$0, $1] } + arguments, in: directory)
     }
 
-    /// One of the programs on a host of a network. Its events and replies have sockets that are files of the directory,
-    /// which is what hosts share: NAME.events and NAME.reply.
+    /// One of the programs on a host of a network, with sockets in the directory: `Network.sockets`.
     init(
         _ program: String, as name: String, on host: Int, of network: Network, _ arguments: [String],
         in directory: FilePath
@@ -40,10 +39,8 @@ actor RevivedProgram {
         let (executable, command) = network.on(host)
         self.init(
             executable: executable,
-            arguments: command + [
-                try ProductsDirectory.executable(program).string, "--publish", "ipc://\(directory)/\(name).events",
-                "--reply", "ipc://\(directory)/\(name).reply",
-            ] + arguments, in: directory)
+            arguments: command + [try ProductsDirectory.executable(program).string]
+                + Network.sockets(name, in: directory) + arguments, in: directory)
     }
 
     /// Runs the programs as long as a closure does.

@@ -4,10 +4,9 @@ import Messages
 import SystemPackage
 import TestSupport
 import Testing
-import ZeroMQ
 
-/// Two sites with many streams, three servers, and a centre that records, each a host of a network. Every program is killed many times
-/// and frozen, hosts are cut off, and a server loses its disk.
+/// Two sites with many streams, three servers and a centre that records, each on a host of its own in a test network. Programs are
+/// killed and frozen many times, hosts are disconnected, and a server loses its disk.
 @Suite(
     .serialized, .timeLimit(.minutes(RelayKills.minutes)),
     .enabled(if: NATSServers.areInstalled, NATSServers.areMissing),
@@ -33,8 +32,8 @@ struct TwoSitesTests {
         /// Hosts. Those before are the servers'.
         static let firstSite = 4
         static let centre = 6
-        /// What relays are told of this network.
-        private static let ofItsOwn = ["--insecure"]
+        /// For relays: the servers are on other hosts, and have no TLS.
+        private static let withoutTLS = ["--insecure"]
 
         let network: Network
         let directory: FilePath
@@ -60,12 +59,7 @@ struct TwoSitesTests {
             ) throws -> RevivedProgram {
                 try RevivedProgram(program, as: name, on: host, of: network, arguments, in: directory)
             }
-            func events(of name: String) -> [String] { ["--subscribe", "ipc://\(directory)/\(name).events"] }
-            let context = try Context()
-            let thread = try SocketThread(name: "test")
-            func client(of name: String) throws -> RequestClient {
-                try RequestClient(context: context, thread: thread, endpoint: "ipc://\(directory)/\(name).reply")
-            }
+            func events(of name: String) -> [String] { ["--subscribe", Network.publishing(name, in: directory)] }
             sites = try ["north", "south"].enumerated().map { index, name in
                 let devices = (0..<RelayKills.streams).map { "\(name)-\($0)" }
                 let streams = devices.map {
@@ -79,17 +73,17 @@ struct TwoSitesTests {
                     publisher: try program("sensor-publisher", as: name, on: host, ["--config", "\(name).json"]),
                     sender: try program(
                         "relay", as: "\(name)-relay", on: host,
-                        servers.options("to") + Self.ofItsOwn + events(of: name) + [
+                        servers.options("to") + Self.withoutTLS + events(of: name) + [
                             "--data", name, "--site", name, "--replicas", "3",
                         ]),
-                    requests: try client(of: name))
+                    requests: try Network.client(of: name, in: directory))
             }
             server = try program(
-                "relay", as: "from", on: Self.centre, servers.options("from") + Self.ofItsOwn + ["--data", "centre"])
+                "relay", as: "from", on: Self.centre, servers.options("from") + Self.withoutTLS + ["--data", "centre"])
             recorder = try program(
                 "recorder", as: "recorder", on: Self.centre, events(of: "from") + ["--data", "centre"])
-            atCentre = try client(of: "from")
-            recordings = try client(of: "recorder")
+            atCentre = try Network.client(of: "from", in: directory)
+            recordings = try Network.client(of: "recorder", in: directory)
         }
 
         var programs: [RevivedProgram] {
@@ -228,7 +222,7 @@ struct TwoSitesTests {
         try await study.progress()
     }
 
-    /// Lets nothing through to and from hosts for a while. Nobody is told.
+    /// Silently drops all traffic to and from hosts for a while.
     private func cut(_ hosts: Int..., from study: Study) async throws {
         for host in hosts { try await study.network.setSwitch(for: host, isOn: false) }
         try await Task.sleep(for: Self.cutOff)

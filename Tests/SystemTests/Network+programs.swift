@@ -53,18 +53,4 @@ extension Network {
             #expect(end == ends)
         }
     }
-
-    /// The options for sockets in the file system, which all hosts share.
-    static func sockets(_ name: String, in data: FilePath) -> [String] {
-        ["--publish", publishing(name, in: data), "--reply", "ipc://\(data)/\(name).reply"]
-    }
-
-    /// Where a program with such sockets publishes.
-    static func publishing(_ name: String, in data: FilePath) -> String { "ipc://\(data)/\(name).publish" }
-
-    /// Asks a program with such sockets.
-    static func client(of name: String, in data: FilePath) throws -> RequestClient {
-        try RequestClient(
-            context: Context(), thread: SocketThread(name: "test"), endpoint: "ipc://\(data)/\(name).reply")
-    }
 }
