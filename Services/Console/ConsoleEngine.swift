@@ -103,7 +103,7 @@ actor ConsoleEngine: Engine {
         try await serve({ try await runTogether(all) {} })
     }
 
-    /// Takes what was received, and sends it if it is time for that: to wait for the time costs two switches of threads more.
+    /// Takes what was received, and sends it if that is due: to wait for a timer would cost two more thread switches.
     private func take(_ batch: MessageBatch) {
         let now = now
         takeEvents(in: batch, of: publishers, at: now)

@@ -364,7 +364,7 @@ final class ScriptedRecorder {
     /// Continues with what was recovered.
     func resume(_ recovery: SessionRecovery) throws {
         #expect(recovery.log ?? appender.log == appender.log)
-        // Where nothing of a log can be read, another one begins, whose positions are small again.
+        // If none of the log can be read, a new one begins, and positions start over.
         appender = LogAppender(
             log: recovery.log ?? "\(appender.log)+", position: recovery.logEnd, segmentLength: 6000)
         log = WriteAheadLog(in: logDirectory, synced: recovery.logSynced, calls: .unsynced)
@@ -385,7 +385,7 @@ final class ScriptedRecorder {
         }
         committed = states
         try commit()
-        // Only then the log has to do with a session to which its files alone led.
+        // Until then the new log says nothing of a session that was recovered from its files alone.
         for session in sessions where try recovery.outcomes[session.record.session]?.get().isFromLog == false {
             try checkpoint(session)
         }

@@ -135,7 +135,7 @@ struct RelaySessionTests {
                 try await line.recorded(400)
                 try await line.servers.servers[0].kill()
                 try await line.recorded(600)
-                // Servers hang for longer than a recorder waits for a publisher that answers nothing, while it misses samples.
+                // While the recorder misses samples, the server hangs for longer than recorders wait for a silent publisher.
                 try await line.recorder.hold()
                 try await line.served(700)
                 async let hang: Void = line.servers.servers[0].freeze(for: .seconds(12))

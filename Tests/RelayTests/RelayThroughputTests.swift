@@ -98,7 +98,7 @@ struct RelayThroughputTests {
         }
     }
 
-    /// Records as samples come, without a backlog, and prints how long after their publication they are on the disk.
+    /// Records live samples, without a backlog, and prints how long they take from publication to the disk.
     private static func printLatency(of recordings: RequestClient) async throws {
         _ = try await recordings.send(RecordingStart(session: "live", streams: ["*"]), timeout: .seconds(60))
         try await Task.sleep(for: .seconds(20))

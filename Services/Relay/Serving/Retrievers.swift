@@ -10,8 +10,8 @@ struct Retrievers: Sendable {
     /// A reply has about so many bytes at most. What is more is requested again.
     private static let maximumReplyBytes = 4_000_000
     private static let maximumRanges = 1_000
-    /// How long a reply may take, in nanoseconds. What was not found until then is requested again. Whoever asks must hear that in
-    /// time: recorders wait 2 s, and give samples up when nothing at all was answered for 10 s.
+    /// How long a reply may take, in nanoseconds; what was not found by then is requested again. Shorter than recorders wait, which is
+    /// 2 s: they give samples up after 10 s without any answer.
     private static let limit: Int64 = 1_500_000_000
     private static let threadCount = 4
     private static let maximumUnderWay = 16
@@ -103,8 +103,7 @@ final class Retriever {
             if let first = try firstMessage(plan, until: end) {
                 collect(first, plan, into: &collection, until: end)
             } else {
-                var isMissing = plan.range.from < plan.knownEnd
-                if !isMissing { isMissing = try isStored(plan, until: end) }
+                let isMissing = plan.range.from < plan.knownEnd ? true : try isStored(plan, until: end)
                 // It is stored, and this replica does not have it, or it was not fetched yet.
                 if isMissing { throw NATSError(.timedOut, during: "find samples") }
             }

@@ -51,7 +51,7 @@ package final class StepHistoryReader {
             var reply = StepsQuery.Reply(numberOfSteps: 0, firstAvailable: max(oldest, known))
             var bins: [StepsQuery.Bin] = []
             var sum = StepSum()
-            // Most of many bins have no steps, and cost nothing so: a query may have 10,000 of them.
+            // Of up to 10,000 bins most are empty: the date of the next step says which, and they need no query.
             var next = try Int64.fetchOne(
                 following, arguments: [device, max(range.from, oldest).nanosecondsSince1970])
             try range.forEachBin { from, to in
