@@ -352,14 +352,14 @@ struct ServiceCommandTests {
         }
     }
 
-    @Test func aSilentProgramIsNotWell() async throws {
+    @Test func whoDoesNotAnswerIsToldFromWhoIsNotWell() async throws {
         let command = try Self.health("ipc:///no/such/socket", timeout: "50ms")
         let error = await #expect(throws: ServiceError.self) { try await command.answer() }
         #expect(
             error?.message
                 == "no recorder answers at ipc:///no/such/socket within 50ms: start one, or say --reply ENDPOINT")
         let exit = await #expect(throws: ExitCode.self) { try await command.run() }
-        #expect(exit?.rawValue == 1)
+        #expect(exit?.rawValue == 69)
     }
 
     @Test func anUnknownPortIsNotAsked() async throws {

@@ -10,7 +10,7 @@ package struct ExitStatus: RawRepresentable, Hashable, Sendable, CustomStringCon
 
     /// 0: all that was asked was done.
     package static let done = ExitStatus(rawValue: 0)
-    /// 1: `health` found the program failing or silent; or a mistake of our own ended the program.
+    /// 1: `health` found the program failing; or a mistake of our own ended the program.
     package static let failed = ExitStatus(rawValue: 1)
     /// 3: the work was done, and something could not be had. Logs, report and events say what.
     package static let doneWithLoss = ExitStatus(rawValue: 3)

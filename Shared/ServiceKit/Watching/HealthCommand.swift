@@ -3,12 +3,13 @@ import Messages
 
 /// The `health` subcommand: asks the running program over its REP socket how it is.
 ///
-/// Exits 0 where it does its work, be it degraded, and 1 where it is failing or silent: a container engine's health
-/// check. The endpoint is found as the program itself finds it, so in one container no options are needed.
+/// Exits 0 where it does its work, be it degraded, 1 where it is failing, and 69 where nobody answers: a container
+/// engine's health check. The endpoint is found as the program itself finds it, so in one container no options are
+/// needed.
 package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: "health", abstract: "Ask the running \(Program.program) how it is; exit 0 or 1.")
+            commandName: "health", abstract: "Ask the running \(Program.program) how it is: exit code 0 if it is well.")
     }
 
     @OptionGroup package var options: ServiceOptions
@@ -25,7 +26,7 @@ package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
             if reply.status == .failing { throw ExitCode(ExitStatus.failed.rawValue) }
         } catch let error where !(error is ExitCode) {
             StandardStream.error.print("\(Program.program): \(error)\n")
-            throw ExitCode(ExitStatus.failed.rawValue)
+            throw ExitCode(ExitStatus(error).rawValue)
         }
     }
 
