@@ -23,10 +23,11 @@ struct Rig: Sendable {
     /// Starts both programs, and ends them with the body.
     /// - Parameters:
     ///   - publishing: the publisher's options; its configuration file, if any, lies in the directory by then.
+    ///   - isLocal: whether the publisher has Unix sockets in place of ports: the kernel keeps little for who does not read them.
     ///   - recording: the recorder's options.
     ///   - subdirectory: where under the rig's directory the recorder's data are; nil for the directory itself.
     static func run(
-        publishing: [String], recording: [String] = [], files: [String: String] = [:],
+        publishing: [String], isLocal: Bool = false, recording: [String] = [], files: [String: String] = [:],
         dataIn subdirectory: String? = nil,
         _ body: @Sendable (Rig) async throws -> Void
     ) async throws {
@@ -34,11 +35,12 @@ struct Rig: Sendable {
             for (name, text) in files {
                 try text.write(toFile: directory.appending(name).string, atomically: true, encoding: .utf8)
             }
+            let ends = isLocal ? Network.sockets("publisher", in: directory) : ProgramUnderTest.anyPorts
             let data = subdirectory.map { directory.appending($0) } ?? directory
             let context = try Context()
             let thread = try SocketThread(name: "test")
             try await ProgramUnderTest.run(
-                "sensor-publisher", arguments: ProgramUnderTest.anyPorts + publishing, in: directory
+                "sensor-publisher", arguments: ends + publishing, in: directory
             ) { publisher in
                 let publisherReady = try await publisher.ready()
                 try await ProgramUnderTest.run(
