@@ -148,16 +148,20 @@ extension NATSConnection {
     package func serverVersion(
         leading stream: String, limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSServerVersion {
-        let data = try request("$JS.API.STREAM.INFO.\(stream)", limit: limit)
+        let data = try request("$JS.API.STREAM.INFO.\(stream)", "", limit: limit)
         guard let info = try? JSONDecoder().decode(StreamInfo.self, from: Data(data)) else { return .before2_10 }
         if let version = info.config?.metadata?["_nats.ver"] { return .exactly(version) }
         return info.ts == nil ? .before2_10 : .version2_10
     }
 
-    private func request(_ subject: String, limit: Int64) throws(NATSError) -> [UInt8] {
+    /// Asks.
+    /// - Parameters:
+    ///   - question: JSON, or nothing.
+    ///   - limit: how long to wait, in milliseconds.
+    func request(_ subject: String, _ question: String, limit: Int64) throws(NATSError) -> [UInt8] {
         var reply: OpaquePointer?
         try check(
-            natsConnection_RequestString(&reply, connection, subject, "", limit),
+            natsConnection_RequestString(&reply, connection, subject, question, limit),
             during: "request \(subject)")
         defer { natsMsg_Destroy(reply) }
         return reply.map { NATSMessage.data(of: $0) } ?? []

@@ -56,6 +56,11 @@ package struct NATSError: Error, Hashable, Sendable, CustomStringConvertible {
         code.status == NATS_NOT_FOUND.rawValue || [10_014, 10_037, 10_059].contains(code.number)
     }
 
+    /// The stream has no such message. A server that does not know the stream at present says something else.
+    package var isMessageNotFound: Bool {
+        code.number == 10_037 || (code.status == NATS_NOT_FOUND.rawValue && code.number == 0)
+    }
+
     /// A key or a subject has another last revision than was expected.
     package var isWrongRevision: Bool { code.number == 10_071 }
 

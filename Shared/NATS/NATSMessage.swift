@@ -1,4 +1,5 @@
 import CNATS
+import FoundationEssentials
 import Glibc
 
 /// A message of a stream.
@@ -40,24 +41,65 @@ package struct NATSMessage: Hashable, Sendable {
 }
 
 extension NATSConnection {
-    /// The first message of a subject from a number on, from any replica, which may not have the latest yet.
-    /// - Parameter limit: how long to wait, in milliseconds.
+    /// The first message of a subject from a number on.
+    /// - Parameters:
+    ///   - isAtLeader: whether the stream's leader is asked, which knows of everything that was acknowledged, with two requests; otherwise
+    ///     any replica, which may lack some.
+    ///   - limit: how long to wait for an answer, in milliseconds.
     /// - Returns: nil if there is none.
     package func message(
-        of subject: String, in stream: String, from sequence: UInt64, headers: [String], limit: Int64 = requestLimit
+        of subject: String, in stream: String, from sequence: UInt64, atLeader isAtLeader: Bool = false,
+        headers: [String], limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSMessage? {
-        var request = jsOptions()
-        jsOptions_Init(&request)
-        request.Wait = limit
+        let operation = "get a message of the stream \(stream)"
+        var options = jsOptions()
+        jsOptions_Init(&options)
+        options.Wait = limit
         var message: OpaquePointer?
-        let status = subject.withCString { subject in
-            var options = jsDirectGetMsgOptions()
-            jsDirectGetMsgOptions_Init(&options)
-            options.Sequence = sequence
-            options.NextBySubject = subject
-            return js_DirectGetMsg(&message, jetStream, stream, &request, &options)
+        var number = jsErrCode(0)
+        let status: natsStatus
+        if isAtLeader {
+            guard let place = try sequenceAtLeader(of: subject, in: stream, from: sequence, limit) else { return nil }
+            status = js_GetMsg(&message, jetStream, stream, place, &options, &number)
+        } else {
+            status = subject.withCString { subject in
+                var request = jsDirectGetMsgOptions()
+                jsDirectGetMsgOptions_Init(&request)
+                request.Sequence = sequence
+                request.NextBySubject = subject
+                return js_DirectGetMsg(&message, jetStream, stream, &options, &request)
+            }
         }
-        return try taken(message, status, jsErrCode(0), headers, during: "get a message of the stream \(stream)")
+        return try taken(message, status, number, headers, during: operation)
+    }
+
+    private struct Found: Decodable {
+        struct Message: Decodable {
+            var seq: UInt64
+        }
+        struct Failure: Decodable {
+            var err_code: UInt32
+            var description: String?
+        }
+        var message: Message?
+        var error: Failure?
+    }
+
+    /// The number of the first message of a subject from a number on, as the leader has it. libnats has no call for this question.
+    private func sequenceAtLeader(
+        of subject: String, in stream: String, from sequence: UInt64, _ limit: Int64
+    ) throws(NATSError) -> UInt64? {
+        let data = try request(
+            "$JS.API.STREAM.MSG.GET.\(stream)", #"{"seq":\#(sequence),"next_by_subj":"\#(Self.quoted(subject))"}"#,
+            limit: limit)
+        guard let answer = try? JSONDecoder().decode(Found.self, from: Data(data)) else {
+            throw NATSError(NATS_ERR, during: "read what the leader of \(stream) has")
+        }
+        guard let failure = answer.error else { return answer.message?.seq }
+        let error = NATSError(
+            NATS_ERR, jsErrCode(failure.err_code), during: "get a message of \(subject)", reason: failure.description)
+        if error.isMessageNotFound { return nil }
+        throw error
     }
 
     /// The last message of a subject, from the stream's leader, which knows of everything that was acknowledged.
@@ -125,7 +167,7 @@ extension NATSConnection {
     ) throws(NATSError) -> NATSMessage? {
         guard let message, status == NATS_OK else {
             let error = NATSError(status, number, during: operation)
-            if error.isNotFound { return nil }
+            if error.isMessageNotFound { return nil }
             throw error
         }
         defer { natsMsg_Destroy(message) }

@@ -136,4 +136,13 @@ struct ServingTests {
         core.take([try description(sequence: 3), samples(20..<30, sequence: 4)], at: Self.moment(0))
         #expect(refusal("e", 10) == nil)
     }
+
+    /// After a start: it may not be stored yet.
+    @Test func aStreamWhoseDescriptionTheServersLackIsNotUnknown() throws {
+        core.knowUndescribed(name)
+        core.finishKnowing()
+        #expect(refusal("e", 10)?.data?.reason == RequestError.Reason.busy.word)
+        core.take([try description(sequence: 3), samples(20..<30, sequence: 4)], at: Self.moment(0))
+        #expect(refusal("e", 10) == nil)
+    }
 }

@@ -74,10 +74,6 @@ struct Retrievers: Sendable {
 
 /// Finds samples in a stream of NATS. Confined to one thread.
 final class Retriever {
-    /// How often it is looked for samples that must be stored: a replica may not have them yet.
-    private static let attempts = 3
-    /// So many samples before a hole is looked for a message that has what seems to be missing.
-    private static let overlap = 2_000
     /// Messages that are got in one request.
     private static let batch = 256
     private static let silence = "the servers did not answer in time"
@@ -127,62 +123,44 @@ final class Retriever {
         return place.epoch == plan.range.epoch && place.end > plan.range.from
     }
 
-    /// The first message that has what is wanted, or what follows it. A hole is believed when it was met several times.
+    /// The message that has the first sample that is wanted, or what follows if there is a hole.
     private func firstMessage(_ plan: ReplayPlan, until end: Int64) throws(NATSError) -> NATSMessage? {
-        var best: NATSMessage?
-        for _ in 0..<Self.attempts {
-            guard let found = try search(plan, for: plan.range.from, until: end) else {
-                if plan.range.from >= plan.knownEnd { return best }
-                continue
-            }
-            if has(found, plan.range.from, of: plan) { return found }
-            best = found
-            if let overtaken = try overtaken(plan, before: found, until: end) { return overtaken }
-        }
-        return best
-    }
-
-    /// Finds a message that stands before a shorter one with samples of its own: one that was under way when its relay was killed may be
-    /// stored behind what the next relay sent, and the search by halves may meet it alone.
-    private func overtaken(
-        _ plan: ReplayPlan, before hole: NATSMessage, until end: Int64
-    ) throws(NATSError) -> NATSMessage? {
-        let start = max(0, plan.range.from - Self.overlap)
-        guard let first = try search(plan, for: start, until: end) else { return nil }
-        var messages = [first]
-        while let last = messages.last {
-            if let found = messages.first(where: { has($0, plan.range.from, of: plan) }) { return found }
-            guard last.sequence < hole.sequence else { return nil }
-            messages = try next(after: last.sequence, plan, until: end)
-        }
-        return nil
-    }
-
-    private func has(_ message: NATSMessage, _ sample: Int, of plan: ReplayPlan) -> Bool {
-        guard let place = RelayedMessage.place(of: message.headers), place.epoch == plan.range.epoch else {
-            return false
-        }
-        return place.from <= sample && sample < place.end
-    }
-
-    private func search(_ plan: ReplayPlan, for sample: Int, until end: Int64) throws(NATSError) -> NATSMessage? {
-        var search = MessageSearch(
-            epoch: plan.range.epoch, sample: sample,
-            in: sample < plan.range.from ? 1...plan.place.upperBound : plan.place)
-        var found: NATSMessage?
-        while let next = search.next {
-            let message = try connection.message(
-                of: plan.subject, in: stream, from: next, headers: RelayedMessage.Header.all,
-                limit: milliseconds(until: end))
-            let mark = message.flatMap { message in
-                RelayedMessage.place(of: message.headers).map {
-                    ServedStream.Mark(sequence: message.sequence, place: $0)
+        var search = SampleSearch<NATSMessage>(plan)
+        while let question = search.next {
+            switch question {
+            case .message(let sequence, let isAtLeader):
+                let found = try located(from: sequence) { next throws(NATSError) in
+                    let message = try connection.message(
+                        of: plan.subject, in: stream, from: next, atLeader: isAtLeader,
+                        headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
+                    return message.map { [$0] } ?? []
                 }
+                search.take(found)
+            case .messages(let sequence):
+                let found = try located(from: sequence) { next throws(NATSError) in
+                    try messages(from: next, plan, until: end)
+                }
+                search.take(found)
             }
-            search.take(mark)
-            if let message, let mark, search.found == mark { found = message }
         }
-        return found
+        switch search.outcome {
+        case .found(let message), .hole(before: let message): return message.content
+        case .nothing, nil: return nil
+        }
+    }
+
+    /// Messages from a number on. What others stored there without saying which samples it has is passed over.
+    private func located(
+        from sequence: UInt64, _ get: (UInt64) throws(NATSError) -> [NATSMessage]
+    ) throws(NATSError) -> [SampleSearch<NATSMessage>.Message] {
+        var next = sequence
+        while true {
+            let messages = try get(next)
+            guard let last = messages.last else { return [] }
+            let located = messages.compactMap(\.located)
+            if !located.isEmpty { return located }
+            next = last.sequence + 1
+        }
     }
 
     private func collect(
@@ -195,7 +173,9 @@ final class Retriever {
                 guard let message = RelayedMessage(message), collection.add(message) else { return }
             }
             // What was found is an answer, whatever keeps the servers from giving more.
-            guard let last = messages.last, let following = try? next(after: last.sequence, plan, until: end) else {
+            guard let last = messages.last,
+                let following = try? self.messages(from: last.sequence + 1, plan, until: end)
+            else {
                 return
             }
             messages = following
@@ -210,18 +190,25 @@ final class Retriever {
         return left
     }
 
-    private func next(
-        after sequence: UInt64, _ plan: ReplayPlan, until end: Int64
+    private func messages(
+        from sequence: UInt64, _ plan: ReplayPlan, until end: Int64
     ) throws(NATSError) -> [NATSMessage] {
         let limit = try milliseconds(until: end)
         if hasBatches == nil { hasBatches = try connection.serverVersion(leading: stream, limit: limit).sendsBatches }
         if hasBatches == true {
             return try connection.messages(
-                of: plan.subject, in: stream, from: sequence + 1, count: Self.batch, maximumBytes: 1 << 20,
+                of: plan.subject, in: stream, from: sequence, count: Self.batch, maximumBytes: 1 << 20,
                 headers: RelayedMessage.Header.all, limit: limit)
         }
         let message = try connection.message(
-            of: plan.subject, in: stream, from: sequence + 1, headers: RelayedMessage.Header.all, limit: limit)
+            of: plan.subject, in: stream, from: sequence, headers: RelayedMessage.Header.all, limit: limit)
         return message.map { [$0] } ?? []
+    }
+}
+
+extension NATSMessage {
+    /// It and where it stands; nil if it does not say which samples it has.
+    fileprivate var located: SampleSearch<NATSMessage>.Message? {
+        RelayedMessage.place(of: headers).map { (ServedStream.Mark(sequence: sequence, place: $0), self) }
     }
 }

@@ -126,8 +126,11 @@ actor ServingEngine: Engine {
                     try connection.lastMessage(of: subject.samples, in: stream, headers: RelayedMessage.Header.all)
                 )
             }
-            guard let description = description.flatMap(Serving.Message.init) else { continue }
-            core.know(description, last: last.flatMap(Serving.Message.init), at: now)
+            if let description = description.flatMap(Serving.Message.init) {
+                core.know(description, last: last.flatMap(Serving.Message.init), at: now)
+            } else {
+                core.knowUndescribed(subject.name)
+            }
             perform()
         }
     }

@@ -69,7 +69,7 @@ package final class Serving: ProgramCore {
     package private(set) var isConnected = false
     /// Whether the servers said which streams they have. A stream that is unknown until then may well be stored.
     package private(set) var hasLearned = false
-    /// Streams of which samples were published here and no description: these come.
+    /// Streams of which the servers have samples and no description: these come.
     private var undescribed: Set<StreamName> = []
 
     // Measures
@@ -99,6 +99,11 @@ package final class Serving: ProgramCore {
         let heard = max(description.time, last?.time ?? 0)
         guard now.date.nanosecondsSince1970 - heard < Self.memory, let read = read(description) else { return }
         add(read, of: description.site, last: last.flatMap(mark), heard: heard, at: now)
+    }
+
+    /// Notes that they had samples of a stream, and no description: it comes, and until then nobody is told that there is no such stream.
+    package func knowUndescribed(_ name: StreamName) {
+        if streams[name] == nil, undescribed.count < settings.maximumStreams { undescribed.insert(name) }
     }
 
     /// Notes that `know` was given all that the servers have.
@@ -134,7 +139,7 @@ package final class Serving: ProgramCore {
         guard let mark = mark(message) else { return }
         let name = message.content.name
         streams[name]?.note(mark, heard: message.time)
-        if streams[name] == nil, undescribed.count < settings.maximumStreams { undescribed.insert(name) }
+        knowUndescribed(name)
         samplesSent += mark.place.count
         for event in message.content.events {
             if let age = event.age(at: now.date) { delays.record(nanoseconds: age) }
