@@ -30,7 +30,7 @@ extension Publication {
                 lasting: Self.failureLife))
     }
 
-    /// Describes a stream at once if its state changed, and reports a failure and its end.
+    /// Describes a stream at once if its state changed, reports a failure and its end, and logs the end of a source.
     /// - Parameters:
     ///   - clock: if given, the stream is described in any case, with these clocks.
     ///   - isOver: whether nothing more comes of it, because the program ends.
@@ -47,6 +47,9 @@ extension Publication {
         } else if before == .failed {
             emit(.clear(stream.healthKey))
             emit(.log(.notice, "stream recovered", ["stream": "\(stream.name)"]))
+        }
+        if state == .ended {
+            emit(.log(.notice, "stream ended", ["stream": "\(stream.name)", "samples": "\(stream.nextSequence)"]))
         }
     }
 

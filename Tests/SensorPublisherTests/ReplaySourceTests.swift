@@ -73,6 +73,10 @@ struct ReplaySourceTests {
     @Test func aMalformedRowIsNamedByItsLine() throws {
         #expect(try problem("t,x\n0,1\n\n1,oops\n") == "file.csv, line 4: x: \"oops\" is not a number")
         #expect(try problem("t,x\r\n0,1\r\n1\r\n") == "file.csv, line 3: 1 cells, but the header names 2 columns")
+        #expect(
+            try problem("t;x\n0,01;1,5\n")
+                == "file.csv, line 2: 3 cells, but the header names 1 columns: separate columns by commas, and write numbers with a decimal point"
+        )
         #expect(try problem("t,x\nbad,1\n") == "file.csv, line 2: time: \"bad\" is not a number")
         #expect(
             try problem(name: "file.ndjson", "{\"t\":0,\"x\":1}\n{\"t\":1}\n")

@@ -338,12 +338,14 @@ struct ServiceCommandTests {
             try await command.run()
             health.report(.degraded, "the publisher is away", for: "publisher")
             health.measure(Metric(health: "latenessMedianSeconds"), 0.0005)
+            health.measure(Metric(health: "streams"), 1_000)
             try await command.run()
             #expect(
                 try await command.answer() == """
                     recorder: degraded, version 0.6.0, up 12 s
                     - the publisher is away
                       latenessMedianSeconds: 0.0005
+                      streams: 1000
 
                     """)
             health.report(.failing, "the disk is full", for: "disk")

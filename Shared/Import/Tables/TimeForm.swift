@@ -25,7 +25,9 @@ package enum TimeForm: Hashable, Sendable {
         guard let seconds = DecimalTime.scaled(text, by: 0) else {
             throw .notImported(
                 "its first time, \"\(String(decoding: text.prefix(64), as: UTF8.self))\", is no time",
-                "Write seconds, nanoseconds since 1970, or dates such as 2026-11-21T10:00:08.01Z; name the column with --time."
+                text.contains(UInt8(ascii: ","))
+                    ? "Write numbers with a decimal point."
+                    : "Write seconds, nanoseconds since 1970, or dates such as 2026-11-21T10:00:08.01Z; name the column with --time."
             )
         }
         switch seconds {

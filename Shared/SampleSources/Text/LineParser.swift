@@ -270,7 +270,10 @@ package struct LineParser {
 
     private func wrongCount(_ text: Span<UInt8>) throws(PublisherError) -> PublisherError {
         let count = try Self.cells(of: text).count
-        return PublisherError(.invalidInput, "\(count) cells, but the header names \(columns.count) columns")
+        let hint =
+            columns.count == 1 && header.contains(UInt8(ascii: ";"))
+            ? ": separate columns by commas, and write numbers with a decimal point" : ""
+        return PublisherError(.invalidInput, "\(count) cells, but the header names \(columns.count) columns\(hint)")
     }
 
     private static func time(in cell: Range<Int>, of text: Span<UInt8>) throws(PublisherError) -> Int64 {

@@ -43,7 +43,11 @@ package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
         let lines =
             ["\(Program.program): \(reply.status.rawValue), version \(reply.version), up \(Int(reply.uptime)) s"]
             + reply.reasons.map { "- \($0)" }
-            + (reply.measures ?? [:]).sorted { $0.key < $1.key }.map { "  \($0.key): \($0.value)" }
+            + (reply.measures ?? [:]).sorted { $0.key < $1.key }.map { "  \($0.key): \(Self.text(of: $0.value))" }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func text(of measure: Double) -> String {
+        Int(exactly: measure).map { "\($0)" } ?? "\(measure)"
     }
 }
