@@ -221,6 +221,27 @@ struct SendingTests {
         #expect(world.core.repeats == 1)
     }
 
+    /// Servers may remember the identifier of a message that was lost with their leader.
+    @Test func aRepeatIsBelievedIfTheServersHaveIt() throws {
+        let world = try World.describing(next: 0)
+        try world.publish(0..<10)
+        world.pass(0.15)
+        for copy in ["", "/1", "/2"] {
+            #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10\(copy)"])
+            world.answer(.unknown("timeout"), isStored: false)
+            world.pass(5)
+            // The same one again, until something is known of it.
+            #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10\(copy)"])
+            world.answer(.stored(isRepeat: true), isStored: false)
+        }
+        #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10/3"])
+        world.answer(.stored(isRepeat: false), isStored: true)
+        #expect(world.core.samplesAcknowledged == 10)
+        try world.publish(10..<20)
+        world.pass(0.15)
+        #expect(world.sent.map(\.identifier) == ["lab/d/s/e/10+10"])
+    }
+
     @Test func whileServersAreAwayTheSpoolHasEverythingAlsoForTheNextProgram() throws {
         let world = try World.describing(next: 0)
         try world.publish(0..<10)

@@ -77,12 +77,20 @@ extension Sending {
                 stream.start(at: place.flatMap { $0.epoch == stream.ordered.epoch ? $0.end : nil } ?? 0)
             }
             if let place, stream.epochs.isEmpty, place.epoch == stream.ordered.epoch { stream.note(epoch: place.epoch) }
+            settleDoubt(of: stream)
             makeReady(stream)
         case .failure:
             stream.remote = .unknown
             wait(stream, at: now)
         }
         pump(at: now)
+    }
+
+    /// Has a message that servers took for a repeat sent under another identifier if they do not have it.
+    private func settleDoubt(of stream: SentStream) {
+        guard stream.isInDoubt else { return }
+        stream.isInDoubt = false
+        if let place = stream.queue.first?.event.place, !stream.hasStored(place) { stream.copies += 1 }
     }
 
     // MARK: Publishing
@@ -142,7 +150,8 @@ extension Sending {
         guard !events.isEmpty else { return nil }
         stream.groupCount = events.count
         let content = RelayedMessage(events)
-        return Message(identifier: identifier(of: content), content: content)
+        let copy = stream.copies > 0 ? "/\(stream.copies)" : ""
+        return Message(identifier: identifier(of: content) + copy, content: content)
     }
 
     private func pop(_ stream: SentStream) {
@@ -168,7 +177,20 @@ extension Sending {
         guard let stream = underWay.removeValue(forKey: identifier) else { return }
         stream.isUnderWay = false
         switch outcome {
-        case .stored(let isRepeat): noteStored(stream, isRepeat: isRepeat, at: now)
+        case .stored(let isRepeat):
+            if problem != nil || fullSince != nil {
+                (problem, fullSince) = (nil, nil)
+                watchServers(at: now)
+            }
+            if isRepeat { repeats += 1 }
+            if isRepeat, stream.queue.first?.event.place != nil {
+                // Servers of 2.10 and before 2.11 remember an identifier also when its message was lost with their leader
+                // (nats-server#6486): what they have is known from them alone.
+                (stream.remote, stream.isInDoubt) = (.unknown, true)
+                makeReady(stream)
+            } else {
+                noteStored(stream, at: now)
+            }
         case .unknown(let reason):
             problem = reason
             // Servers forget which messages they have.
@@ -188,18 +210,13 @@ extension Sending {
         }
     }
 
-    private func noteStored(_ stream: SentStream, isRepeat: Bool, at now: Moment) {
-        if isRepeat { repeats += 1 }
+    private func noteStored(_ stream: SentStream, at now: Moment) {
         for _ in 0..<stream.groupCount {
             guard let event = stream.queue.popFirst() else { break }
             noteStored(event.event, of: stream, at: now)
             finish(event)
         }
         stream.endGroup()
-        if problem != nil || fullSince != nil {
-            (problem, fullSince) = (nil, nil)
-            watchServers(at: now)
-        }
         makeReady(stream)
     }
 

@@ -36,6 +36,10 @@ package final class SentStream {
     /// How many of the first are in the message that is under way, or that is sent again: always the same ones.
     var groupCount = 0
     var isUnderWay = false
+    /// Whether servers said that they had the message already, and are asked whether that is so.
+    var isInDoubt = false
+    /// How often they did not have it: a message is a repeat to them while its identifier is the same.
+    var copies = 0
     /// Whether it is in the list of those that may send.
     var isReady = false
     /// When the first event was first sent, on the monotonic clock.
@@ -65,7 +69,7 @@ package final class SentStream {
     }
 
     /// Forgets the message that was sent: its events are stored.
-    func endGroup() { (groupCount, firstSentAt, failures) = (0, nil, 0) }
+    func endGroup() { (groupCount, firstSentAt, failures, isInDoubt, copies) = (0, nil, 0, false, 0) }
 
     /// Whether the servers have a batch.
     func hasStored(_ place: BatchPlace) -> Bool {
