@@ -6,9 +6,14 @@ import ZeroMQ
 
 /// A connection to NATS, and what its library says of it on threads of its own: it waits here until the engine takes it.
 ///
+/// An engine asks here whether there is a connection, and never the library: that keeps its lock as long as it tries to connect, which
+/// is seconds for each server that does not answer.
+///
 /// Bounded: acknowledgements by the messages under way, which the core bounds.
 final class ServerLink: Sendable {
     private let waiting = Mutex<[NATSConnection.PublishResult]>([])
+    /// nil until the library has said it.
+    private let connected = Mutex<Bool?>(nil)
     /// Is told that there is something to take.
     private let news = Wake<Void>()
 
@@ -20,12 +25,19 @@ final class ServerLink: Sendable {
     ) async throws(ServiceError) -> NATSConnection {
         do throws(NATSError) {
             let connection = try await thread.run { [self] _ throws(NATSError) in
-                try NATSConnection(
-                    settings, connected: { [self] _ in news.tell(()) },
+                let connection = try NATSConnection(
+                    settings,
+                    connected: { [self] isConnected in
+                        connected.withLock { $0 = isConnected }
+                        news.tell(())
+                    },
                     acknowledged: { [self] result in
                         waiting.withLock { $0.append(result) }
                         news.tell(())
                     })
+                let isConnected = connection.isConnected
+                connected.withLock { $0 = $0 ?? isConnected }
+                return connection
             }
             news.tell(())
             return connection
@@ -33,6 +45,8 @@ final class ServerLink: Sendable {
             throw ServiceError(.badConfiguration, "\(error)")
         }
     }
+
+    var isConnected: Bool { connected.withLock { $0 ?? false } }
 
     /// Calls a closure whenever there is something to take, until the task is cancelled.
     /// - Parameter thread: that of the actor that waits.

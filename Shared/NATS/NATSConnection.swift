@@ -92,6 +92,7 @@ package final class NATSConnection: @unchecked Sendable {
         // The handlers are not released: a thread of libnats may still be in one. There is one connection in a program's life.
     }
 
+    /// Whether there is a connection. Like `problem` it waits while the library tries to connect.
     package var isConnected: Bool { natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED }
 
     /// Why there is no connection, as the library has it; nil if it says nothing.

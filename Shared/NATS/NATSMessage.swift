@@ -41,36 +41,39 @@ package struct NATSMessage: Hashable, Sendable {
 }
 
 extension NATSConnection {
-    /// The first message of a subject from a number on.
-    /// - Parameters:
-    ///   - isAtLeader: whether the stream's leader is asked, which knows of everything that was acknowledged, with two requests; otherwise
-    ///     any replica, which may lack some.
-    ///   - limit: how long to wait for an answer, in milliseconds.
+    /// The first message of a subject from a number on, from any replica, which may not have the latest yet.
+    /// - Parameter limit: how long to wait, in milliseconds.
     /// - Returns: nil if there is none.
     package func message(
-        of subject: String, in stream: String, from sequence: UInt64, atLeader isAtLeader: Bool = false,
-        headers: [String], limit: Int64 = requestLimit
+        of subject: String, in stream: String, from sequence: UInt64, headers: [String], limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSMessage? {
-        let operation = "get a message of the stream \(stream)"
+        var request = jsOptions()
+        jsOptions_Init(&request)
+        request.Wait = limit
+        var message: OpaquePointer?
+        let status = subject.withCString { subject in
+            var options = jsDirectGetMsgOptions()
+            jsDirectGetMsgOptions_Init(&options)
+            options.Sequence = sequence
+            options.NextBySubject = subject
+            return js_DirectGetMsg(&message, jetStream, stream, &request, &options)
+        }
+        return try taken(message, status, jsErrCode(0), headers, during: "get a message of the stream \(stream)")
+    }
+
+    /// The message of a number, from the stream's leader.
+    /// - Parameter limit: how long to wait, in milliseconds.
+    /// - Returns: nil if there is none.
+    package func message(
+        at sequence: UInt64, in stream: String, headers: [String], limit: Int64 = requestLimit
+    ) throws(NATSError) -> NATSMessage? {
         var options = jsOptions()
         jsOptions_Init(&options)
         options.Wait = limit
         var message: OpaquePointer?
         var number = jsErrCode(0)
-        let status: natsStatus
-        if isAtLeader {
-            guard let place = try sequenceAtLeader(of: subject, in: stream, from: sequence, limit) else { return nil }
-            status = js_GetMsg(&message, jetStream, stream, place, &options, &number)
-        } else {
-            status = subject.withCString { subject in
-                var request = jsDirectGetMsgOptions()
-                jsDirectGetMsgOptions_Init(&request)
-                request.Sequence = sequence
-                request.NextBySubject = subject
-                return js_DirectGetMsg(&message, jetStream, stream, &options, &request)
-            }
-        }
-        return try taken(message, status, number, headers, during: operation)
+        let status = js_GetMsg(&message, jetStream, stream, sequence, &options, &number)
+        return try taken(message, status, number, headers, during: "get message \(sequence) of the stream \(stream)")
     }
 
     private struct Found: Decodable {
@@ -85,9 +88,12 @@ extension NATSConnection {
         var error: Failure?
     }
 
-    /// The number of the first message of a subject from a number on, as the leader has it. libnats has no call for this question.
-    private func sequenceAtLeader(
-        of subject: String, in stream: String, from sequence: UInt64, _ limit: Int64
+    /// The number of the first message of a subject from a number on, as the stream's leader has it, which knows of everything that was
+    /// acknowledged. libnats has no call for this question.
+    /// - Parameter limit: how long to wait, in milliseconds.
+    /// - Returns: nil if there is none.
+    package func sequenceAtLeader(
+        of subject: String, in stream: String, from sequence: UInt64, limit: Int64 = requestLimit
     ) throws(NATSError) -> UInt64? {
         let data = try request(
             "$JS.API.STREAM.MSG.GET.\(stream)", #"{"seq":\#(sequence),"next_by_subj":"\#(Self.quoted(subject))"}"#,
@@ -121,7 +127,7 @@ extension NATSConnection {
     /// - Parameters:
     ///   - count: how many at most.
     ///   - maximumBytes: after so many the server sends no further one.
-    ///   - limit: how long to wait for each, in milliseconds.
+    ///   - limit: how long to wait for all of them, in milliseconds.
     package func messages(
         of subject: String, in stream: String, from sequence: UInt64, count: Int, maximumBytes: Int, headers: [String],
         limit: Int64 = requestLimit
@@ -141,10 +147,11 @@ extension NATSConnection {
         try check(
             natsConnection_PublishRequestString(connection, "$JS.API.DIRECT.GET.\(stream)", name, request),
             during: operation)
+        let end = nats_Now() + limit
         var messages: [NATSMessage] = []
         while true {
             var message: OpaquePointer?
-            try check(natsSubscription_NextMsg(&message, subscription, limit), during: operation)
+            try check(natsSubscription_NextMsg(&message, subscription, max(1, end - nats_Now())), during: operation)
             guard let message else { return messages }
             defer { natsMsg_Destroy(message) }
             guard NATSMessage.header("Status", of: message) == nil,

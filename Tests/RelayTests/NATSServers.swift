@@ -32,11 +32,15 @@ struct NATSServers: Sendable {
     private let directory: FilePath
 
     /// Servers on free ports, one alone or a cluster, which keep their files in a directory.
-    init(_ kind: Kind, count: Int, in directory: FilePath) throws {
+    /// - Parameter security: what else is in their configuration: who may do what. With TLS, as `tls` says.
+    init(
+        _ kind: Kind, count: Int, security: String = "", isEncrypted: Bool = false, in directory: FilePath
+    ) throws {
         let ends = try (0..<2 * count).map { _ in "127.0.0.1:\(try FreePort.next())" }
-        try self.init(kind, at: Array(ends[..<count]), routes: Array(ends[count...]), in: directory) { executable, _ in
-            (executable, [])
-        }
+        try self.init(
+            kind, at: Array(ends[..<count]), routes: Array(ends[count...]), scheme: isEncrypted ? "tls" : "nats",
+            security: security, in: directory
+        ) { executable, _ in (executable, []) }
     }
 
     /// A cluster whose servers have the first hosts of a network.
@@ -50,10 +54,11 @@ struct NATSServers: Sendable {
 
     /// - Parameter command: what starts a server, by its executable and its index: an executable, and its first arguments.
     private init(
-        _ kind: Kind, at ends: [String], routes: [String], in directory: FilePath,
+        _ kind: Kind, at ends: [String], routes: [String], scheme: String = "nats", security: String = "",
+        in directory: FilePath,
         command: (FilePath, Int) -> (FilePath, [String])
     ) throws {
-        addresses = ends.map { "nats://\($0)" }
+        addresses = ends.map { "\(scheme)://\($0)" }
         self.directory = directory
         servers = try ends.indices.map { index in
             let cluster = """
@@ -68,6 +73,7 @@ struct NATSServers: Sendable {
                   \(sync)
                 }
                 \(ends.count > 1 ? cluster : "")
+                \(security)
 
                 """
             let file = directory.appending("n\(index).conf").string

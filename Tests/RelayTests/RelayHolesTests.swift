@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import ZeroMQ
 
-/// What a relay says of samples that its servers do not have.
+/// What a relay says of samples that its servers do not have, or do not give.
 @Suite(.timeLimit(.minutes(4)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct RelayHolesTests {
     private static let limit = Duration.seconds(100)
@@ -59,32 +59,72 @@ struct RelayHolesTests {
         }
     }
 
+    /// A relay that serves what was stored, and what asks it.
+    private static func withRelay(
+        _ servers: NATSServers, in directory: FilePath, _ body: (RequestClient) async throws -> Void
+    ) async throws {
+        let ends = try (0..<2).map { _ in try FreePort.endpoint() }
+        let relay = try RevivedProgram(
+            "relay", at: ends[...], servers.options("from") + ["--data", "centre"], in: directory)
+        try await RevivedProgram.run(servers.servers) {
+            try await store(at: servers)
+            try await RevivedProgram.run([relay]) {
+                let client = try RequestClient(
+                    context: Context(), thread: SocketThread(name: "test"), endpoint: ends[1])
+                try await eventually("the stream", within: limit) {
+                    try await client.send(StreamsList(), timeout: .seconds(60)).streams.count == 1
+                }
+                try await body(client)
+            }
+        }
+    }
+
+    private static func replay(
+        from: Int, at client: RequestClient, timeout: Duration = .seconds(60)
+    ) async throws -> SamplesReplay.Reply {
+        try await client.send(
+            SamplesReplay(device: "phone", stream: "value", epoch: "e", from: from, count: 12), timeout: timeout)
+    }
+
     @Test(arguments: NATSServers.Kind.allCases)
     func samplesThatNoMessageHasAreToldFromThoseThatOneHas(kind: NATSServers.Kind) async throws {
         try await withTemporaryDirectory { directory in
             let servers = try NATSServers(kind, count: 1, in: directory)
-            let ends = try (0..<2).map { _ in try FreePort.endpoint() }
-            let relay = try RevivedProgram(
-                "relay", at: ends[...], servers.options("from") + ["--data", "centre"], in: directory)
-            try await RevivedProgram.run(servers.servers) {
-                try await Self.store(at: servers)
-                try await RevivedProgram.run([relay]) {
-                    let client = try RequestClient(
-                        context: Context(), thread: SocketThread(name: "test"), endpoint: ends[1])
-                    try await eventually("the stream", within: Self.limit) {
-                        try await client.send(StreamsList(), timeout: .seconds(60)).streams.count == 1
+            try await Self.withRelay(servers, in: directory) { client in
+                let known = try await Self.replay(from: 3, at: client)
+                #expect(known.from == 0 && known.count == 10, "\(known)")
+                let hole = try await Self.replay(from: 12, at: client)
+                #expect(hole.from == 20 && hole.count == 10, "\(hole)")
+                let behind = try await Self.replay(from: 24, at: client)
+                #expect(behind.from == 20 && behind.count == 10, "\(behind)")
+            }
+        }
+    }
+
+    /// Recorders give samples up that they ask for in vain for 10 s. libnats keeps its lock while it tries to connect.
+    @Test func whileServersHangEachRequestIsAnsweredBeforeRecordersLosePatience() async throws {
+        try await withTemporaryDirectory { directory in
+            let servers = try NATSServers(.current, count: 3, in: directory)
+            try await Self.withRelay(servers, in: directory) { client in
+                async let hang: Void = withThrowingTaskGroup(of: Void.self) { group in
+                    for server in servers.servers { group.addTask { try await server.freeze(for: .seconds(12)) } }
+                    try await group.waitForAll()
+                }
+                var refusals = 0
+                for _ in 0..<100 {
+                    do {
+                        _ = try await Self.replay(from: 3, at: client, timeout: .seconds(2))
+                    } catch let error as RequestError {
+                        #expect(error.data?.reason == RequestError.Reason.busy.word)
+                        refusals += 1
                     }
-                    func replay(from: Int) async throws -> SamplesReplay.Reply {
-                        try await client.send(
-                            SamplesReplay(device: "phone", stream: "value", epoch: "e", from: from, count: 12),
-                            timeout: .seconds(60))
-                    }
-                    let known = try await replay(from: 3)
-                    #expect(known.from == 0 && known.count == 10, "\(known)")
-                    let hole = try await replay(from: 12)
-                    #expect(hole.from == 20 && hole.count == 10, "\(hole)")
-                    let behind = try await replay(from: 24)
-                    #expect(behind.from == 20 && behind.count == 10, "\(behind)")
+                    // As often as many recorders ask.
+                    try await Task.sleep(for: .milliseconds(100))
+                }
+                #expect(refusals > 0)
+                try await hang
+                try await eventually("samples", within: Self.limit) {
+                    (try? await Self.replay(from: 3, at: client))?.count == 10
                 }
             }
         }

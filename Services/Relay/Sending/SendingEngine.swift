@@ -77,10 +77,14 @@ actor SendingEngine: Engine {
         perform()
     }
 
-    private func takeNews() {
-        let isConnected = connection.isConnected
-        if isConnected != core.isConnected || !isConnected {
-            core.noteConnected(isConnected, connection.problem, at: now)
+    private func takeNews() async {
+        if link.isConnected != core.isConnected {
+            core.noteConnected(link.isConnected, nil, at: now)
+            perform()
+        }
+        if !link.isConnected {
+            let problem = await asking.run { [connection] _ in connection.problem }
+            if !link.isConnected { core.noteConnected(false, problem, at: now) }
         }
         let results = link.take()
         if !results.isEmpty {

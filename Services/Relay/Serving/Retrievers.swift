@@ -12,7 +12,7 @@ struct Retrievers: Sendable {
     private static let maximumRanges = 1_000
     /// How long a reply may take, in nanoseconds; what was not found by then is requested again. Shorter than recorders wait, which is
     /// 2 s: they give samples up after 10 s without any answer.
-    private static let limit: Int64 = 1_500_000_000
+    private static let limit: Int64 = 1_000_000_000
     private static let threadCount = 4
     private static let maximumUnderWay = 16
 
@@ -20,16 +20,22 @@ struct Retrievers: Sendable {
         let underWay = Mutex((count: 0, next: 0))
     }
 
+    private let link: ServerLink
     private let threads: [OwnThread<Retriever>]
     private let state = State()
     private let clock: @Sendable () -> Moment
 
     /// - Parameter clock: this machine's clocks.
-    init(_ connection: NATSConnection, stream: String, clock: @escaping @Sendable () -> Moment) throws(ZeroMQError) {
+    init(
+        _ connection: NATSConnection, _ link: ServerLink, stream: String, clock: @escaping @Sendable () -> Moment
+    ) throws(ZeroMQError) {
+        self.link = link
         self.clock = clock
+        let unfinished = UnfinishedSearches()
         var threads: [OwnThread<Retriever>] = []
         for index in 0..<Self.threadCount {
-            threads.append(try OwnThread(name: "replays \(index)", Retriever(connection, stream: stream, clock)))
+            let retriever = Retriever(connection, stream: stream, unfinished, clock)
+            threads.append(try OwnThread(name: "replays \(index)", retriever))
         }
         self.threads = threads
     }
@@ -44,6 +50,8 @@ struct Retrievers: Sendable {
                 .invalidParameter,
                 "\(plans.count) ranges are too many for a request: give at most \(Self.maximumRanges)")
         }
+        // Calls of the library may wait for seconds then.
+        guard link.isConnected else { throw .laterAgain("the NATS servers are not reachable") }
         guard let index = begin() else { throw .laterAgain("too many requests for samples wait") }
         defer { state.underWay.withLock { $0.count -= 1 } }
         let end = clock().monotonic + Self.limit
@@ -72,20 +80,45 @@ struct Retrievers: Sendable {
     }
 }
 
+/// Searches that were not over in time. Who asks again has them go on: servers that are far away would never be asked everything within
+/// the time of one reply.
+private final class UnfinishedSearches: Sendable {
+    /// After so many all are forgotten: perhaps nobody asks again.
+    private static let maximumCount = 1_000
+
+    private let searches = Mutex<[SamplesReplay.Range: SampleSearch<NATSMessage>]>([:])
+
+    func take(_ range: SamplesReplay.Range) -> SampleSearch<NATSMessage>? {
+        searches.withLock { $0.removeValue(forKey: range) }
+    }
+
+    func keep(_ search: SampleSearch<NATSMessage>, for range: SamplesReplay.Range) {
+        searches.withLock { searches in
+            if searches.count == Self.maximumCount { searches = [:] }
+            searches[range] = search
+        }
+    }
+}
+
 /// Finds samples in a stream of NATS. Confined to one thread.
-final class Retriever {
+private final class Retriever {
     /// Messages that are got in one request.
     private static let batch = 256
     private static let silence = "the servers did not answer in time"
 
     private let connection: NATSConnection
     private let stream: String
+    private let unfinished: UnfinishedSearches
     private let clock: @Sendable () -> Moment
     /// Whether the server sends several messages for one request; nil if that was not found out.
     private var hasBatches: Bool?
 
-    init(_ connection: NATSConnection, stream: String, _ clock: @escaping @Sendable () -> Moment) {
+    init(
+        _ connection: NATSConnection, stream: String, _ unfinished: UnfinishedSearches,
+        _ clock: @escaping @Sendable () -> Moment
+    ) {
         self.connection = connection
+        self.unfinished = unfinished
         self.clock = clock
         self.stream = stream
     }
@@ -125,15 +158,13 @@ final class Retriever {
 
     /// The message that has the first sample that is wanted, or what follows if there is a hole.
     private func firstMessage(_ plan: ReplayPlan, until end: Int64) throws(NATSError) -> NATSMessage? {
-        var search = SampleSearch<NATSMessage>(plan)
+        var search = unfinished.take(plan.range) ?? SampleSearch<NATSMessage>(plan)
+        defer { if search.outcome == nil { unfinished.keep(search, for: plan.range) } }
         while let question = search.next {
             switch question {
             case .message(let sequence, let isAtLeader):
                 let found = try located(from: sequence) { next throws(NATSError) in
-                    let message = try connection.message(
-                        of: plan.subject, in: stream, from: next, atLeader: isAtLeader,
-                        headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
-                    return message.map { [$0] } ?? []
+                    try message(from: next, plan, atLeader: isAtLeader, until: end).map { [$0] } ?? []
                 }
                 search.take(found)
             case .messages(let sequence):
@@ -147,6 +178,21 @@ final class Retriever {
         case .found(let message), .hole(before: let message): return message.content
         case .nothing, nil: return nil
         }
+    }
+
+    private func message(
+        from sequence: UInt64, _ plan: ReplayPlan, atLeader isAtLeader: Bool, until end: Int64
+    ) throws(NATSError) -> NATSMessage? {
+        guard isAtLeader else {
+            return try connection.message(
+                of: plan.subject, in: stream, from: sequence, headers: RelayedMessage.Header.all,
+                limit: milliseconds(until: end))
+        }
+        let place = try connection.sequenceAtLeader(
+            of: plan.subject, in: stream, from: sequence, limit: milliseconds(until: end))
+        guard let place else { return nil }
+        return try connection.message(
+            at: place, in: stream, headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
     }
 
     /// Messages from a number on. What others stored there without saying which samples it has is passed over.
@@ -193,8 +239,10 @@ final class Retriever {
     private func messages(
         from sequence: UInt64, _ plan: ReplayPlan, until end: Int64
     ) throws(NATSError) -> [NATSMessage] {
+        if hasBatches == nil {
+            hasBatches = try connection.serverVersion(leading: stream, limit: milliseconds(until: end)).sendsBatches
+        }
         let limit = try milliseconds(until: end)
-        if hasBatches == nil { hasBatches = try connection.serverVersion(leading: stream, limit: limit).sendsBatches }
         if hasBatches == true {
             return try connection.messages(
                 of: plan.subject, in: stream, from: sequence, count: Self.batch, maximumBytes: 1 << 20,

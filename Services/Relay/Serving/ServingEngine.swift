@@ -59,7 +59,7 @@ actor ServingEngine: Engine {
         fetching = try OwnThread(name: "nats", Consumption())
         link = ServerLink()
         connection = try await link.connect(settings.connection(), on: fetching)
-        retrievers = try Retrievers(connection, stream: settings.natsStream, clock: Self.clock)
+        retrievers = try Retrievers(connection, link, stream: settings.natsStream, clock: Self.clock)
         thread = try SocketThread(name: "relay")
     }
 
@@ -70,9 +70,12 @@ actor ServingEngine: Engine {
             { try await self.link.forEachNews(on: self.thread) { await self.noteConnection() } })
     }
 
-    private func noteConnection() {
-        let isConnected = connection.isConnected
-        core.noteServers(isConnected: isConnected, problem: isConnected ? nil : connection.problem)
+    private func noteConnection() async {
+        core.noteServers(isConnected: link.isConnected, problem: nil)
+        perform()
+        guard !link.isConnected else { return }
+        let problem = await fetching.run { [connection] _ in connection.problem }
+        if !link.isConnected { core.noteServers(isConnected: false, problem: problem) }
         perform()
     }
 
@@ -85,7 +88,7 @@ actor ServingEngine: Engine {
                 try await beginFetching()
                 while !Task.isCancelled { try await fetchNext() }
             } catch {
-                core.noteServers(isConnected: connection.isConnected, problem: "\(error)")
+                core.noteServers(isConnected: link.isConnected, problem: "\(error)")
                 perform()
             }
             try Task.checkCancellation()
@@ -106,7 +109,7 @@ actor ServingEngine: Engine {
             try await know(filter)
             core.finishKnowing()
         }
-        core.noteServers(isConnected: connection.isConnected, problem: nil)
+        core.noteServers(isConnected: link.isConnected, problem: nil)
         perform()
     }
 

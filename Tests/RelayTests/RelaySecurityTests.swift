@@ -1,0 +1,131 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import NATS
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// Relays and real servers with TLS and users, each of whom may do what docs/relay.md says.
+@Suite(.timeLimit(.minutes(4)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
+struct RelaySecurityTests {
+    private static let limit = Duration.seconds(100)
+    /// The example of NATS' documentation: a user, and the seed that proves it.
+    private static let nkey = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
+    private static let seed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY"
+
+    /// A server with the users of the page, and the files that relays need.
+    private struct World: Sendable {
+        let directory: FilePath
+        let servers: NATSServers
+
+        init(_ kind: NATSServers.Kind, in directory: FilePath) async throws {
+            self.directory = directory
+            let (certificate, key) = (directory.appending("ca.pem").string, directory.appending("key.pem").string)
+            try await Tool.output(
+                of: "openssl",
+                [
+                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=n0", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+                ])
+            for (name, text) in [("lab", "secret"), ("wrong", "guess"), ("seed", RelaySecurityTests.seed)] {
+                let file = directory.appending(name).string
+                try text.write(toFile: file, atomically: true, encoding: .utf8)
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+            }
+            let security = """
+                tls { cert_file: "\(certificate)", key_file: "\(key)" }
+                authorization { users: [
+                  { user: lab, password: secret, permissions: { publish: [ "holdfast.lab.>", "$JS.API.STREAM.INFO.holdfast", \
+                "$JS.API.STREAM.MSG.GET.holdfast" ], subscribe: [ "_INBOX.>" ] } }
+                  { nkey: \(RelaySecurityTests.nkey), permissions: { publish: [ "$JS.API.>", "$JS.ACK.>" ], subscribe: [ "_INBOX.>" ] } }
+                  { user: boss, password: boss }
+                ] }
+                """
+            servers = try NATSServers(kind, count: 1, security: security, isEncrypted: true, in: directory)
+        }
+
+        /// Makes the stream, which users of sites can't.
+        func makeStream() async throws {
+            var settings = NATSSettings(servers: servers.addresses, name: "test")
+            (settings.user, settings.password) = ("boss", "boss")
+            settings.authorities = directory.appending("ca.pem").string
+            let connection = try NATSConnection(settings)
+            try await eventually("a stream", within: RelaySecurityTests.limit) {
+                (try? connection.createStream(
+                    NATSStreamSettings(
+                        name: "holdfast", subjects: ["holdfast.>"], replicas: 1, maximumBytes: nil, maximumAge: nil,
+                        duplicateWindow: 120_000_000_000))) != nil
+            }
+        }
+
+        /// A relay, and what asks it.
+        func relay(_ name: String, _ arguments: [String]) throws -> (program: RevivedProgram, client: RequestClient) {
+            let ends = try (0..<2).map { _ in try FreePort.endpoint() }
+            let program = try RevivedProgram("relay", at: ends[...], arguments + ["--data", name], in: directory)
+            let client = try RequestClient(context: Context(), thread: SocketThread(name: "test"), endpoint: ends[1])
+            return (program, client)
+        }
+
+        func file(_ name: String) -> String { directory.appending(name).string }
+
+        /// The options of a site's relay.
+        func sending(_ events: String, site: String, password: String = "lab", trusting: Bool = true) -> [String] {
+            servers.options("to") + ["--subscribe", events, "--site", site, "--replicas", "1"]
+                + ["--nats-user", "lab", "--nats-password-file", file(password)]
+                + (trusting ? ["--nats-ca", file("ca.pem")] : [])
+        }
+    }
+
+    private static func streams(at client: RequestClient) async throws -> [StreamDescription] {
+        try await client.send(StreamsList(), timeout: .seconds(60)).streams
+    }
+
+    /// Waits until a program's health says something.
+    private static func hears(_ text: String, from client: RequestClient) async throws {
+        var reasons: [String] = []
+        do {
+            try await eventually("health to say \(text)", within: limit) {
+                reasons = try await client.send(ServiceHealth(), timeout: .seconds(60)).reasons
+                return reasons.contains { $0.contains(text) }
+            }
+        } catch let failure as TestFailure {
+            throw TestFailure("\(failure), but \(reasons)")
+        }
+    }
+
+    @Test(arguments: NATSServers.Kind.allCases)
+    func eachUserDoesWhatItMay(kind: NATSServers.Kind) async throws {
+        try await withTemporaryDirectory { directory in
+            let world = try await World(kind, in: directory)
+            let ends = try (0..<2).map { _ in try FreePort.endpoint() }
+            let publisher = try RevivedProgram(
+                "sensor-publisher", at: ends[...], ["--signal", "sine", "--device", "wrist"], in: directory)
+            let site = try world.relay("site", world.sending(ends[0], site: "lab"))
+            let stranger = try world.relay("stranger", world.sending(ends[0], site: "ward"))
+            let guesser = try world.relay("guesser", world.sending(ends[0], site: "lab", password: "wrong"))
+            let doubter = try world.relay("doubter", world.sending(ends[0], site: "lab", trusting: false))
+            let centre = try world.relay(
+                "centre",
+                world.servers.options("from") + ["--nats-ca", world.file("ca.pem")]
+                    + ["--nats-nkey", Self.nkey, "--nats-seed", world.file("seed")])
+            try await RevivedProgram.run(world.servers.servers + [publisher]) {
+                try await world.makeStream()
+                try await RevivedProgram.run([centre.program, stranger.program, guesser.program, doubter.program]) {
+                    // Of another site, to which servers do not answer; with a wrong password; without trust in the server's certificate.
+                    try await Self.hears("Timeout", from: stranger.client)
+                    try await Self.hears("no NATS server is connected", from: guesser.client)
+                    try await Self.hears("no NATS server is connected", from: doubter.client)
+                    #expect(try await Self.streams(at: centre.client).isEmpty)
+                    try await RevivedProgram.run([site.program]) {
+                        try await eventually("samples at the centre", within: Self.limit) {
+                            try await Self.streams(at: centre.client).contains { $0.nextSequence > 100 }
+                        }
+                        #expect(try await centre.client.send(ServiceHealth(), timeout: .seconds(60)).reasons.isEmpty)
+                    }
+                }
+            }
+        }
+    }
+}
