@@ -55,6 +55,8 @@ package final class NATSConnection: @unchecked Sendable {
     let connection: OpaquePointer
     let jetStream: OpaquePointer
     private let servers: String
+    /// Why the first attempt to connect failed; nil if it did not.
+    private let firstProblem: String?
 
     /// - Parameters:
     ///   - connected: called on a thread of libnats when a connection is made (true) or lost (false).
@@ -69,12 +71,7 @@ package final class NATSConnection: @unchecked Sendable {
         do throws(NATSError) {
             let options = try Self.options(settings, handlers.toOpaque())
             defer { natsOptions_Destroy(options) }
-            var connection: OpaquePointer?
-            let status = natsConnection_Connect(&connection, options)
-            guard let connection, status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {
-                throw NATSError(status, during: "connect to \(servers)")
-            }
-            self.connection = connection
+            (connection, firstProblem) = try Self.connect(options, handlers.toOpaque(), to: servers)
             jetStream = try Self.jetStream(of: connection, handlers.toOpaque())
         } catch {
             handlers.release()
@@ -95,16 +92,34 @@ package final class NATSConnection: @unchecked Sendable {
     /// Whether there is a connection. Like `problem` it waits while the library tries to connect.
     package var isConnected: Bool { natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED }
 
-    /// Why there is no connection, as the library has it; nil if it says nothing.
+    /// Why there is no connection, as the library has it, and why the first attempt failed; nil if it says nothing.
     package var problem: String? {
         var text: UnsafePointer<CChar>?
         let status = natsConnection_GetLastError(connection, &text)
         guard status != NATS_OK else { return nil }
         let detail = text.map { String(cString: $0) } ?? ""
-        return detail.isEmpty ? String(cString: natsStatus_GetText(status)) : detail
+        let last = detail.isEmpty ? String(cString: natsStatus_GetText(status)) : detail
+        return firstProblem.map { "\(last); at first: \($0)" } ?? last
     }
 
     // MARK: Making it
+
+    /// Connects, or begins to.
+    ///
+    /// The first attempt is one on its own: libnats says why it failed, such as a wrong password, and nothing of those that it repeats.
+    private static func connect(
+        _ options: OpaquePointer, _ handlers: UnsafeMutableRawPointer, to servers: String
+    ) throws(NATSError) -> (OpaquePointer, firstProblem: String?) {
+        var connection: OpaquePointer?
+        if natsConnection_Connect(&connection, options) == NATS_OK, let connection { return (connection, nil) }
+        let problem = nats_GetLastError(nil).map { String(cString: $0) }
+        try check(natsOptions_SetRetryOnFailedConnect(options, true, noteConnected, handlers), during: "connect")
+        let status = natsConnection_Connect(&connection, options)
+        guard let connection, status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {
+            throw NATSError(status, during: "connect to \(servers)")
+        }
+        return (connection, problem)
+    }
 
     private static func options(
         _ settings: NATSSettings, _ handlers: UnsafeMutableRawPointer
@@ -122,7 +137,6 @@ package final class NATSConnection: @unchecked Sendable {
                 natsOptions_SetReconnectWait(options, reconnectWait),
                 natsOptions_SetReconnectJitter(options, reconnectWait, reconnectWait),
                 natsOptions_SetFailRequestsOnDisconnect(options, true),
-                natsOptions_SetRetryOnFailedConnect(options, true, noteConnected, handlers),
                 natsOptions_SetReconnectedCB(options, noteConnected, handlers),
                 natsOptions_SetDisconnectedCB(options, noteDisconnected, handlers),
                 // Without it, libnats writes errors to standard error.

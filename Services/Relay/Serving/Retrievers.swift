@@ -83,8 +83,8 @@ struct Retrievers: Sendable {
 /// Searches that were not over in time. Who asks again has them go on: servers that are far away would never be asked everything within
 /// the time of one reply.
 private final class UnfinishedSearches: Sendable {
-    /// After so many all are forgotten: perhaps nobody asks again.
-    private static let maximumCount = 1_000
+    /// After so many all are forgotten: perhaps nobody asks again. Each may have two messages of up to 256 kB.
+    private static let maximumCount = 256
 
     private let searches = Mutex<[SamplesReplay.Range: SampleSearch<NATSMessage>]>([:])
 
