@@ -1,5 +1,6 @@
 import CNATS
 import Glibc
+import Synchronization
 
 /// A connection to a cluster of NATS servers, and its JetStream.
 ///
@@ -22,6 +23,8 @@ package final class NATSConnection: @unchecked Sendable {
 
     /// What libnats calls. It outlives the connection.
     private final class Handlers: Sendable {
+        /// Whether there was ever a connection.
+        let wasConnected = Atomic(false)
         let connected: @Sendable (Bool) -> Void
         let acknowledged: @Sendable (PublishResult) -> Void
 
@@ -54,9 +57,7 @@ package final class NATSConnection: @unchecked Sendable {
     private let handlers: Unmanaged<Handlers>
     let connection: OpaquePointer
     let jetStream: OpaquePointer
-    private let servers: String
-    /// Why the first attempt to connect failed; nil if it did not.
-    private let firstProblem: String?
+    private let settings: NATSSettings
 
     /// - Parameters:
     ///   - connected: called on a thread of libnats when a connection is made (true) or lost (false).
@@ -66,12 +67,19 @@ package final class NATSConnection: @unchecked Sendable {
         _ settings: NATSSettings, connected: @escaping @Sendable (Bool) -> Void = { _ in },
         acknowledged: @escaping @Sendable (PublishResult) -> Void = { _ in }
     ) throws(NATSError) {
-        servers = settings.servers.joined(separator: ", ")
+        self.settings = settings
         handlers = .passRetained(Handlers(connected, acknowledged))
         do throws(NATSError) {
-            let options = try Self.options(settings, handlers.toOpaque())
+            let options = try Self.options(settings)
             defer { natsOptions_Destroy(options) }
-            (connection, firstProblem) = try Self.connect(options, handlers.toOpaque(), to: servers)
+            try Self.makeLasting(options, handlers.toOpaque())
+            var connection: OpaquePointer?
+            let status = natsConnection_Connect(&connection, options)
+            guard let connection, status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {
+                throw NATSError(status, during: "connect to \(settings.servers.joined(separator: ", "))")
+            }
+            if status == NATS_OK { handlers.takeUnretainedValue().wasConnected.store(true, ordering: .relaxed) }
+            self.connection = connection
             jetStream = try Self.jetStream(of: connection, handlers.toOpaque())
         } catch {
             handlers.release()
@@ -92,38 +100,52 @@ package final class NATSConnection: @unchecked Sendable {
     /// Whether there is a connection. Like `problem` it waits while the library tries to connect.
     package var isConnected: Bool { natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED }
 
-    /// Why there is no connection, as the library has it, and why the first attempt failed; nil if it says nothing.
+    /// Why there is no connection; nil if the library says nothing.
+    ///
+    /// Until there was one, this makes an attempt of its own: libnats says why it failed, such as a wrong password, and nothing of those
+    /// that it repeats.
     package var problem: String? {
+        if !handlers.takeUnretainedValue().wasConnected.load(ordering: .relaxed), let problem = attempt() {
+            return problem
+        }
         var text: UnsafePointer<CChar>?
         let status = natsConnection_GetLastError(connection, &text)
         guard status != NATS_OK else { return nil }
         let detail = text.map { String(cString: $0) } ?? ""
-        let last = detail.isEmpty ? String(cString: natsStatus_GetText(status)) : detail
-        return firstProblem.map { "\(last); at first: \($0)" } ?? last
+        return detail.isEmpty ? String(cString: natsStatus_GetText(status)) : detail
+    }
+
+    /// Connects for a moment.
+    /// - Returns: why that failed; nil if it did not.
+    private func attempt() -> String? {
+        guard let options = try? Self.options(settings) else { return nil }
+        defer { natsOptions_Destroy(options) }
+        var connection: OpaquePointer?
+        let status = natsConnection_Connect(&connection, options)
+        defer { natsConnection_Destroy(connection) }
+        guard status != NATS_OK else { return nil }
+        let text = nats_GetLastError(nil).map { String(cString: $0) } ?? ""
+        return text.isEmpty ? String(cString: natsStatus_GetText(status)) : text
     }
 
     // MARK: Making it
 
-    /// Connects, or begins to.
-    ///
-    /// The first attempt is one on its own: libnats says why it failed, such as a wrong password, and nothing of those that it repeats.
-    private static func connect(
-        _ options: OpaquePointer, _ handlers: UnsafeMutableRawPointer, to servers: String
-    ) throws(NATSError) -> (OpaquePointer, firstProblem: String?) {
-        var connection: OpaquePointer?
-        if natsConnection_Connect(&connection, options) == NATS_OK, let connection { return (connection, nil) }
-        let problem = nats_GetLastError(nil).map { String(cString: $0) }
-        try check(natsOptions_SetRetryOnFailedConnect(options, true, noteConnected, handlers), during: "connect")
-        let status = natsConnection_Connect(&connection, options)
-        guard let connection, status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {
-            throw NATSError(status, during: "connect to \(servers)")
+    /// Has a connection that is made with the options be made again, without end, whenever it is lost or can't be made.
+    private static func makeLasting(
+        _ options: OpaquePointer, _ handlers: UnsafeMutableRawPointer
+    ) throws(NATSError) {
+        for status in [
+            natsOptions_SetMaxReconnect(options, -1), natsOptions_SetReconnectWait(options, reconnectWait),
+            natsOptions_SetReconnectJitter(options, reconnectWait, reconnectWait),
+            natsOptions_SetRetryOnFailedConnect(options, true, noteConnected, handlers),
+            natsOptions_SetReconnectedCB(options, noteConnected, handlers),
+            natsOptions_SetDisconnectedCB(options, noteDisconnected, handlers),
+        ] {
+            try check(status, during: "connect")
         }
-        return (connection, problem)
     }
 
-    private static func options(
-        _ settings: NATSSettings, _ handlers: UnsafeMutableRawPointer
-    ) throws(NATSError) -> OpaquePointer {
+    private static func options(_ settings: NATSSettings) throws(NATSError) -> OpaquePointer {
         var made: OpaquePointer?
         try check(natsOptions_Create(&made), during: "connect")
         guard let options = made else { throw NATSError(NATS_NO_MEMORY, during: "connect") }
@@ -133,12 +155,8 @@ package final class NATSConnection: @unchecked Sendable {
             try setSecurity(settings, options)
             for status in [
                 natsOptions_SetName(options, settings.name), natsOptions_SetPingInterval(options, pingInterval),
-                natsOptions_SetTimeout(options, connectLimit), natsOptions_SetMaxReconnect(options, -1),
-                natsOptions_SetReconnectWait(options, reconnectWait),
-                natsOptions_SetReconnectJitter(options, reconnectWait, reconnectWait),
+                natsOptions_SetTimeout(options, connectLimit),
                 natsOptions_SetFailRequestsOnDisconnect(options, true),
-                natsOptions_SetReconnectedCB(options, noteConnected, handlers),
-                natsOptions_SetDisconnectedCB(options, noteDisconnected, handlers),
                 // Without it, libnats writes errors to standard error.
                 natsOptions_SetErrorHandler(options, { _, _, _, _ in }, nil),
             ] {
@@ -152,7 +170,10 @@ package final class NATSConnection: @unchecked Sendable {
     }
 
     private static let noteConnected: natsConnectionHandler = { _, handlers in
-        handlers.map { Unmanaged<Handlers>.fromOpaque($0).takeUnretainedValue().connected(true) }
+        guard let handlers else { return }
+        let told = Unmanaged<Handlers>.fromOpaque(handlers).takeUnretainedValue()
+        told.wasConnected.store(true, ordering: .relaxed)
+        told.connected(true)
     }
 
     private static let noteDisconnected: natsConnectionHandler = { _, handlers in

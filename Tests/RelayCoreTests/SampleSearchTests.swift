@@ -104,25 +104,25 @@ struct SampleSearchTests {
 
     @Test func replicasThatHaveEverythingShowEachSampleAndEachHole() throws {
         var holes = 0
-        for seed in 0..<20 {
+        for seed in 0..<6 {
             let found = try search(UInt64(seed), reach: 1, diverging: false)
             #expect(found.nothing == 0)
             holes += found.holes
         }
-        #expect(holes > 20)
+        #expect(holes > 10)
     }
 
     /// What they lack is never taken for a hole, and holes are found nevertheless.
-    @Test(arguments: [0.9, 0.5, 0.2])
+    @Test(arguments: [0.9, 0.5])
     func whatReplicasLackIsNoHole(reach: Double) throws {
         var holes = 0
-        for seed in 0..<20 { holes += try search(UInt64(seed), reach: reach, diverging: false).holes }
-        #expect(holes > 5)
+        for seed in 0..<6 { holes += try search(UInt64(seed), reach: reach, diverging: false).holes }
+        #expect(holes > 0)
     }
 
     @Test func whatReplicasLackForGoodIsNoHole() throws {
         var holes = 0
-        for seed in 0..<20 { holes += try search(UInt64(seed), reach: 1, diverging: true).holes }
-        #expect(holes > 20)
+        for seed in 0..<6 { holes += try search(UInt64(seed), reach: 1, diverging: true).holes }
+        #expect(holes > 10)
     }
 }

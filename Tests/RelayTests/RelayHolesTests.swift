@@ -110,18 +110,23 @@ struct RelayHolesTests {
                     for server in servers.servers { group.addTask { try await server.freeze(for: .seconds(12)) } }
                     try await group.waitForAll()
                 }
-                var refusals = 0
-                for _ in 0..<100 {
+                var (refusals, unanswered) = (0, 0)
+                for _ in 0..<100 where unanswered < 2 {
                     do {
                         _ = try await Self.replay(from: 3, at: client, timeout: .seconds(2))
+                        unanswered = 0
                     } catch let error as RequestError {
                         #expect(error.data?.reason == RequestError.Reason.busy.word)
-                        refusals += 1
+                        (refusals, unanswered) = (refusals + 1, 0)
+                    } catch let error as ZeroMQError where error.code == .timedOut {
+                        // A busy machine may make one late, for which recorders wait longer the next time.
+                        unanswered += 1
                     }
                     // As often as many recorders ask.
                     try await Task.sleep(for: .milliseconds(100))
                 }
                 #expect(refusals > 0)
+                #expect(unanswered < 2)
                 try await hang
                 try await eventually("samples", within: Self.limit) {
                     (try? await Self.replay(from: 3, at: client))?.count == 10

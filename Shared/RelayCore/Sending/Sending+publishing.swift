@@ -184,8 +184,8 @@ extension Sending {
             }
             if isRepeat { repeats += 1 }
             if isRepeat, stream.queue.first?.event.place != nil {
-                // Servers of 2.10 and before 2.11 remember an identifier also when its message was lost with their leader
-                // (nats-server#6486): what they have is known from them alone.
+                // Servers before 2.11 also remember the identifier of a message that was lost with their leader
+                // (nats-server#6486): what they have is seen from its last message alone.
                 (stream.remote, stream.isInDoubt) = (.unknown, true)
                 makeReady(stream)
             } else {
