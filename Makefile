@@ -166,6 +166,7 @@ docs: setup
 
 # What is in the programs, as CycloneDX: Swift packages that are built in, Debian libraries that are loaded.
 sbom: setup
+	@Scripts/install python3
 	$(ALL_PROGRAMS)
 	mkdir -p packages
 	Scripts/sbom "$$($(SWIFT) build -c release --show-bin-path)" > packages/holdfast.cdx.json
