@@ -67,13 +67,23 @@ extension NATSConnection {
     package func message(
         at sequence: UInt64, in stream: String, headers: [String], limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSMessage? {
+        try fromLeader(headers, limit, during: "get message \(sequence) of the stream \(stream)") {
+            js_GetMsg(&$0, jetStream, stream, sequence, &$1, &$2)
+        }
+    }
+
+    /// Gets a message from a stream's leader, with a call of libnats.
+    private func fromLeader(
+        _ headers: [String], _ limit: Int64, during operation: String,
+        _ get: (inout OpaquePointer?, inout jsOptions, inout jsErrCode) -> natsStatus
+    ) throws(NATSError) -> NATSMessage? {
         var options = jsOptions()
         jsOptions_Init(&options)
         options.Wait = limit
         var message: OpaquePointer?
         var number = jsErrCode(0)
-        let status = js_GetMsg(&message, jetStream, stream, sequence, &options, &number)
-        return try taken(message, status, number, headers, during: "get message \(sequence) of the stream \(stream)")
+        let status = get(&message, &options, &number)
+        return try taken(message, status, number, headers, during: operation)
     }
 
     private struct Found: Decodable {
@@ -114,13 +124,9 @@ extension NATSConnection {
     package func lastMessage(
         of subject: String, in stream: String, headers: [String], limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSMessage? {
-        var options = jsOptions()
-        jsOptions_Init(&options)
-        options.Wait = limit
-        var message: OpaquePointer?
-        var number = jsErrCode(0)
-        let status = js_GetLastMsg(&message, jetStream, stream, subject, &options, &number)
-        return try taken(message, status, number, headers, during: "get the last message of \(subject)")
+        try fromLeader(headers, limit, during: "get the last message of \(subject)") {
+            js_GetLastMsg(&$0, jetStream, stream, subject, &$1, &$2)
+        }
     }
 
     /// Gets the messages of a subject from a number on, in one request, from any replica: servers from 2.11 on do that.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NATS
 import SystemPackage
 import TestSupport
 import Testing
@@ -90,4 +91,14 @@ struct NATSServers: Sendable {
 
     /// The options of a relay that name them.
     func options(_ name: String) -> [String] { addresses.flatMap { ["--\(name)", $0] } }
+}
+
+extension NATSConnection {
+    /// Makes the stream that relays use, with one replica, as soon as there is a server.
+    func makeStream(within limit: Duration) async throws {
+        let settings = NATSStreamSettings(
+            name: "holdfast", subjects: ["holdfast.>"], replicas: 1, maximumBytes: nil, maximumAge: nil,
+            duplicateWindow: 120_000_000_000)
+        try await eventually("a stream", within: limit) { (try? createStream(settings)) != nil }
+    }
 }

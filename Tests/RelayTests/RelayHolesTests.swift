@@ -38,12 +38,7 @@ struct RelayHolesTests {
     /// Stores what the servers have: samples 0 to 9 and 20 to 29, and a message of somebody else between them.
     private static func store(at servers: NATSServers) async throws {
         let connection = try NATSConnection(NATSSettings(servers: servers.addresses, name: "test"))
-        try await eventually("a stream", within: limit) {
-            (try? connection.createStream(
-                NATSStreamSettings(
-                    name: "holdfast", subjects: ["holdfast.>"], replicas: 1, maximumBytes: nil, maximumAge: nil,
-                    duplicateWindow: 120_000_000_000))) != nil
-        }
+        try await connection.makeStream(within: limit)
         let subject = RelaySubject(site: "lab", name: name).samples
         func publish(_ message: RelayedMessage, _ identifier: String) throws {
             try connection.publish(

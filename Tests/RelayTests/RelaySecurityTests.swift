@@ -51,13 +51,7 @@ struct RelaySecurityTests {
             var settings = NATSSettings(servers: servers.addresses, name: "test")
             (settings.user, settings.password) = ("boss", "boss")
             settings.authorities = directory.appending("ca.pem").string
-            let connection = try NATSConnection(settings)
-            try await eventually("a stream", within: RelaySecurityTests.limit) {
-                (try? connection.createStream(
-                    NATSStreamSettings(
-                        name: "holdfast", subjects: ["holdfast.>"], replicas: 1, maximumBytes: nil, maximumAge: nil,
-                        duplicateWindow: 120_000_000_000))) != nil
-            }
+            try await NATSConnection(settings).makeStream(within: RelaySecurityTests.limit)
         }
 
         /// A relay, and what asks it.

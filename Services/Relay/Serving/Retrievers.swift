@@ -80,10 +80,10 @@ struct Retrievers: Sendable {
     }
 }
 
-/// Searches that were not over in time. Who asks again has them go on: servers that are far away would never be asked everything within
-/// the time of one reply.
+/// Searches that ran out of time. A repeated request continues them, because with distant servers a search may take longer than one
+/// reply may.
 private final class UnfinishedSearches: Sendable {
-    /// After so many all are forgotten: perhaps nobody asks again. Each may have two messages of up to 256 kB.
+    /// At this number all are dropped, because some may never be continued. Each can hold two messages of up to 256 kB.
     private static let maximumCount = 256
 
     private let searches = Mutex<[SamplesReplay.Range: SampleSearch<NATSMessage>]>([:])

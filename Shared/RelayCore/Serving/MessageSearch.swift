@@ -10,8 +10,8 @@ package struct MessageSearch: Sendable {
     private var low: UInt64
     private var high: UInt64
     private var isFirst = true
-    /// Whether it was told that there is nothing, where it had been given something: who was asked then lacks the latest messages. The
-    /// search is over, and what was found may not be the first.
+    /// Whether an answer said that there is no message where an earlier answer had one: that server lacks the latest messages. The
+    /// search is then over, and what it found may not be the first.
     package private(set) var wasToldLess = false
     /// The first message so far that is not before the sample.
     package private(set) var found: ServedStream.Mark?

@@ -101,7 +101,8 @@ package final class Serving: ProgramCore {
         add(read, of: description.site, last: last.flatMap(mark), heard: heard, at: now)
     }
 
-    /// Notes that they had samples of a stream, and no description: it comes, and until then nobody is told that there is no such stream.
+    /// Notes a stream of which the servers have samples and no description yet. Until that comes, requests for it are answered with
+    /// `busy` and not with `unknownStream`.
     package func knowUndescribed(_ name: StreamName) {
         if streams[name] == nil, undescribed.count < settings.maximumStreams { undescribed.insert(name) }
     }

@@ -3,9 +3,9 @@ import Messages
 
 /// The `health` subcommand: asks the running program over its REP socket how it is.
 ///
-/// Exits 0 where it does its work, be it degraded, 1 where it is failing, and 69 where nobody answers: a container
-/// engine's health check. The endpoint is found as the program itself finds it, so in one container no options are
-/// needed.
+/// The exit code is 0 if the program works, even if it is degraded, 1 if it is failing, and 69 if nothing answers, so a
+/// container engine can use it as its health check. The endpoint is found as the program itself finds it, so in one
+/// container no options are needed.
 package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
     package static var configuration: CommandConfiguration {
         CommandConfiguration(
@@ -20,23 +20,23 @@ package struct HealthCommand<Program: ServiceCommand>: AsyncParsableCommand {
     package init() {}
 
     package func run() async throws {
-        do {
-            let reply = try await ask()
-            StandardStream.output.print(Self.text(of: reply))
-            if reply.status == .failing { throw ExitCode(ExitStatus.failed.rawValue) }
-        } catch let error where !(error is ExitCode) {
-            StandardStream.error.print("\(Program.program): \(error)\n")
-            throw ExitCode(ExitStatus(error).rawValue)
+        var isFailing = false
+        try await RunningProgram.report(of: Program.program, options: options) { program in
+            let reply = try await ask(program)
+            isFailing = reply.status == .failing
+            return Self.text(of: reply)
         }
+        if isFailing { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 
     /// What is printed about a program that answers.
     /// - Throws: `ServiceError` if it does not, or can't be asked.
-    package func answer() async throws -> String { Self.text(of: try await ask()) }
+    package func answer() async throws -> String {
+        Self.text(of: try await ask(RunningProgram(Program.program, options: options)))
+    }
 
-    private func ask() async throws -> ServiceHealth.Reply {
-        try await RunningProgram(Program.program, options: options).ask(
-            ServiceHealth(), timeout: timeout ?? .seconds(2))
+    private func ask(_ program: RunningProgram) async throws -> ServiceHealth.Reply {
+        try await program.ask(ServiceHealth(), timeout: timeout ?? .seconds(2))
     }
 
     private static func text(of reply: ServiceHealth.Reply) -> String {
