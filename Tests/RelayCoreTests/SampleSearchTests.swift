@@ -16,14 +16,22 @@ struct SampleSearchTests {
         private let messages: [Message]
         private var replicas: [[Message]]
         private var random: SplitMix
+        private let epoch: String
+        private let isKnown: Bool
+        /// What is stored of the epoch.
         let samples: Set<Int>
         let last: Message
+        let end: Int
 
-        init(seed: UInt64, diverging: Bool) {
+        /// - Parameters:
+        ///   - epoch: what is searched.
+        ///   - isKnown: whether it is known where it stands, and how much of it is stored.
+        init(seed: UInt64, _ epoch: String, isKnown: Bool, diverging: Bool) {
             random = SplitMix(seed: seed)
+            (self.epoch, self.isKnown) = (epoch, isKnown)
             var marks: [ServedStream.Mark] = []
             var sequence: UInt64 = 1
-            for epoch in ["a", "b"] {
+            for epoch in ["a", "b", "c"] {
                 var from = 0
                 for _ in 0..<Int.random(in: 1..<80, using: &random) {
                     sequence += .random(in: 1..<20, using: &random)
@@ -44,7 +52,8 @@ struct SampleSearchTests {
             }
             messages = marks.map { ($0, ()) }
             last = messages[messages.count - 1]
-            samples = Set(marks.filter { $0.place.epoch == "b" }.flatMap { $0.place.from..<$0.place.end })
+            samples = Set(marks.filter { $0.place.epoch == epoch }.flatMap { $0.place.from..<$0.place.end })
+            end = (samples.max() ?? 0) + 1
             replicas = []
             for _ in 0..<3 {
                 var replica = messages
@@ -59,6 +68,7 @@ struct SampleSearchTests {
                 messages.prefix(Int(Double.random(in: reach...1, using: &random) * Double(messages.count)))
             }
             switch question {
+            case .last: return has(messages).suffix(1)
             case .message(let sequence, let isAtLeader):
                 let server = has(isAtLeader ? messages : replicas[Int.random(in: 0..<3, using: &random)])
                 return server.first { $0.mark.sequence >= sequence }.map { [$0] } ?? []
@@ -69,60 +79,79 @@ struct SampleSearchTests {
         }
 
         mutating func search(for sample: Int, reach: Double) throws -> Search.Outcome {
-            let request = SamplesReplay(device: "d", stream: "s", epoch: "b", from: sample, count: 1)
+            let request = SamplesReplay(device: "d", stream: "s", epoch: epoch, from: sample, count: 1)
+            let place = messages.last { $0.mark.place.epoch == epoch }.map { 1...$0.mark.sequence }
+            // All of the runs before the last one is older than what is known.
+            let known = messages.first { $0.mark.place.epoch == "c" } ?? last
             var search = Search(
                 ReplayPlan(
-                    subject: "holdfast.lab.d.s", range: SamplesReplay.Range(request), place: 1...last.mark.sequence,
-                    knownEnd: last.mark.place.end))
+                    subject: "holdfast.lab.d.s", range: SamplesReplay.Range(request), place: isKnown ? place : nil,
+                    knownEnd: isKnown ? end : sample, knownLast: known.mark.sequence))
             while let question = search.next { search.take(answer(question, reach: reach)) }
             return try #require(search.outcome)
         }
     }
 
-    /// - Returns: how many searches found a hole, and how many found nothing.
+    /// - Returns: how many searches found a hole, and how many were told too little.
     private func search(
-        _ seed: UInt64, reach: Double, diverging: Bool
-    ) throws -> (holes: Int, nothing: Int) {
-        var servers = Servers(seed: seed, diverging: diverging)
-        var (holes, nothing) = (0, 0)
-        for sample in 0..<servers.last.mark.place.end {
+        _ seed: UInt64, _ epoch: String = "b", isKnown: Bool = true, reach: Double, diverging: Bool
+    ) throws -> (holes: Int, unclear: Int) {
+        var servers = Servers(seed: seed, epoch, isKnown: isKnown, diverging: diverging)
+        var (holes, unclear) = (0, 0)
+        for sample in 0..<servers.end {
             let isStored = servers.samples.contains(sample)
             switch try servers.search(for: sample, reach: reach) {
             case .found(let message):
                 #expect(message.mark.place.from <= sample && sample < message.mark.place.end, "seed \(seed)")
-                #expect(message.mark.place.epoch == "b", "seed \(seed)")
+                #expect(message.mark.place.epoch == epoch, "seed \(seed)")
             case .hole(let message):
                 holes += 1
                 #expect(!isStored, "seed \(seed), sample \(sample)")
                 let next = try #require(servers.samples.filter { $0 > sample }.min())
                 #expect(message.mark.place.from == next, "seed \(seed), sample \(sample)")
-            case .nothing: nothing += 1
+            case .unclear: unclear += 1
+            case .nothing, .unknownEpoch: Issue.record("seed \(seed): sample \(sample) is given up")
             }
         }
-        return (holes, nothing)
+        return (holes, unclear)
     }
 
-    @Test func replicasThatHaveEverythingShowEachSampleAndEachHole() throws {
+    /// The stream's last run, one before it, and one that stands where nobody knows.
+    @Test(arguments: [("c", true), ("b", true), ("c", false), ("b", false), ("a", false)])
+    func replicasThatHaveEverythingShowEachSampleAndEachHole(epoch: String, isKnown: Bool) throws {
         var holes = 0
         for seed in 0..<6 {
-            let found = try search(UInt64(seed), reach: 1, diverging: false)
-            #expect(found.nothing == 0)
+            let found = try search(UInt64(seed), epoch, isKnown: isKnown, reach: 1, diverging: false)
+            #expect(found.unclear == 0)
             holes += found.holes
         }
         #expect(holes > 10)
     }
 
     /// What they lack is never taken for a hole, and holes are found nevertheless.
-    @Test(arguments: [0.9, 0.5])
-    func whatReplicasLackIsNoHole(reach: Double) throws {
+    @Test(arguments: [("c", true), ("b", true), ("b", false), ("a", false)], [0.9, 0.5])
+    func whatReplicasLackIsNoHole(of run: (epoch: String, isKnown: Bool), reach: Double) throws {
         var holes = 0
-        for seed in 0..<6 { holes += try search(UInt64(seed), reach: reach, diverging: false).holes }
+        for seed in 0..<4 {
+            holes += try search(UInt64(seed), run.epoch, isKnown: run.isKnown, reach: reach, diverging: false).holes
+        }
         #expect(holes > 0)
     }
 
-    @Test func whatReplicasLackForGoodIsNoHole() throws {
+    @Test(arguments: [true, false])
+    func whatReplicasLackForGoodIsNoHole(isKnown: Bool) throws {
         var holes = 0
-        for seed in 0..<6 { holes += try search(UInt64(seed), reach: 1, diverging: true).holes }
+        for seed in 0..<6 { holes += try search(UInt64(seed), isKnown: isKnown, reach: 1, diverging: true).holes }
         #expect(holes > 10)
+    }
+
+    /// A run that the servers dropped, or never had, is told from one that whoever was asked lacks.
+    @Test(arguments: [true, false])
+    func aRunThatIsGoneIsUnknown(isKnown: Bool) throws {
+        var servers = Servers(seed: 1, "d", isKnown: isKnown, diverging: false)
+        guard case .unknownEpoch = try servers.search(for: 0, reach: 1) else {
+            Issue.record("it was looked for in vain")
+            return
+        }
     }
 }

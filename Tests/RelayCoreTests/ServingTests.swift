@@ -93,16 +93,36 @@ struct ServingTests {
                 [samples(5_010 + 10 * message..<5_020 + 10 * message, sequence: UInt64(1_001 + message))],
                 at: Self.moment(0))
         }
-        func place(_ epoch: String, _ from: Int) throws -> ClosedRange<UInt64> {
-            var request = SamplesReplay(device: "d", stream: "s", epoch: epoch, from: from, count: 10)
-            request.ranges = nil
-            return try core.plan(SamplesReplay.Range(request)).place
-        }
-        #expect(try place("e", 0) == 1...1_000)
-        let near = try place("e", 10_000)
+        #expect(try plan("e", 0).place == 1...1_000)
+        let near = try #require(try plan("e", 10_000).place)
         #expect(near.count <= 130)
         #expect(near.contains(1_500))
-        #expect(throws: RequestError.self) { try place("other", 0) }
+    }
+
+    private func plan(_ epoch: String, _ from: Int) throws -> ReplayPlan {
+        try core.plan(SamplesReplay.Range(SamplesReplay(device: "d", stream: "s", epoch: epoch, from: from, count: 10)))
+    }
+
+    /// A replica that lacks what arrived here of an earlier run is behind, however many messages came since then.
+    @Test func howFarEachRunCameIsKnown() throws {
+        core.know(try description(sequence: 1), last: samples(0..<10, sequence: 2), at: Self.moment(0))
+        var sequence: UInt64 = 2
+        for (epoch, count) in [("e", 30), ("f", 400_000), ("g", 3)] {
+            for message in 1...count {
+                sequence += 1
+                core.take(
+                    [samples(10 * message..<10 * message + 10, sequence: sequence, epoch: epoch)], at: Self.moment(0))
+            }
+            _ = takeSent()
+        }
+        #expect(try plan("e", 15).knownEnd == 310)
+        #expect(try plan("f", 15).knownEnd == 4_000_010)
+        #expect(try plan("g", 15).knownEnd == 40)
+        #expect(try plan("e", 305).place?.upperBound ?? 0 <= 33)
+        let unknown = try plan("d", 15)
+        #expect(unknown.place == nil)
+        #expect(unknown.knownEnd == 15)
+        #expect(unknown.knownLast == sequence)
     }
 
     private func refusal(_ epoch: String, _ from: Int) -> RequestError? {

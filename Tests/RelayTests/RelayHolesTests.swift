@@ -14,11 +14,11 @@ struct RelayHolesTests {
     private static let limit = Duration.seconds(100)
     private static let name = StreamName(device: "phone", stream: "value")
 
-    private static func samples(_ range: Range<Int>) throws -> RelayedMessage {
-        let body = #"{"epoch":"e","sequence":\#(range.lowerBound),"count":\#(range.count)}"#
+    private static func samples(_ range: Range<Int>, of epoch: String = "e") throws -> RelayedMessage {
+        let body = #"{"epoch":"\#(epoch)","sequence":\#(range.lowerBound),"count":\#(range.count)}"#
         return RelayedMessage([
             RelayedEvent(
-                name: name, place: BatchPlace(epoch: "e", from: range.lowerBound, count: range.count),
+                name: name, place: BatchPlace(epoch: epoch, from: range.lowerBound, count: range.count),
                 body: Array(body.utf8), packed: nil, time: Array("1795219200".utf8))
         ])
     }
@@ -35,8 +35,9 @@ struct RelayHolesTests {
         ])
     }
 
-    /// Stores what the servers have: samples 0 to 9 and 20 to 29, and a message of somebody else between them.
-    private static func store(at servers: NATSServers) async throws {
+    /// Stores what the servers have: samples 0 to 9 and 20 to 29, and a message of somebody else between them, behind the samples
+    /// 0 to 9 of each of these earlier runs.
+    private static func store(at servers: NATSServers, behind runs: [String]) async throws {
         let connection = try NATSConnection(NATSSettings(servers: servers.addresses, name: "test"))
         try await connection.makeStream(within: limit)
         let subject = RelaySubject(site: "lab", name: name).samples
@@ -45,6 +46,7 @@ struct RelayHolesTests {
                 message.data, to: message.subject(at: "lab"), identifier: identifier, headers: message.headers)
         }
         try publish(description(at: WallTime(seconds: Date().timeIntervalSince1970)), "description")
+        for run in runs { try publish(samples(0..<10, of: run), run) }
         try publish(samples(0..<10), "first")
         try connection.publish(Array("hello".utf8), to: subject, identifier: "other", headers: [])
         try publish(samples(20..<30), "last")
@@ -56,13 +58,14 @@ struct RelayHolesTests {
 
     /// A relay that serves what was stored, and what asks it.
     private static func withRelay(
-        _ servers: NATSServers, in directory: FilePath, _ body: (RequestClient) async throws -> Void
+        _ servers: NATSServers, in directory: FilePath, behind runs: [String] = [],
+        _ body: (RequestClient) async throws -> Void
     ) async throws {
         let ends = try (0..<2).map { _ in try FreePort.endpoint() }
         let relay = try RevivedProgram(
             "relay", at: ends[...], servers.options("from") + ["--data", "centre"], in: directory)
         try await RevivedProgram.run(servers.servers) {
-            try await store(at: servers)
+            try await store(at: servers, behind: runs)
             try await RevivedProgram.run([relay]) {
                 let client = try RequestClient(
                     context: Context(), thread: SocketThread(name: "test"), endpoint: ends[1])
@@ -75,10 +78,10 @@ struct RelayHolesTests {
     }
 
     private static func replay(
-        from: Int, at client: RequestClient, timeout: Duration = .seconds(60)
+        _ epoch: String = "e", from: Int, at client: RequestClient, timeout: Duration = .seconds(60)
     ) async throws -> SamplesReplay.Reply {
         try await client.send(
-            SamplesReplay(device: "phone", stream: "value", epoch: "e", from: from, count: 12), timeout: timeout)
+            SamplesReplay(device: "phone", stream: "value", epoch: epoch, from: from, count: 12), timeout: timeout)
     }
 
     @Test(arguments: NATSServers.Kind.allCases)
@@ -92,6 +95,22 @@ struct RelayHolesTests {
                 #expect(hole.from == 20 && hole.count == 10, "\(hole)")
                 let behind = try await Self.replay(from: 24, at: client)
                 #expect(behind.from == 20 && behind.count == 10, "\(behind)")
+            }
+        }
+    }
+
+    /// The relay was started after they were over, and recorders take a refusal for a loss.
+    @Test(arguments: NATSServers.Kind.allCases)
+    func runsFromBeforeTheRelayWasStartedAreFound(kind: NATSServers.Kind) async throws {
+        try await withTemporaryDirectory { directory in
+            let servers = try NATSServers(kind, count: 1, in: directory)
+            try await Self.withRelay(servers, in: directory, behind: ["a", "b", "c"]) { client in
+                for run in ["a", "c"] {
+                    let found = try await Self.replay(run, from: 3, at: client)
+                    #expect(found.from == 0 && found.count == 10, "\(found)")
+                    #expect(try await Self.replay(run, from: 10, at: client).count == 0)
+                }
+                await #expect(throws: RequestError.self) { try await Self.replay("never", from: 3, at: client) }
             }
         }
     }

@@ -104,7 +104,6 @@ private final class UnfinishedSearches: Sendable {
 private final class Retriever {
     /// Messages that are got in one request.
     private static let batch = 256
-    private static let silence = "the servers did not answer in time"
 
     private let connection: NATSConnection
     private let stream: String
@@ -126,25 +125,28 @@ private final class Retriever {
     func find(
         _ plan: ReplayPlan, maximumBytes: Int, until end: Int64
     ) throws(RequestError) -> (reply: SamplesReplay.Reply, frames: [[UInt8]]) {
-        do throws(NATSError) {
-            var collection = ReplayCollection(
-                epoch: plan.range.epoch, from: plan.range.from, count: plan.range.count, maximumBytes: maximumBytes)
-            if let first = try firstMessage(plan, until: end) {
-                collect(first, plan, into: &collection, until: end)
-            } else {
-                let isMissing = plan.range.from < plan.knownEnd ? true : try isStored(plan, until: end)
-                // It is stored, and this replica does not have it, or it was not fetched yet.
-                if isMissing { throw NATSError(.timedOut, during: "find samples") }
-            }
-            let from = collection.first ?? plan.range.from
-            return (
-                SamplesReplay.Reply(
-                    from: from, count: collection.count, first: from, last: max(collection.next, plan.knownEnd) - 1),
-                collection.frames
-            )
+        var collection = ReplayCollection(
+            epoch: plan.range.epoch, from: plan.range.from, count: plan.range.count, maximumBytes: maximumBytes)
+        let outcome: SampleSearch<NATSMessage>.Outcome
+        do {
+            outcome = try search(plan, until: end)
         } catch {
-            throw RequestError.laterAgain(Self.silence)
+            throw .laterAgain("the servers did not answer in time")
         }
+        switch outcome {
+        case .found(let message), .hole(before: let message):
+            collect(message.content, plan, into: &collection, until: end)
+        case .nothing: break
+        case .unclear: throw .laterAgain("a server lacks the samples")
+        case .unknownEpoch:
+            throw RequestError(.unknownEpoch, "the servers have nothing of epoch '\(plan.range.epoch.prefix(64))'")
+        }
+        let from = collection.first ?? plan.range.from
+        return (
+            SamplesReplay.Reply(
+                from: from, count: collection.count, first: from, last: max(collection.next, plan.knownEnd) - 1),
+            collection.frames
+        )
     }
 
     /// Whether the servers have samples that this program did not publish yet, and that those who ask heard of elsewhere: an empty
@@ -156,12 +158,16 @@ private final class Retriever {
         return place.epoch == plan.range.epoch && place.end > plan.range.from
     }
 
-    /// The message that has the first sample that is wanted, or what follows if there is a hole.
-    private func firstMessage(_ plan: ReplayPlan, until end: Int64) throws(NATSError) -> NATSMessage? {
+    /// Looks for the message that has the first sample that is wanted, or for what follows if there is a hole.
+    private func search(_ plan: ReplayPlan, until end: Int64) throws(NATSError) -> SampleSearch<NATSMessage>.Outcome {
         var search = unfinished.take(plan.range) ?? SampleSearch<NATSMessage>(plan)
         defer { if search.outcome == nil { unfinished.keep(search, for: plan.range) } }
         while let question = search.next {
             switch question {
+            case .last:
+                let last = try connection.lastMessage(
+                    of: plan.subject, in: stream, headers: RelayedMessage.Header.all, limit: milliseconds(until: end))
+                search.take(last?.located.map { [$0] } ?? [])
             case .message(let sequence, let isAtLeader):
                 let found = try located(from: sequence) { next throws(NATSError) in
                     try message(from: next, plan, atLeader: isAtLeader, until: end).map { [$0] } ?? []
@@ -174,10 +180,8 @@ private final class Retriever {
                 search.take(found)
             }
         }
-        switch search.outcome {
-        case .found(let message), .hole(before: let message): return message.content
-        case .nothing, nil: return nil
-        }
+        if case .nothing = search.outcome, try isStored(plan, until: end) { return .unclear }
+        return search.outcome ?? .unclear
     }
 
     private func message(

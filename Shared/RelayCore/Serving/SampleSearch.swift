@@ -10,6 +10,8 @@ package struct SampleSearch<Content: Sendable>: Sendable {
     package typealias Message = (mark: ServedStream.Mark, content: Content)
 
     package enum Question: Hashable, Sendable {
+        /// For the last message of the subject, at the leader.
+        case last
         /// For the first message of the subject from a number on.
         case message(from: UInt64, atLeader: Bool)
         /// For the messages of the subject from a number on, as many as come in one answer.
@@ -21,11 +23,17 @@ package struct SampleSearch<Content: Sendable>: Sendable {
         case found(Message)
         /// No message has it: this one has the first samples behind it.
         case hole(before: Message)
-        /// Nothing is there from it on, or whoever was asked does not know it.
+        /// Nothing is known to be stored from it on.
         case nothing
+        /// It is stored, and whoever was asked lacks it.
+        case unclear
+        /// The leader has nothing of the publisher's run.
+        case unknownEpoch
     }
 
     private enum Phase: Sendable {
+        /// Where the publisher's run ends, if it is not known where it stands; nil before the stream's last message is known.
+        case locating(EpochSearch?)
         /// By halves.
         case halving(MessageSearch)
         /// There may be a message with the sample before a hole that stands in front of others with samples of its own: one that was
@@ -39,26 +47,35 @@ package struct SampleSearch<Content: Sendable>: Sendable {
     /// So many samples before a hole the walk begins.
     package static var overlap: Int { 2_000 }
 
-    private let plan: ReplayPlan
+    private let range: SamplesReplay.Range
+    /// Where the sample stands, and what is stored for certain: as planned, or as it was found.
+    private var place: ClosedRange<UInt64> = 1...1
+    private var knownEnd: Int
+    private let knownLast: UInt64
     private var isAtLeader = false
+    private var hasLocated = false
     private var phase: Phase
     /// The message that the search by halves found last.
     private var best: Message?
     package private(set) var outcome: Outcome?
 
     package init(_ plan: ReplayPlan) {
-        self.plan = plan
-        phase = .halving(Self.halving(plan))
+        (range, knownEnd, knownLast) = (plan.range, plan.knownEnd, plan.knownLast)
+        phase = .locating(nil)
+        if let place = plan.place { halve(place) }
     }
 
-    private static func halving(_ plan: ReplayPlan) -> MessageSearch {
-        MessageSearch(epoch: plan.range.epoch, sample: plan.range.from, in: plan.place)
+    private mutating func halve(_ place: ClosedRange<UInt64>) {
+        self.place = place
+        phase = .halving(MessageSearch(epoch: range.epoch, sample: range.from, in: place))
     }
 
     /// What to ask; nil when there is an outcome.
     package var next: Question? {
         guard outcome == nil else { return nil }
         switch phase {
+        case .locating(let search):
+            return search.map { $0.next.map { .message(from: $0, atLeader: true) } } ?? .last
         case .halving(let search), .overtaken(let search, _):
             return search.next.map { .message(from: $0, atLeader: isAtLeader) }
         case .walking(let sequence, _): return .messages(from: sequence)
@@ -69,6 +86,7 @@ package struct SampleSearch<Content: Sendable>: Sendable {
     /// - Parameter messages: in their order; empty if there are none.
     package mutating func take(_ messages: [Message]) {
         switch phase {
+        case .locating(let search): locate(search, messages.first?.mark)
         case .halving(var search):
             guard isOver(&search, messages.first) else { return phase = .halving(search) }
             guard let best, !search.wasToldLess else { return lack() }
@@ -82,6 +100,30 @@ package struct SampleSearch<Content: Sendable>: Sendable {
         }
     }
 
+    /// Goes on with the search for the publisher's run.
+    private mutating func locate(_ search: EpochSearch?, _ mark: ServedStream.Mark?) {
+        hasLocated = true
+        guard var search else {
+            guard mark?.sequence ?? 0 >= knownLast else { return outcome = .unclear }
+            guard let mark else { return outcome = .unknownEpoch }
+            return note(EpochSearch(range.epoch, last: mark))
+        }
+        search.take(mark)
+        note(search)
+    }
+
+    private mutating func note(_ search: EpochSearch) {
+        switch search.outcome {
+        case .found(let last):
+            knownEnd = max(knownEnd, last.place.end)
+            best = nil
+            halve(1...last.sequence)
+        case .nothing: outcome = .unknownEpoch
+        case .toldLess: outcome = .unclear
+        case nil: phase = .locating(search)
+        }
+    }
+
     /// Goes on with a search by halves.
     private mutating func isOver(_ search: inout MessageSearch, _ message: Message?) -> Bool {
         search.take(message?.mark)
@@ -91,9 +133,9 @@ package struct SampleSearch<Content: Sendable>: Sendable {
 
     private mutating func look(before hole: Message) {
         best = nil
-        let start = max(0, plan.range.from - Self.overlap)
+        let start = max(0, range.from - Self.overlap)
         phase = .overtaken(
-            MessageSearch(epoch: plan.range.epoch, sample: start, in: 1...hole.mark.sequence), hole: hole)
+            MessageSearch(epoch: range.epoch, sample: start, in: 1...hole.mark.sequence), hole: hole)
     }
 
     private mutating func walk(_ messages: [Message], to hole: Message) {
@@ -111,17 +153,25 @@ package struct SampleSearch<Content: Sendable>: Sendable {
 
     /// Whoever was asked lacks something.
     private mutating func lack() {
-        // What was not published here yet need not be there.
-        if isAtLeader || plan.range.from >= plan.knownEnd { outcome = .nothing } else { askLeader() }
+        if range.from >= knownEnd {
+            outcome = .nothing
+        } else if !isAtLeader {
+            askLeader()
+        } else if !hasLocated {
+            // The stream may have dropped what is too old, with the whole run.
+            phase = .locating(nil)
+        } else {
+            outcome = .unclear
+        }
     }
 
     private mutating func askLeader() {
         (isAtLeader, best) = (true, nil)
-        phase = .halving(Self.halving(plan))
+        halve(place)
     }
 
     private func has(_ message: Message) -> Bool {
         let place = message.mark.place
-        return place.epoch == plan.range.epoch && place.from <= plan.range.from && plan.range.from < place.end
+        return place.epoch == range.epoch && place.from <= range.from && range.from < place.end
     }
 }

@@ -52,6 +52,8 @@ package struct ServedStream: Sendable {
         // What was cut anew may end before.
         if let last, last.place.epoch == mark.place.epoch, last.place.end >= mark.place.end { return }
         let isNewEpoch = last?.place.epoch != mark.place.epoch
+        // An epoch's last mark says where it ends.
+        if isNewEpoch, let last, marks.last != last { marks.append(last) }
         last = mark
         unmarked += 1
         guard isNewEpoch || unmarked >= interval else { return }
@@ -60,14 +62,13 @@ package struct ServedStream: Sendable {
         if marks.count > Self.maximumMarks { thin() }
     }
 
-    /// Forgets every second mark, but the first of each epoch.
+    /// Forgets every second mark, but the first and the last of each epoch.
     private mutating func thin() {
         interval *= 2
-        var kept: [Mark] = []
-        for (index, mark) in marks.enumerated() {
-            if index.isMultiple(of: 2) || kept.last?.place.epoch != mark.place.epoch { kept.append(mark) }
-        }
-        marks = kept
+        marks = marks.enumerated().filter { index, mark in
+            index.isMultiple(of: 2) || index == marks.count - 1 || marks[index - 1].place.epoch != mark.place.epoch
+                || marks[index + 1].place.epoch != mark.place.epoch
+        }.map(\.element)
     }
 
     /// The description as it is published here.
@@ -82,6 +83,12 @@ package struct ServedStream: Sendable {
         current.lastSample = nil
         current.retention = nil
         return current
+    }
+
+    /// Behind the last sample of an epoch that arrived here.
+    /// - Returns: nil if nothing is known of the epoch.
+    package func end(of epoch: String) -> Int? {
+        last?.place.epoch == epoch ? last?.place.end : marks.last { $0.place.epoch == epoch }?.place.end
     }
 
     /// Between which messages a sample stands.

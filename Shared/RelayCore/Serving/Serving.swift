@@ -238,15 +238,10 @@ package final class Serving: ProgramCore {
             }
             throw RequestError(.unknownStream, "nothing of a stream \(name) arrived within the last hour")
         }
-        guard let place = stream.range(of: range.epoch, range.from), let last = stream.last else {
-            throw RequestError(
-                .unknownEpoch,
-                "nothing is known of epoch '\(range.epoch.prefix(64))' of \(name) since this program started")
-        }
-        let isCurrent = last.place.epoch == range.epoch
         return ReplayPlan(
-            subject: RelaySubject(site: stream.site, name: name).samples, range: range, place: place,
-            knownEnd: isCurrent ? last.place.end : range.from)
+            subject: RelaySubject(site: stream.site, name: name).samples, range: range,
+            place: stream.range(of: range.epoch, range.from), knownEnd: stream.end(of: range.epoch) ?? range.from,
+            knownLast: stream.last?.sequence ?? 0)
     }
 
     package func noteReplayed(_ samples: Int) { samplesReplayed += samples }
@@ -296,9 +291,12 @@ extension RequestError {
 package struct ReplayPlan: Hashable, Sendable {
     package let subject: String
     package let range: SamplesReplay.Range
-    package let place: ClosedRange<UInt64>
+    /// nil if nothing arrived here of that run of the publisher: the servers may have it from before this program was started.
+    package let place: ClosedRange<UInt64>?
     /// Samples before it are stored for certain: a replica that does not have them is behind.
     package let knownEnd: Int
+    /// The last message of the stream that arrived here: a server that lacks it is behind.
+    package let knownLast: UInt64
 }
 
 /// Reads descriptions of many streams.
