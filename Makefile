@@ -1,6 +1,6 @@
 # Everything a developer or CI does goes through here. Each target does its own set-up.
 .POSIX:
-.PHONY: run deb exports keys test test-release test-sanitized build lint format bench crash-lab soak simulate step-accuracy docs sbom clean setup openssl receivers readers network prometheus broker nats curl
+.PHONY: run deb exports keys test test-release test-sanitized sanitized build lint format bench crash-lab laboratory soak simulate simulator step-accuracy docs sbom clean setup openssl receivers readers network prometheus broker nats curl
 .PHONY: up down logs compose-test browser browser-setup pictures
 
 SWIFT = swift
@@ -99,11 +99,13 @@ pictures: setup browser-setup
 	@HOLDFAST_PROGRAMS="$$($(SWIFT) build -c release --show-bin-path)" python3 -B Tests/BrowserTests/pictures.py
 
 # Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.
-test-sanitized: setup
-	HOLDFAST_SANITIZED=1 $(SWIFT) build -c release --build-tests -Xswiftc -enable-testing --sanitize=thread \
-	    --scratch-path .build-tsan
+test-sanitized: sanitized
 	HOLDFAST_SANITIZED=1 $(FEW) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp \
 	    $(SWIFT) test -c release --skip-build --sanitize=thread --scratch-path .build-tsan
+
+sanitized: setup
+	HOLDFAST_SANITIZED=1 $(SWIFT) build -c release --build-tests -Xswiftc -enable-testing --sanitize=thread \
+	    --scratch-path .build-tsan
 
 build: setup
 	$(RELEASE)
@@ -127,25 +129,28 @@ bench: setup
 # Crashes the real programs and checks every sample that was published: see Tests/CrashLab/README.md. Short by default.
 # CRASHES=1000 for long; SEED=… repeats a run's choices; CRASH_LAB="--only power-cut --output table.json".
 CRASHES = 40
-crash-lab: setup openssl
-	$(PROGRAMS)
-	for product in crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
+crash-lab: laboratory openssl
 	lab="$$($(SWIFT) build -c release --show-bin-path)/crash-lab" && "$$lab" --self-test && \
 	    "$$lab" --crashes $(CRASHES) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
+# What crash-lab and soak run.
+laboratory: setup
+	$(PROGRAMS)
+	for product in crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
+
 # The five programs in virtual time, under faults from fresh seeds, and every sample judged: see Tests/Simulator/README.md.
 # SEED=… runs one again; SIMULATE="--limit 600" runs longer. Files are in memory if they may be.
-simulate: setup
-	$(RELEASE) --product simulator
+simulate: simulator
 	if [ "$$(df --output=avail /dev/shm | tail -n 1)" -gt 1000000 ]; then export TMPDIR=/dev/shm; fi; SWIFT_DETERMINISTIC_HASHING=1 \
 	    "$$($(SWIFT) build -c release --show-bin-path)/simulator" --seeds Tests/Simulator/Seeds.txt \
 	    $${SEED:+--seed $$SEED} $(SIMULATE)
 
+simulator: setup
+	$(RELEASE) --product simulator
+
 # Everything on for SOAK=10m, a program killed every 20 s: see Tests/CrashLab/README.md.
 SOAK = 10m
-soak: setup openssl
-	$(PROGRAMS)
-	for product in crash-lab FaultLayer; do $(RELEASE) --product $$product || exit 1; done
+soak: laboratory openssl
 	"$$($(SWIFT) build -c release --show-bin-path)/crash-lab" --soak $(SOAK) $${SEED:+--seed $$SEED} $(CRASH_LAB)
 
 # How well steps are detected in labelled recordings, which do not belong to this repository: see Tests/StepAccuracy/README.md.
