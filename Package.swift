@@ -326,7 +326,7 @@ let package = Package(
         .testTarget(
             name: "RelayTests",
             dependencies: ["MessageBus", "Messages", "NATS", "RelayCore", "TestSupport", "ZeroMQ", system],
-            swiftSettings: strict),
+            exclude: ["Credentials"], swiftSettings: strict),
         .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
         .testTarget(
             name: "TriggersTests",

@@ -1,13 +1,15 @@
 import FoundationEssentials
 
 /// How much is killed: HOLDFAST_RELAY_ROUNDS=200 kills more, HOLDFAST_RELAY_SEED repeats a run's choices, HOLDFAST_RELAY_STREAMS says how
-/// many streams each of two sites has.
+/// many streams each of two sites has, HOLDFAST_RELAY_SERVERS=nats-server-debian takes Debian's servers for the two sites.
 enum RelayKills {
     static let rounds = setting("ROUNDS") ?? 4
     /// Of each site.
     static let streams = setting("STREAMS") ?? 100
     /// Seconds for which samples wait for servers.
     static let backlog = setting("BACKLOG")
+    static let servers =
+        ProcessInfo.processInfo.environment["HOLDFAST_RELAY_SERVERS"].flatMap(NATSServers.Kind.init) ?? .current
     static let seed = setting("SEED") ?? Int.random(in: 0 ... .max)
     static let minutes = rounds > 20 ? 120 : 8
 

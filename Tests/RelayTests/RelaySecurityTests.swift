@@ -22,13 +22,7 @@ struct RelaySecurityTests {
 
         init(_ kind: NATSServers.Kind, in directory: FilePath) async throws {
             self.directory = directory
-            let (certificate, key) = (directory.appending("ca.pem").string, directory.appending("key.pem").string)
-            try await Tool.output(
-                of: "openssl",
-                [
-                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                    "-subj", "/CN=n0", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
-                ])
+            let (certificate, key) = try await RelaySecurityTests.makeCertificate(in: directory)
             for (name, text) in [("lab", "secret"), ("wrong", "guess"), ("seed", RelaySecurityTests.seed)] {
                 let file = directory.appending(name).string
                 try text.write(toFile: file, atomically: true, encoding: .utf8)
@@ -70,6 +64,18 @@ struct RelaySecurityTests {
                 + ["--nats-user", "lab", "--nats-password-file", file(password)]
                 + (trusting ? ["--nats-ca", file("ca.pem")] : [])
         }
+    }
+
+    /// - Returns: the files of a certificate, which is its own authority, and of its key.
+    private static func makeCertificate(in directory: FilePath) async throws -> (certificate: String, key: String) {
+        let (certificate, key) = (directory.appending("ca.pem").string, directory.appending("key.pem").string)
+        try await Tool.output(
+            of: "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                "-subj", "/CN=n0", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+            ])
+        return (certificate, key)
     }
 
     private static func streams(at client: RequestClient) async throws -> [StreamDescription] {
@@ -120,6 +126,72 @@ struct RelaySecurityTests {
                     }
                 }
             }
+        }
+    }
+
+    /// Runs a publisher, a relay at a site and one at the centre, until samples have come.
+    /// - Parameters:
+    ///   - options: how both relays prove who they are.
+    ///   - stranger: how one does that proves nothing.
+    private static func carry(
+        over servers: NATSServers, _ options: [String], refusing stranger: [String] = [],
+        makingStream settings: NATSSettings, in directory: FilePath
+    ) async throws {
+        let ends = try (0..<8).map { _ in try FreePort.endpoint() }
+        func relay(_ name: String, _ place: Int, _ arguments: [String]) throws -> RevivedProgram {
+            try RevivedProgram("relay", at: ends[place..<place + 2], arguments + ["--data", name], in: directory)
+        }
+        func client(_ place: Int) throws -> RequestClient {
+            try RequestClient(context: Context(), thread: SocketThread(name: "test"), endpoint: ends[place + 1])
+        }
+        let programs = [
+            try RevivedProgram(
+                "sensor-publisher", at: ends[0..<2], ["--signal", "sine", "--device", "wrist"], in: directory),
+            try relay("site", 2, servers.options("to") + ["--subscribe", ends[0], "--site", "lab"] + options),
+            try relay("centre", 4, servers.options("from") + options),
+            try relay("stranger", 6, servers.options("from") + stranger),
+        ]
+        try await RevivedProgram.run(servers.servers) {
+            try await NATSConnection(settings).makeStream(within: limit)
+            try await RevivedProgram.run(programs) {
+                let centre = try client(4)
+                try await eventually("samples at the centre", within: limit) {
+                    try await streams(at: centre).contains { $0.nextSequence > 100 }
+                }
+                try await hears("nothing comes from the NATS servers", from: client(6))
+            }
+        }
+    }
+
+    @Test(arguments: NATSServers.Kind.allCases)
+    func credentialsOfAnOperatorAreTaken(kind: NATSServers.Kind) async throws {
+        try await withTemporaryDirectory { directory in
+            let make = FilePath(#filePath).removingLastComponent().appending("Credentials/make")
+            try await Tool.output(of: "python3", [make.string, directory.string])
+            let servers = try NATSServers(kind, count: 1, security: #"include "operator.conf""#, in: directory)
+            let credentials = directory.appending("user.creds").string
+            var settings = NATSSettings(servers: servers.addresses, name: "test")
+            settings.credentials = credentials
+            try await Self.carry(
+                over: servers, ["--nats-credentials", credentials],
+                makingStream: settings, in: directory)
+        }
+    }
+
+    /// The server lets in whoever has a certificate that it trusts.
+    @Test(arguments: NATSServers.Kind.allCases)
+    func certificatesProveWhoRelaysAre(kind: NATSServers.Kind) async throws {
+        try await withTemporaryDirectory { directory in
+            let (certificate, key) = try await Self.makeCertificate(in: directory)
+            let security =
+                #"tls { cert_file: "\#(certificate)", key_file: "\#(key)", ca_file: "\#(certificate)", verify: true }"#
+            let servers = try NATSServers(kind, count: 1, security: security, isEncrypted: true, in: directory)
+            var settings = NATSSettings(servers: servers.addresses, name: "test")
+            (settings.authorities, settings.certificate, settings.key) = (certificate, certificate, key)
+            let trust = ["--nats-ca", certificate]
+            try await Self.carry(
+                over: servers, trust + ["--nats-certificate", certificate, "--nats-key", key],
+                refusing: trust, makingStream: settings, in: directory)
         }
     }
 }
