@@ -293,8 +293,8 @@ let package = Package(
             name: "Simulator",
             dependencies: [
                 "ArchiveStorage", "ArchiverCore", "Files", "LogManagerCore", "LogStorage", "MessageBus", "Messages",
-                "PublisherCore", "RecorderCore", "Recording", "SampleSources", "ServiceKit", "StepCounterCore",
-                "StepDetection", "StepStorage", "TestSupport", "Upload", argumentParser, heap, system,
+                "PublisherCore", "RecorderCore", "Recording", "RelayCore", "SampleSources", "ServiceKit",
+                "StepCounterCore", "StepDetection", "StepStorage", "TestSupport", "Upload", argumentParser, heap, system,
             ],
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(

@@ -12,6 +12,7 @@ package final class NATSConsumer {
     private static let maximumUnacknowledged: Int64 = 16_384
 
     private let connection: NATSConnection
+    private let name: String
     private let subscription: OpaquePointer
     private let stream: String
     private let headers: [String]
@@ -26,6 +27,7 @@ package final class NATSConsumer {
         _ name: String, of stream: String, filter: String, headers: [String], _ connection: NATSConnection
     ) throws(NATSError) {
         self.connection = connection
+        self.name = name
         self.stream = stream
         self.headers = headers
         var made: OpaquePointer?
@@ -79,6 +81,22 @@ package final class NATSConsumer {
             }
         }
         return messages
+    }
+
+    /// How far messages were given out, to whoever consumes as this consumer, and up to where all of them were acknowledged: numbers in
+    /// the stream.
+    package func place() throws(NATSError) -> (acknowledged: UInt64, given: UInt64) {
+        var options = jsOptions()
+        jsOptions_Init(&options)
+        options.Wait = NATSConnection.requestLimit
+        var info: UnsafeMutablePointer<jsConsumerInfo>?
+        var number = jsErrCode(0)
+        try check(
+            js_GetConsumerInfo(&info, connection.jetStream, stream, name, &options, &number), number,
+            during: "inspect the consumer of the stream \(stream)")
+        guard let info else { throw NATSError(NATS_NOT_FOUND, during: "inspect the consumer of \(stream)") }
+        defer { jsConsumerInfo_Destroy(info) }
+        return (info.pointee.AckFloor.Stream, info.pointee.Delivered.Stream)
     }
 
     private func taken(_ message: OpaquePointer) -> NATSMessage? {

@@ -114,9 +114,9 @@ struct SendingTests {
             time = end
         }
 
-        func describe(next: Int) throws {
+        func describe(next: Int, epoch: String = "e") throws {
             let description = StreamDescription(
-                source: "p", sequence: 0, device: "d", stream: "s", epoch: "e", state: .running,
+                source: "p", sequence: 0, device: "d", stream: "s", epoch: epoch, state: .running,
                 fields: ["uptime", "x"],
                 packed: false, nextSequence: next, replay: "tcp://r", clock: ClockReading(uptime: 0, date: now.date))
             try take(description.topic, try WireCoding.encode(description))
@@ -337,5 +337,18 @@ struct SendingTests {
         #expect(!world.core.isOver)
         world.drain()
         #expect(world.core.isOver)
+    }
+
+    @Test func aPublisherMayStartAnewWhileItsSamplesAreMissing() throws {
+        let world = try World.describing(next: 0)
+        try world.publish(0..<10)
+        try world.publish(20..<30)
+        try world.publish(40..<50)
+        try world.describe(next: 0, epoch: "later")
+        world.pass(1)
+        world.answer(.stored(isRepeat: false), isStored: true)
+        // What had arrived is sent, and the rest is lost with its publisher.
+        #expect(world.core.samplesTaken == 30)
+        #expect(world.core.samplesLost == 20)
     }
 }

@@ -7,6 +7,24 @@ extension Simulation {
         var stepCounter = 0
     }
 
+    /// What was done to relays and servers, and what they did.
+    struct RelayCounts: Equatable {
+        var sendingKills = 0
+        var servingKills = 0
+        var serverKills = 0
+        var serversApart = 0
+        var outages = 0
+        var lostDisks = 0
+        var leaderChanges = 0
+        /// Messages that were stored, dropped with their leader, called repeats, and given out again.
+        var messages = 0
+        var dropped = 0
+        var repeats = 0
+        var redelivered = 0
+        /// Answers of replicas that lacked something.
+        var staleAnswers = 0
+    }
+
     /// What was done and checked.
     struct Counts: Equatable {
         var kills = 0
@@ -60,6 +78,7 @@ extension Simulation {
         /// Tries of uploads.
         var uploads = 0
         var checks = Checks()
+        var relay = RelayCounts()
         /// Nanoseconds for which the oldest bytes waited to be durable.
         var oldestUncommitted: Int64 = 0
     }

@@ -137,11 +137,12 @@ struct Oracle {
     ///   - earliest: the uptime from which there may be samples before it; nil if there may be none.
     ///   - last: the epoch and the end of the samples with which it ends; nil if that was not known when it was stopped.
     ///   - removed: where files are kept that log-manager removed.
-    ///   - mayLose: whether a sample of an epoch may be lost.
+    ///   - mayBeUnknown: whether a sample of an epoch may be missing without a gap; nil if only what the recorder heard decides that.
+    ///   - mayLose: whether a sample of an epoch may be lost, in a gap whose length is known or not.
     func judge(
         _ log: SessionRecord.Log, of record: SessionRecord, in directory: SessionDirectory,
         first: Place, earliest: Double?, last: Place?, removed: FilePath, isPaused: (Double) -> Bool?,
-        mayLose: (Epoch, Int) -> Bool
+        mayBeUnknown: (Epoch, Int) -> Bool?, mayLose: (Epoch, Int, Bool) -> Bool
     ) throws -> Judgement {
         let name = StreamName(device: log.device, stream: log.stream)
         var judgement = Judgement()
@@ -176,13 +177,16 @@ struct Oracle {
                     expected.sequence += 1
                     if isPaused(present.uptime(of: sequence)) != false { continue }
                     judgement.lost += 1
-                    let isKnown = gaps[present.name]?.contains {
-                        $0.contains(sequence) || $0.isEmpty && $0.lowerBound <= sequence
-                    }
-                    if isKnown != true {
-                        if present.mayEndUnheard(sequence) || isUnheard(expected.epoch) { continue }
+                    let own = gaps[present.name] ?? []
+                    let isCounted = own.contains { $0.contains(sequence) }
+                    if !isCounted, !own.contains(where: { $0.isEmpty && $0.lowerBound <= sequence }) {
+                        let mayBeUnknown = mayBeUnknown(present, sequence)
+                        if mayBeUnknown ?? present.mayEndUnheard(sequence) { continue }
+                        if isUnheard(expected.epoch), mayBeUnknown == nil || mayLose(present, sequence, false) {
+                            continue
+                        }
                         judgement.violations.append("\(name): sample \(sequence) of epoch \(expected.epoch) is missing")
-                    } else if !mayLose(present, sequence) {
+                    } else if !mayLose(present, sequence, isCounted) {
                         judgement.violations.append(
                             "\(name): sample \(sequence) of epoch \(expected.epoch) is in a gap, although it was available"
                         )

@@ -1,26 +1,34 @@
 import Messages
 
-/// A program on the machine of all programs but publishers: it ends at any moment, and starts anew.
+/// A program that ends at any moment, and starts anew: on the machine of all programs but publishers and sites' relays.
 protocol SimulatedProgram: AnyObject {
     var simulation: Simulation { get }
     var isRunning: Bool { get }
     /// How often it was started.
     var life: Int { get }
+    /// Of its machine.
+    var clock: MachineClock { get }
 
+    /// Does something once its machine is awake.
+    func whenAwake(_ body: @escaping () throws -> Void) throws
     /// Takes an error of what was done later.
     func fail(with error: any Error) throws
 }
 
 extension SimulatedProgram {
     /// This moment, on the machine's clocks.
-    var now: Moment { simulation.clock.moment(at: simulation.now) }
+    var now: Moment { clock.moment(at: simulation.now) }
+
+    var clock: MachineClock { simulation.clock }
+
+    func whenAwake(_ body: @escaping () throws -> Void) throws { try simulation.whenMachineAwake(body) }
 
     func fail(with error: any Error) throws { throw error }
 
     /// Does something later, unless the program has ended by then.
     func later(_ delay: ClosedRange<Int64>, _ body: @escaping () throws -> Void) {
         simulation.later(delay) { [weak self, life] in
-            try self?.simulation.whenMachineAwake {
+            try self?.whenAwake {
                 guard let self, self.isRunning, self.life == life else { return }
                 do { try body() } catch { try self.fail(with: error) }
             }

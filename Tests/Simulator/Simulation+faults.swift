@@ -188,6 +188,7 @@ extension Simulation {
     private func cutPower() throws {
         counts.powerCuts += 1
         logManagerEnded(cutsPower: true)
+        endServingRelay()
         archiverEnded()
         try stepCounterEnded()
     }

@@ -22,6 +22,7 @@ extension Simulation {
             try advance(until: now + 1_000_000_000)
         }
         try advance(until: now + 3_000_000_000)
+        try restRelays()
         for _ in 0..<400 where violations.isEmpty && !recorder.isDone {
             // A recorder that was killed may not know that it was asked to.
             for identifier in asked.keys.sorted() { stopSession(identifier) }
@@ -133,7 +134,10 @@ extension Simulation {
                 isPaused(
                     absences, at: $0 - Double(clock.uptime - clock.ahead + session.began) / 1e9,
                     ahead: max(0, Double(clock.ahead) / 1e9))
-            } mayLose: { epoch, sequence in
+            } mayBeUnknown: { [self] epoch, sequence in
+                relays.map { _ in mayBeUnknown(name, index, epoch, sequence) }
+            } mayLose: { [self] epoch, sequence, isCounted in
+                if relays != nil { return mayLoseRelayed(name, index, epoch, sequence, isCounted, session) }
                 // Its publisher was killed before it could be replayed, or forgot it.
                 guard let batch = epoch.batch(of: sequence) else { return false }
                 // A session that is stopped waits so long for what does not come.

@@ -9,25 +9,35 @@ extension Simulation {
     enum Listener: CaseIterable {
         case recorder
         case stepCounter
+        /// The relay of the publisher's site.
+        case relay
     }
 
     /// Those that this run has.
-    var listeners: [Listener] { stepCounter == nil ? [.recorder] : Listener.allCases }
+    var listeners: [Listener] {
+        if relays != nil { return [.relay] }
+        return stepCounter == nil ? [.recorder] : [.recorder, .stepCounter]
+    }
+
+    /// Those that a run may have which is like this one.
+    var possibleListeners: [Listener] { relays == nil ? [.recorder, .stepCounter] : [.relay] }
 
     /// Nanoseconds between two looks at who is heard.
     private static let listening: Int64 = 50_000_000
     /// Nanoseconds in which a listener that hears a publisher must have what it misses.
     private static let patience: Int64 = 4_000_000_000
 
-    private func isRunning(_ listener: Listener) -> Bool {
+    private func isRunning(_ listener: Listener, _ index: Int) -> Bool {
         switch listener {
+        case .relay: relays?.relay(of: index).isRunning == true
         case .recorder: recorder?.isRunning == true
         case .stepCounter: stepCounter?.isRunning == true
         }
     }
 
-    private func life(of listener: Listener) -> Int {
+    private func life(of listener: Listener, _ index: Int) -> Int {
         switch listener {
+        case .relay: relays?.relay(of: index).life ?? 0
         case .recorder: recorder?.life ?? 0
         case .stepCounter: stepCounter?.life ?? 0
         }
@@ -47,23 +57,30 @@ extension Simulation {
         try body()
     }
 
+    /// Does something on a listener's machine, once it is awake.
+    private func whenAwake(_ listener: Listener, _ body: @escaping () throws -> Void) throws {
+        if listener == .relay { try body() } else { try whenMachineAwake(body) }
+    }
+
     // MARK: Events
 
     /// Sends an event to those who listen, which hear it later if nothing is in the way.
     func send(_ event: SimulatedPublisher.Event, of index: Int) {
         for listener in listeners {
-            guard isRunning(listener), let connection = connections[listener]?[index], connection.delivers(at: now)
+            guard isRunning(listener, index), let connection = connections[listener]?[index],
+                connection.delivers(at: now)
             else { continue }
             let delay = Int64(number(100_000...5_000_000))
             let time = connections[listener]?[index].arrival(sentAt: now, delay: delay) ?? now
-            at(time) { [self, life = life(of: listener)] in
-                try whenMachineAwake { [self] in
-                    guard isRunning(listener), self.life(of: listener) == life,
+            at(time) { [self, life = life(of: listener, index)] in
+                try whenAwake(listener) { [self] in
+                    guard isRunning(listener, index), self.life(of: listener, index) == life,
                         connections[listener]?[index].isCut == false
                     else { return }
                     switch listener {
                     case .recorder: try recorder?.take(event)
                     case .stepCounter: try stepCounter?.take(event)
+                    case .relay: try relays?.relay(of: index).take(event)
                     }
                 }
             }
@@ -78,6 +95,7 @@ extension Simulation {
         _ listener: Listener, _ endpoint: String, _ request: SamplesReplay,
         _ done: @escaping ((answer: ReplaySchedule.Answer, frames: [[UInt8]])?) throws -> Void
     ) {
+        if relays != nil, listener == .recorder { return requestServed(endpoint, request, done) }
         guard let index = publishers.firstIndex(where: { $0.endpoint == endpoint }) else { return }
         counts.replays += 1
         func lose() { later(1_000_000...1_500_000_000) { try done(nil) } }
@@ -97,6 +115,7 @@ extension Simulation {
     /// Asks publishers for their streams.
     /// - Parameter done: is given the descriptions of those that answer.
     func list(_ listener: Listener, _ endpoints: Set<String>?, _ done: @escaping ([StreamDescription]) throws -> Void) {
+        if relays != nil { return listServed(done) }
         let asked = publishers.indices.filter { endpoints?.contains(publishers[$0].endpoint) ?? true }
         later(200_000...10_000_000) { [self] in
             let present = asked.filter {
@@ -144,19 +163,31 @@ extension Simulation {
     /// Notes who is heard, again and again.
     func listen() {
         later(Self.listening...Self.listening) { [self] in
-            for listener in listeners where isRunning(listener) && clock.sleep == nil {
-                for index in publishers.indices
-                where publishers[index].isAwake && connections[listener]?[index].isHeard(at: now) == true {
-                    let began = now - Self.listening
-                    let ranges = hearing[listener]?[index] ?? []
-                    if let last = ranges.last, last.upperBound >= began {
-                        hearing[listener]?[index][ranges.count - 1] = last.lowerBound..<now
-                    } else {
-                        hearing[listener]?[index].append(now..<now)
-                    }
+            for listener in listeners {
+                for index in publishers.indices where publishers[index].isAwake && hears(listener, index) {
+                    noteHearing(listener, index)
                 }
             }
+            if relays?.serving.isServing == true, hears(.recorder, 0) { noteHearing(.recorder, 0) }
             listen()
+        }
+    }
+
+    private func hears(_ listener: Listener, _ index: Int) -> Bool {
+        let isTaking =
+            listener == .relay
+            ? relays?.relay(of: index).takes(publishers[index].names) == true
+            : isRunning(listener, index) && clock.sleep == nil
+        return isTaking && connections[listener]?[index].isHeard(at: now) == true
+    }
+
+    private func noteHearing(_ listener: Listener, _ index: Int) {
+        let began = now - Self.listening
+        let ranges = hearing[listener]?[index] ?? []
+        if let last = ranges.last, last.upperBound >= began {
+            hearing[listener]?[index][ranges.count - 1] = last.lowerBound..<now
+        } else {
+            hearing[listener]?[index].append(now..<now)
         }
     }
 

@@ -6,12 +6,10 @@ import Recording
 extension Simulation {
     func beginSession() throws {
         guard let recorder, !isOver else { return }
-        guard recorder.isRunning, clock.sleep == nil, publishers.allSatisfy(\.isAwake) else {
+        guard recorder.isRunning, clock.sleep == nil, relays != nil || publishers.allSatisfy(\.isAwake) else {
             return later(500_000_000...500_000_000) { [self] in try beginSession() }
         }
-        let descriptions = publishers.flatMap { $0.list() }
-        // One of them may have ended over it.
-        guard publishers.allSatisfy(\.isRunning) else {
+        guard let descriptions = descriptionsToBegin() else {
             return later(500_000_000...500_000_000) { [self] in try beginSession() }
         }
         counts.sessions += 1

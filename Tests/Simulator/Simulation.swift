@@ -32,6 +32,8 @@ final class Simulation {
         /// Whether faults come where they matter: the recorder ends right after what it does seldom, or in a call; pages that are
         /// not written have any bytes; publishers send again, and answers come again.
         var hasMoments = false
+        /// Whether relays carry the samples, through three servers of NATS.
+        var hasRelays = false
     }
 
     /// Which faults a run has: each seed leaves some out, so that others meet conditions that they would not.
@@ -122,6 +124,8 @@ final class Simulation {
     var logManagerLink = Connection()
     var archiver: SimulatedArchiver?
     var stepCounter: SimulatedStepCounter?
+    /// nil if the recorder hears publishers itself.
+    var relays: SimulatedRelays?
     var disk: VirtualDisk?
     let data: FilePath
     private let size: Size
@@ -150,7 +154,9 @@ final class Simulation {
             sleeps: !pauses && happens(0.5) && size.hasOutages,
             jumps: size.hasClockJumps && !pauses && happens(0.5),
             pause: happens(0.3) ? 50_000_000...1_500_000_000 : 1_000_000_000...6_000_000_000)
-        programs = Programs(logManager: happens(0.5), archiver: happens(0.4), stepCounter: happens(0.4))
+        var programs = Programs(logManager: happens(0.5), archiver: happens(0.4), stepCounter: happens(0.4))
+        if size.hasRelays { programs.stepCounter = false }
+        self.programs = programs
         segmentLength = happens(0.5) ? 64 << 20 : Int.random(in: 4_000...200_000, using: &random)
         // A checkpoint after so many times fewer bytes than the real one, for runs are short.
         checkpointScale = happens(0.5) ? 1 : Int.random(in: 10...4_000, using: &random)
@@ -161,7 +167,7 @@ final class Simulation {
         self.random = random
         var other = SplitMix(seed: ~seed)
         past =
-            size.hasPast && !faults.jumps && other.unit() < 0.4
+            size.hasPast && !size.hasRelays && !faults.jumps && other.unit() < 0.4
             ? 1_000_000...Int.random(in: 1_000_000_000...30_000_000_000, using: &other) : nil
         if size.hasMoments {
             faults.moments = faults.kills && other.unit() < 0.5
@@ -221,8 +227,10 @@ final class Simulation {
         defer { disk.close() }
         let recorder = SimulatedRecorder(in: data.appending("data"), disk: disk, of: self)
         self.recorder = recorder
+        if size.hasRelays { try addRelays() }
         let publisherCount = number(1...3)
         for index in 0..<(size.publishers ?? publisherCount) { try addPublisher(index) }
+        try startRelays()
         if programs.logManager { try addLogManager(attic: attic) }
         if programs.archiver { try addArchiver() }
         if programs.stepCounter { try addStepCounter() }
@@ -236,6 +244,8 @@ final class Simulation {
         try finish()
         // They have each other.
         (publishers, self.recorder, logManager, archiver, stepCounter, schedule) = ([], nil, nil, nil, nil, Schedule())
+        relays?.close()
+        relays = nil
     }
 
     func advance(until end: Int64) throws {
@@ -271,7 +281,7 @@ final class Simulation {
     func start(_ index: Int) throws {
         let publisher = publishers[index]
         let words = (0..<2).map { _ in String(random.next(), radix: 16) }
-        for listener in Listener.allCases {
+        for listener in possibleListeners {
             connections[listener]?[index].standsFrom = now + Int64(number(20_000_000...200_000_000))
         }
         note("\(publisher.plan.device) starts, epoch \(words.joined(separator: "-"))")

@@ -58,8 +58,14 @@ struct SimulatorCommand: ParsableCommand {
     @Flag(help: "Kill the recorder right after what it does seldom, and tear pages to any bytes, too.")
     var moments = false
 
+    @Flag(help: "Have relays carry the samples through three servers of NATS, in each run.")
+    var relay = false
+
     @Flag(help: "Stop with the first seed that fails.")
     var stopAtFirst = false
+
+    @Flag(help: "Print all that was done in a run that fails, and do not look for the fewest faults.")
+    var whole = false
 
     @Flag(help: "Print each seed before it runs, to find one that does not end.")
     var showSeeds = false
@@ -67,6 +73,8 @@ struct SimulatorCommand: ParsableCommand {
     /// One seed of so many is run twice, which must bring the same.
     private static let repetition = 16
     private static let maximumFailures = 5
+    /// One fresh seed of so many has relays.
+    private static let relayInterval: UInt64 = 4
 
     func run() throws {
         let began = Date.now
@@ -89,10 +97,11 @@ struct SimulatorCommand: ParsableCommand {
             print("seed \(seed):")
             for violation in simulation.violations.prefix(10) { print("  \(violation)") }
             if stopAtFirst { return }
-            let (least, skipped) = try command.minimised(simulation, seed)
-            print("  with the fewest faults that bring a violation:")
+            let (least, skipped) =
+                try whole ? (simulation, command.skippedFaults().sorted()) : command.minimised(simulation, seed)
+            if !whole { print("  with the fewest faults that bring a violation:") }
             let lines = least.violations + least.course
-            for line in lines.prefix(60) { print("    \(line)") }
+            for line in lines.prefix(whole ? .max : 60) { print("    \(line)") }
             if let trace { try appendTrace(of: seed, lines, to: trace) }
             print("Run it again with: make simulate SEED=\(seed)\(command.again(skipping: skipped))")
         }
@@ -100,7 +109,7 @@ struct SimulatorCommand: ParsableCommand {
         var next = UInt64.random(in: 0..<1_000_000_000)
         let allowed = stopAtFirst ? 1 : Self.maximumFailures
         while seed == nil, failed.count < allowed, Date.now.timeIntervalSince(began) < limit {
-            try take(next, as: fresh)
+            try take(next, as: fresh(next))
             next += 1
         }
         // Of others that run at the same time, nothing is to be seen.
@@ -130,16 +139,22 @@ struct SimulatorCommand: ParsableCommand {
             | archiver killed, archives made, uploads tried | \(total.archiverKills), \(total.archives), \(total.uploads) |
             | step-counter killed, commits, gaps | \(total.stepCounterKills), \(total.commits), \(total.stepGaps) |
             | steps counted, devices of which every step was counted | \(total.steps), \(total.wholeWalks) |
+            | relays killed: sites', the centre's; servers killed, apart | \(total.relay.sendingKills), \(total.relay.servingKills); \(total.relay.serverKills), \(total.relay.serversApart) |
+            | sites and centres without servers, disks lost, leaders changed | \(total.relay.outages), \(total.relay.lostDisks), \(total.relay.leaderChanges) |
+            | messages stored, dropped with their leader, called repeats, given out again | \(total.relay.messages), \(total.relay.dropped), \(total.relay.repeats), \(total.relay.redelivered) |
+            | answers of replicas that lacked something | \(total.relay.staleAnswers) |
             | checked: step-counter, archiver, log-manager, configurations of logs | \(total.checks.stepCounter), \(total.checks.archiver), \(total.checks.logManager), \(total.checks.configurations) |
             | runs with violations | \(failed.count) |
             """)
         if !failed.isEmpty { throw ExitCode(1) }
     }
 
-    /// The command for fresh seeds: with each kind of fault that brings no known violation, unless some are named.
-    private var fresh: SimulatorCommand {
+    /// The command for a fresh seed: with each kind of fault that brings no known violation, unless some are named, and with relays in
+    /// some runs.
+    private func fresh(_ seed: UInt64) -> SimulatorCommand {
         var command = self
         if failingCalls || clockJumps || outages || past || moments { return command }
+        command.relay = relay || seed.isMultiple(of: Self.relayInterval)
         (command.clockJumps, command.outages, command.moments, command.past) = (true, true, true, true)
         return command
     }
@@ -155,6 +170,7 @@ struct SimulatorCommand: ParsableCommand {
         if outages { options.append("--outages") }
         if past { options.append("--past") }
         if moments { options.append("--moments") }
+        if relay { options.append("--relay") }
         if !skipped.isEmpty { options.append("--skip \(skipped.map(String.init).joined(separator: ","))") }
         return options.isEmpty ? "" : " SIMULATE='\(options.joined(separator: " "))'"
     }
@@ -203,7 +219,7 @@ struct SimulatorCommand: ParsableCommand {
         try withTemporaryDirectory { directory in
             let size = Simulation.Size(
                 seconds: seconds, publishers: publishers, streams: streams, rate: rate, hasFailingCalls: failingCalls,
-                hasClockJumps: clockJumps, hasOutages: outages, hasPast: past, hasMoments: moments)
+                hasClockJumps: clockJumps, hasOutages: outages, hasPast: past, hasMoments: moments, hasRelays: relay)
             let simulation = Simulation(seed: seed, size: size, skipping: skipped, in: directory)
             do {
                 try simulation.run()
@@ -212,6 +228,23 @@ struct SimulatorCommand: ParsableCommand {
             }
             return simulation
         }
+    }
+}
+
+extension Simulation.RelayCounts {
+    mutating func add(_ other: Self) {
+        sendingKills += other.sendingKills
+        servingKills += other.servingKills
+        serverKills += other.serverKills
+        serversApart += other.serversApart
+        outages += other.outages
+        lostDisks += other.lostDisks
+        leaderChanges += other.leaderChanges
+        messages += other.messages
+        dropped += other.dropped
+        repeats += other.repeats
+        redelivered += other.redelivered
+        staleAnswers += other.staleAnswers
     }
 }
 
@@ -256,6 +289,7 @@ extension Simulation.Counts {
         archiverKills += other.archiverKills
         archives += other.archives
         uploads += other.uploads
+        relay.add(other.relay)
         checks.archiver += other.checks.archiver
         checks.logManager += other.checks.logManager
         checks.configurations += other.checks.configurations

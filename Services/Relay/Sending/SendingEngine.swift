@@ -41,7 +41,7 @@ actor SendingEngine: Engine {
         let data = host.configuration.dataDirectory
         lock = try DataLock.acquire(in: data, directory: Self.directoryName, for: Program.relay.rawValue)
         let directory = Directory(data.appending(Self.directoryName).appending("spool"))
-        let (spool, damage) = try Sending.Spool.open(directory)
+        let (spool, damage) = try Sending.Spool.open(directory, log: UUID().uuidString)
         if let damage { host.logger.error("\(damage)") }
         runtime = Runtime(host)
         core = Sending(
@@ -112,27 +112,5 @@ extension Sending.Outcome {
             case .notStored(let reason): .notStored(reason)
             case .full(let reason): .full(reason)
             }
-    }
-}
-
-extension Sending.Spool {
-    /// Reads what a program left that ended.
-    /// - Returns: and what of it can't be read.
-    static func open(
-        _ directory: Directory
-    ) throws(RecordingError) -> (spool: Sending.Spool, damage: LogReader.Damage?) {
-        try WriteAheadLog.sync(directory)
-        var reader = LogReader(directory)
-        var spool = Sending.Spool(log: UUID().uuidString, start: 0, end: 0, synced: 0)
-        // What was acknowledged is deleted: that the log does not begin at 0 is no damage.
-        let first = try WriteAheadLog.segments(in: directory).first
-        try reader.forEachFrame(from: first ?? 0) { frame in
-            guard let event = frame.event.flatMap({ RelayedEvent($0) }), let place = event.place else { return }
-            spool.note(place, of: event.name)
-        }
-        spool.end = reader.end
-        spool.synced = reader.synced
-        spool.start = first ?? spool.end
-        return (spool, reader.damage)
     }
 }

@@ -38,6 +38,8 @@ actor ServingEngine: Engine {
     private var body = ByteBuffer(capacity: 1 << 12)
     /// Messages that are fetched next, by how many batches those before them had.
     private var fetchLimit = maximumFetch
+    /// Up to this number of the stream everything was published here.
+    private var taken: UInt64 = 0
     private nonisolated let replay = Mutex("")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -100,21 +102,26 @@ actor ServingEngine: Engine {
     private func beginFetching() async throws(NATSError) {
         let (connection, name, stream) = (connection, settings.consumerName, settings.natsStream)
         let filter = RelaySubject.everything(of: settings.servedSite)
-        try await fetching.run { consumption throws(NATSError) in
+        let place = try await fetching.run { consumption throws(NATSError) in
             consumption.consumer = nil
-            consumption.consumer = try NATSConsumer(
+            let consumer = try NATSConsumer(
                 name, of: stream, filter: filter, headers: RelayedMessage.Header.all, connection)
+            consumption.consumer = consumer
+            return try consumer.place()
         }
+        taken = max(taken, place.acknowledged)
         if !core.hasLearned {
-            try await know(filter)
+            try await know(filter, publishedUpTo: place.acknowledged)
             core.finishKnowing()
         }
+        try await catchUp(to: place.given)
         core.noteServers(isConnected: link.isConnected, problem: nil)
         perform()
     }
 
     /// Learns of the streams that the servers have.
-    private func know(_ filter: String) async throws(NATSError) {
+    /// - Parameter place: up to this number everything was published here.
+    private func know(_ filter: String, publishedUpTo place: UInt64) async throws(NATSError) {
         let (connection, stream) = (connection, settings.natsStream)
         let subjects = try await fetching.run { _ throws(NATSError) in
             try connection.subjects(of: stream, matching: filter)
@@ -130,7 +137,8 @@ actor ServingEngine: Engine {
                 )
             }
             if let description = description.flatMap(Serving.Message.init) {
-                core.know(description, last: last.flatMap(Serving.Message.init), at: now)
+                core.know(
+                    description, last: last.flatMap(Serving.Message.init), publishedUpTo: place, at: now)
             } else {
                 core.knowUndescribed(subject.name)
             }
@@ -138,20 +146,51 @@ actor ServingEngine: Engine {
         }
     }
 
+    /// Gets by their numbers what was given out and did not arrive here, or not before the program before this one ended. The servers
+    /// give it out again, but later, and behind newer messages: recorders would not know of the end of a publisher's run before the
+    /// next run begins.
+    private func catchUp(to given: UInt64) async throws(NATSError) {
+        let (connection, stream) = (connection, settings.natsStream)
+        let filter = RelaySubject.everything(of: settings.servedSite)
+        while taken < given, !Task.isCancelled {
+            let message = try await fetching.run { [taken] _ throws(NATSError) in
+                try connection.sequenceAtLeader(of: filter, in: stream, from: taken + 1).map {
+                    sequence throws(NATSError) in
+                    (sequence, try connection.message(at: sequence, in: stream, headers: RelayedMessage.Header.all))
+                }
+            }
+            guard let (sequence, content) = message, sequence <= given else { return taken = given }
+            taken = sequence
+            if let content { _ = publish([content]) }
+        }
+    }
+
+    /// Publishes messages here.
+    /// - Returns: how many batches they have.
+    private func publish(_ messages: [NATSMessage]) -> Int {
+        var read: [Serving.Message] = []
+        read.reserveCapacity(messages.count)
+        for message in messages {
+            if let known = Serving.Message(message) { read.append(known) } else { core.noteUnreadable() }
+            taken = max(taken, message.sequence)
+        }
+        core.take(read, at: now)
+        perform()
+        return max(1, read.reduce(0) { $0 + $1.content.events.count })
+    }
+
     /// Takes the next messages, and acknowledges them once they are published here.
     private func fetchNext() async throws(NATSError) {
         let messages = try await fetching.run { [fetchLimit] consumption throws(NATSError) in
             try consumption.consumer?.fetch(fetchLimit, wait: Self.fetchWait) ?? []
         }
-        if messages.isEmpty { return }
-        var read: [Serving.Message] = []
-        read.reserveCapacity(messages.count)
-        for message in messages {
-            if let known = Serving.Message(message) { read.append(known) } else { core.noteUnreadable() }
+        if messages.isEmpty {
+            let place = try await fetching.run { consumption throws(NATSError) in try consumption.consumer?.place() }
+            // What another relay acknowledged, which shares the consumer, it published.
+            taken = max(taken, place?.acknowledged ?? 0)
+            return try await catchUp(to: place?.given ?? 0)
         }
-        core.take(read, at: now)
-        perform()
-        let batches = max(1, read.reduce(0) { $0 + $1.content.events.count })
+        let batches = publish(messages)
         fetchLimit = min(Self.maximumFetch, max(1, messages.count * Self.round / batches))
         try await fetching.run { consumption throws(NATSError) in try consumption.consumer?.acknowledge() }
     }

@@ -79,6 +79,12 @@ extension Sending {
         /// Nanoseconds between commits to the spool, and so between bursts.
         package var interval: Int64
         package var maximumStreams: Int
+        /// What can be deleted of the spool at once, in bytes.
+        package var segmentLength = 16 << 20
+        /// Bytes in memory that were read from the spool or are on their way there, and were not acknowledged.
+        package var windowBytes = 32 << 20
+        /// Bytes that are read from the spool at once.
+        package var loadBytes = 4 << 20
 
         package init(
             site: String, servers: String, publishers: String, spoolLimit: Int, holdLimit: Int, interval: Int64,

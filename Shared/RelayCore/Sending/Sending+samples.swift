@@ -37,7 +37,11 @@ extension Sending {
         guard let stream = byName[name] ?? addStream(description, at: now) else { return }
         if description.epoch != stream.ordered.epoch {
             guard !stream.ordered.hasLeft(description.epoch) else { return }
-            while stream.ordered.buffer.recovery != nil { lose(of: stream, .epochEnded, at: now) }
+            // What waited behind the missing samples is taken each time: a recovery ends only then.
+            while stream.ordered.buffer.recovery != nil {
+                lose(of: stream, .epochEnded, at: now)
+                resume(stream, at: now)
+            }
             stream.ordered.begin(description.epoch)
             stream.isOpen = true
         }

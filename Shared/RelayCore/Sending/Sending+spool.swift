@@ -61,7 +61,7 @@ extension Sending {
                 emit(.clear("spool"))
             }
             storedEnd = block.end
-            if unread == nil, waitingBytes < Self.windowBytes {
+            if unread == nil, waitingBytes < settings.windowBytes {
                 for event in events { enqueue(event) }
             } else if unread == nil {
                 unread = block.position
@@ -106,13 +106,13 @@ extension Sending {
 
     /// Has events read that are not in memory, if there is room for them.
     func load() {
-        guard let start = unread, !isLoading, waitingBytes < Self.windowBytes / 2 else { return }
+        guard let start = unread, !isLoading, waitingBytes < settings.windowBytes / 2 else { return }
         guard start < storedEnd else {
             unread = nil
             return
         }
         isLoading = true
-        emit(.load(from: start, upTo: storedEnd, limit: Self.loadBytes))
+        emit(.load(from: start, upTo: storedEnd, limit: settings.loadBytes))
     }
 
     /// Takes the result of `load`.

@@ -13,17 +13,11 @@ package import ServiceKit
 /// It receives events with their time and returns effects. Confined to one thread. Its work is in extensions: what arrives
 /// (`+samples`), the spool (`+spool`), what is published (`+publishing`), what is watched (`+watch`).
 package final class Sending: RecoveringCore {
-    /// Bytes in memory that were read from the spool or are on their way there, and were not acknowledged.
-    static let windowBytes = 32 << 20
-    /// Bytes that are read from the spool at once.
-    static let loadBytes = 4 << 20
     /// Messages without an acknowledgement.
     static let maximumUnderWay = 4_096
     static let tickInterval: Int64 = 1_000_000_000
     /// How long a stream waits for what the servers have of it before it begins with what its publisher keeps.
     static let patience: Int64 = 5_000_000_000
-    /// What can be deleted of the spool at once, in bytes.
-    package static let segmentLength = 16 << 20
 
     package let settings: Settings
     package var effects: [Effect] = []
@@ -87,7 +81,7 @@ package final class Sending: RecoveringCore {
         self.settings = settings
         heard = now.monotonic
         held = HeldBytes(limit: settings.holdLimit)
-        appender = LogAppender(log: spool.log, position: spool.end, segmentLength: Self.segmentLength)
+        appender = LogAppender(log: spool.log, position: spool.end, segmentLength: settings.segmentLength)
         storedEnd = spool.synced
         trimmed = spool.start
         unread = spool.start < spool.synced ? spool.start : nil

@@ -71,6 +71,10 @@ package final class Serving: ProgramCore {
     package private(set) var hasLearned = false
     /// Streams of which the servers have samples and no description: these come.
     private var undescribed: Set<StreamName> = []
+    /// How far these were published.
+    private var marks: [StreamName: ServedStream.Mark] = [:]
+    /// Those of which it is not known how far they were published until samples come, with the description that came meanwhile.
+    private var awaited: [StreamName: Message?] = [:]
 
     // Measures
     package private(set) var samplesSent = 0
@@ -95,7 +99,11 @@ package final class Serving: ProgramCore {
     // MARK: What the servers have
 
     /// Takes what they had of a stream when the program started: they describe what is still sampled.
-    package func know(_ description: Message, last: Message?, at now: Moment) {
+    /// - Parameter place: up to this number everything was published here, by this program or the one before it. A description that
+    ///   stands behind it comes in its turn. If it was published now, recorders would put the publisher's runs that still come behind
+    ///   the run that it is of.
+    package func know(_ description: Message, last: Message?, publishedUpTo place: UInt64, at now: Moment) {
+        guard description.sequence <= place else { return wait(for: description, last: last, publishedUpTo: place) }
         let heard = max(description.time, last?.time ?? 0)
         guard now.date.nanosecondsSince1970 - heard < Self.memory, let read = read(description) else { return }
         add(read, of: description.site, last: last.flatMap(mark), heard: heard, at: now)
@@ -105,6 +113,13 @@ package final class Serving: ProgramCore {
     /// `busy` and not with `unknownStream`.
     package func knowUndescribed(_ name: StreamName) {
         if streams[name] == nil, undescribed.count < settings.maximumStreams { undescribed.insert(name) }
+    }
+
+    private func wait(for description: Message, last: Message?, publishedUpTo place: UInt64) {
+        let name = description.content.name
+        knowUndescribed(name)
+        guard undescribed.contains(name), let last, let mark = mark(last) else { return }
+        if last.sequence <= place { marks[name] = mark } else { awaited[name] = .some(nil) }
     }
 
     /// Notes that `know` was given all that the servers have.
@@ -128,6 +143,10 @@ package final class Serving: ProgramCore {
         let name = description.name
         guard message.sequence > descriptions[name] ?? 0 else { return }
         if descriptions.count < settings.maximumStreams { descriptions[name] = message.sequence }
+        if awaited[name] != nil {
+            awaited[name] = message
+            return
+        }
         if streams[name] != nil {
             streams[name]?.describe(description, heard: message.time, at: now.monotonic)
         } else {
@@ -141,10 +160,15 @@ package final class Serving: ProgramCore {
         let name = message.content.name
         streams[name]?.note(mark, heard: message.time)
         knowUndescribed(name)
+        if undescribed.contains(name) { marks[name] = mark }
         samplesSent += mark.place.count
         for event in message.content.events {
             if let age = event.age(at: now.date) { delays.record(nanoseconds: age) }
             emit(.send(event))
+        }
+        if let description = awaited.removeValue(forKey: name), let description {
+            descriptions[name] = nil
+            takeDescription(description, at: now)
         }
     }
 
@@ -184,8 +208,9 @@ package final class Serving: ProgramCore {
             return
         }
         undescribed.remove(description.name)
+        let mark = marks.removeValue(forKey: description.name)
         streams[description.name] = ServedStream(
-            description, of: site, last: last, heard: heard, at: now.monotonic)
+            description, of: site, last: last ?? mark, heard: heard, at: now.monotonic)
     }
 
     // MARK: Descriptions

@@ -1,0 +1,27 @@
+package import Files
+import MessageBus
+import Messages
+package import Recording
+
+extension Sending.Spool {
+    /// Reads what a program left that ended.
+    /// - Parameter log: the identifier of what is written from now on.
+    /// - Returns: and what of it can't be read.
+    package static func open(
+        _ directory: Directory, log: String, calls: FileCalls = .system
+    ) throws(RecordingError) -> (spool: Sending.Spool, damage: LogReader.Damage?) {
+        try WriteAheadLog.sync(directory, calls: calls)
+        var reader = LogReader(directory)
+        var spool = Sending.Spool(log: log, start: 0, end: 0, synced: 0)
+        // What was acknowledged is deleted: that the log does not begin at 0 is no damage.
+        let first = try WriteAheadLog.segments(in: directory).first
+        try reader.forEachFrame(from: first ?? 0) { frame in
+            guard let event = frame.event.flatMap({ RelayedEvent($0) }), let place = event.place else { return }
+            spool.note(place, of: event.name)
+        }
+        spool.end = reader.end
+        spool.synced = reader.synced
+        spool.start = first ?? spool.end
+        return (spool, reader.damage)
+    }
+}
