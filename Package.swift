@@ -294,7 +294,8 @@ let package = Package(
             dependencies: [
                 "ArchiveStorage", "ArchiverCore", "Files", "LogManagerCore", "LogStorage", "MessageBus", "Messages",
                 "PublisherCore", "RecorderCore", "Recording", "RelayCore", "SampleSources", "ServiceKit",
-                "StepCounterCore", "StepDetection", "StepStorage", "TestSupport", "Upload", argumentParser, heap, system,
+                "StepCounterCore", "StepDetection", "StepStorage", "TestSupport", "Upload", argumentParser, heap,
+                system,
             ],
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(

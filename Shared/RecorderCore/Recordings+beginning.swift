@@ -47,6 +47,10 @@ extension Recordings {
             // Its start was never answered.
             _ = session.fail("interrupted: the recorder ended while the session was being started")
             publish(.failure, of: session, at: now, reason: session.record.failures.last)
+        } else if session.status == .running, session.hasMarkedStop {
+            // Before a file has the marker, the write-ahead log says that the session ends: it did not take that.
+            _ = session.fail("interrupted: the session was being ended, and the disk refused to keep why")
+            publish(.failure, of: session, at: now, reason: session.record.failures.last)
         } else if session.isRecording {
             session.markRestart(at: now.date)
             publish(.restart, of: session, at: now)

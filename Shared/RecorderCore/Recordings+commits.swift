@@ -78,6 +78,7 @@ extension Recordings {
         if let failure {
             noteLogFailure(failure, at: now)
         } else {
+            committedEnd = commit.block.end
             for (session, times) in commit.published {
                 for time in times {
                     let latency = now.date.nanosecondsSince1970 - time
@@ -100,6 +101,8 @@ extension Recordings {
             commitAt = nil
         }
         appender.beginSegment()
+        // That they failed was in what the log did not take, and must be known after a crash.
+        for session in sessions.values { session.noteAgain() }
     }
 
     // MARK: Files

@@ -193,7 +193,7 @@ extension Recordings {
         routes = TopicTable()
         session.end(at: now.date)
         for stream in session.ordered {
-            release(stream, at: now)
+            release(stream, of: session, at: now)
             stream.noteUnknownEnds(at: now.date)
         }
         if session.status == .failed { emit(.release(.ends)) }
@@ -206,13 +206,15 @@ extension Recordings {
     }
 
     /// Gives up what a stream waits for, and writes what waits behind that.
-    private func release(_ stream: StreamRecording, at now: Moment) {
+    private func release(_ stream: StreamRecording, of session: Session, at now: Moment) {
+        // Of a session that failed, its publishers may still have them.
+        let reason = session.status == .failed ? Gap.Reason.notWritten : .publisherUnreachable
         var isMore = true
         while isMore {
             // What can't be read is passed over: each turn takes some of what waits.
             try? stream.resume(at: now)
             isMore = stream.intake.recovery != nil || stream.intake.expectEnd()
-            if isMore { try? stream.giveUp(.publisherUnreachable, at: now) }
+            if isMore { try? stream.giveUp(reason, at: now) }
         }
     }
 

@@ -95,6 +95,8 @@ package final class Recordings: ListeningCore {
     package internal(set) var backlogBytes = 0
     /// The position up to which everything was handed to files.
     var writtenEnd: Int
+    /// The end of the last block that became durable.
+    var committedEnd: Int
     var fileWork: FileWork?
     /// Whether some records wait to be written into their files, and whether it is time to look at them.
     var areFilesBehind = false
@@ -160,11 +162,12 @@ package final class Recordings: ListeningCore {
         held = HeldBytes(limit: settings.holdLimit)
         pace = CommitPace(interval: settings.syncInterval)
         writtenEnd = position
+        committedEnd = position
     }
 
     /// Where a session that is added now begins in the write-ahead log.
     package var logPosition: LogPosition {
-        LogPosition(log: appender.log, recorded: appender.position, written: appender.position)
+        LogPosition(log: appender.log, recorded: committedEnd, written: appender.position)
     }
 
     /// Whether every session has ended, or is stored to be continued, and no work is left.

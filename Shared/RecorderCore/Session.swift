@@ -125,6 +125,9 @@ package final class Session {
         closed.contains { $0.device == stream.device && $0.stream == stream.stream }
     }
 
+    /// Whether a log has the marker with which its session's end begins.
+    var hasMarkedStop: Bool { logs.contains { $0.isMarkedStopped == true } }
+
     private func add(_ stream: StreamRecording) {
         streams[stream.name] = stream
         streamsByLog[stream.log.name] = stream
@@ -175,6 +178,9 @@ package final class Session {
         }
         appender.append(change, of: number)
     }
+
+    /// Writes all that is known of it into the write-ahead log again, which did not take it.
+    func noteAgain() { appender.append(storable, of: number) }
 
     /// The record as a recorder needs it that comes back: it can still ask for what is missing.
     private var storable: SessionRecord {
@@ -409,7 +415,11 @@ package final class Session {
     package func replace(by repaired: SessionRecord) {
         record.status.advance(to: repaired.status)
         record.note(failures: repaired.failures)
-        closed = repaired.logs
+        closed = repaired.logs.map { log in
+            var log = log
+            log.add(unwritten: streamsByLog[log.name]?.gaps ?? [])
+            return log
+        }
         streams = [:]
         ordered = []
     }
@@ -512,5 +522,21 @@ package final class Session {
             }
         }
         return history
+    }
+}
+
+extension SessionRecord.Log {
+    /// Adds gaps whose markers are not in the files, because the disk refused them, where the files end.
+    fileprivate mutating func add(unwritten known: [Gap]) {
+        for gap in known {
+            let isListed = gaps.contains { $0.epoch == gap.epoch && $0.from == gap.from && $0.count == gap.count }
+            if isListed { continue }
+            let end = epochs.firstIndex { $0.epoch == gap.epoch && $0.next == gap.from }
+            guard let index = end else { continue }
+            epochs[index].next = epochs[index].next.addingClamped(gap.count)
+            var gap = gap
+            gap.reason = .notWritten
+            gaps.append(gap)
+        }
     }
 }

@@ -23,9 +23,16 @@ import Testing
         /// Whether log-manager is to be asked since a test reset it.
         var asksLogManager = false
 
+        /// A write-ahead log on the disk, for tests that need one.
+        private var log: WriteAheadLog?
+        /// Why the disk takes nothing for the log.
+        var refusal: RecordingError?
+
+        private let data: FilePath
         private let files: SessionFiles
 
         init(in data: FilePath) throws {
+            self.data = data
             files = SessionFiles(in: data)
             core = Recordings(
                 Recordings.Settings(
@@ -33,9 +40,10 @@ import Testing
                     shard: nil),
                 log: "L", position: 0)
             let identifier = try SessionIdentifier("s")
-            let record = SessionRecord(
+            var record = SessionRecord(
                 session: identifier, task: "T", step: "", streams: ["phone/"], format: .json, root: .array,
                 status: .starting, startDate: WallTime(nanosecondsSince1970: start), limits: SessionRecord.Limits())
+            record.logPosition = core.logPosition
             session = try core.add(
                 record, in: SessionDirectory.create(record, in: data), at: Moment(monotonic: 0, date: record.startDate))
             core.open([description], of: session, at: now)
@@ -102,6 +110,28 @@ import Testing
             core.endBatches(at: now)
         }
 
+        func keepLog() { log = WriteAheadLog(in: logDirectory, synced: 0) }
+
+        private var logDirectory: Directory { WriteAheadLog.directory(in: data, shard: nil) }
+
+        private func append(_ block: LogBlock) {
+            let failure = RecordingError.thrown { () throws(RecordingError) in
+                if let refusal { throw refusal }
+                try log?.append(block)
+            }
+            core.appended(failure, at: now)
+        }
+
+        /// Starts the recorder again, as after a kill.
+        /// - Returns: what it knows of the session then.
+        func restart() throws -> (recovered: RecoveredSession, session: Session) {
+            let recovery = try SessionRecovery(of: [session.directory], log: logDirectory)
+            let again = Recordings(core.settings, log: recovery.log ?? "L", position: recovery.logEnd)
+            let recovered = try #require(recovery.outcomes[session.identifier]).get()
+            try again.resume(recovered, in: session.directory, at: now)
+            return (recovered, try #require(again.sessions[session.identifier]))
+        }
+
         /// What is to be done now.
         func effects() -> [Recordings.Effect] { core.takeEffects() }
 
@@ -123,7 +153,7 @@ import Testing
                     if let name = effect.work { work.append(name) }
                     switch effect {
                     case .configure: asksLogManager = true
-                    case .append: core.appended(nil, at: now)
+                    case .append(let block): append(block)
                     case .removeLog: core.removedLog(0)
                     case .write(let block): core.wrote(files.apply(block, at: time), at: now)
                     case .writeDue: core.wrote(files.writeDue(at: time), at: now)
@@ -230,14 +260,93 @@ import Testing
             script.core.commitNow(at: script.now)
             #expect(script.work() == ["append"])
             try script.sample(10)
-            let failure = RecordingError(
-                .inputOutput, action: "sync", path: "/nowhere/.wal/0", reason: "the disk is broken", advice: "")
-            script.core.appended(failure, at: script.now)
+            script.core.appended(Self.refusal, at: script.now)
             #expect(script.session.status == .failed)
             // Both blocks, one after the other, and the session's end behind them.
             let work = script.settle()
             #expect(work.prefix { $0 != "conclude" && $0 != "rebuild" }.count { $0 == "write" } >= 2)
             #expect(script.core.isIdle)
+        }
+    }
+
+    private static let refusal = RecordingError(
+        .inputOutput, action: "sync", path: "/nowhere/.wal/0", reason: "the disk is broken", advice: "")
+
+    /// The recorder is killed after the disk refused a block, and took the next ones.
+    @Test func aSessionThatTheLogRefusedHasFailedAfterAKillToo() throws {
+        try withScript { script in
+            script.keepLog()
+            try script.sample(10)
+            _ = script.settle()
+            try script.sample(10)
+            script.core.commitNow(at: script.now)
+            for case .append in script.effects() { script.core.appended(Self.refusal, at: script.now) }
+            _ = script.settle()
+            let (recovered, session) = try script.restart()
+            #expect(recovered.record.status == .failed)
+            #expect(recovered.record.failures.contains("\(Self.refusal)"))
+            #expect(recovered.record.logs.map(\.counts.written) == [20])
+            #expect(session.status == .failed)
+        }
+    }
+
+    /// The recorder is killed after the disk refused the log from some block on: its files alone say that the session ended.
+    @Test func aSessionThatEndedWithoutTheLogDoesNotContinue() throws {
+        try withScript { script in
+            script.keepLog()
+            try script.sample(10)
+            _ = script.settle()
+            try script.sample(10)
+            script.refusal = Self.refusal
+            _ = script.settle()
+            let (recovered, session) = try script.restart()
+            #expect(recovered.record.status == .running)
+            #expect(recovered.record.logs.map(\.counts.written) == [20])
+            #expect(recovered.record.logs.map(\.files.count) == [1])
+            #expect(session.status == .failed)
+        }
+    }
+
+    /// A failed session gives up what it waits for. If no file takes the marker, the session says it all the same.
+    @Test func aGapThatNoFileTakesIsListed() throws {
+        try withScript { script in
+            try script.sample(10)
+            _ = script.settle()
+            try script.sample(10, isLost: true)
+            try script.sample(10)
+            var outcome = SessionFiles.Outcome()
+            outcome.failures[script.session.identifier] = Self.refusal
+            script.core.wrote(outcome, at: script.now)
+            #expect(script.settle().last == "rebuild")
+            var repaired = script.session.record
+            var log = try #require(script.session.streams[Self.stream]?.record)
+            #expect(log.gaps.map(\.reason) == [.notWritten])
+            log.gaps = []
+            log.epochs[0].next = 10
+            repaired.logs = [log]
+            script.core.rebuilt(script.session.identifier, .success(repaired), at: script.now)
+            for case .conclude(let record, _, _) in script.effects() {
+                #expect(record.logs.map { $0.gaps.map { [$0.from, $0.count] } } == [[[10, 10]]])
+                #expect(record.logs.map { $0.epochs.map(\.next) } == [[20]])
+                repaired = record
+            }
+            #expect(repaired.logs.map(\.gaps.count) == [1])
+        }
+    }
+
+    /// A session that begins while a block is on its way must not say that the block was durable.
+    @Test func aSessionBeginsBehindWhatIsDurable() throws {
+        try withScript { script in
+            #expect(script.core.logPosition.recorded == 0)
+            _ = script.settle()
+            let durable = script.core.logPosition
+            #expect(durable.recorded > 0 && durable.recorded == durable.written)
+            try script.sample(10)
+            script.core.commitNow(at: script.now)
+            let meanwhile = script.core.logPosition
+            #expect(meanwhile.recorded == durable.recorded && meanwhile.written > durable.written)
+            script.core.appended(Self.refusal, at: script.now)
+            #expect(script.core.logPosition.recorded == durable.recorded)
         }
     }
 

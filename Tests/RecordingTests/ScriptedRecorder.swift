@@ -151,6 +151,12 @@ final class ScriptedRecorder {
         committed = states
     }
 
+    /// Has the disk refuse for the log what was not committed. It goes into files alone.
+    func refuse() {
+        if let block = appender.takeBlock() { unapplied.append(block) }
+        appender.beginSegment()
+    }
+
     /// Writes files behind the log.
     func apply(_ count: Int = .max) throws {
         for block in unapplied.prefix(count) {
@@ -209,7 +215,7 @@ final class ScriptedRecorder {
         _ = try log.remove(before: sessions.map(\.written).min() ?? 0, current: appender.segment)
     }
 
-    private func run(_ steps: Int, only session: Session) throws {
+    func run(_ steps: Int, only session: Session) throws {
         for _ in 0..<steps {
             if let stream = session.streams.randomElement(using: &random), stream.state.open != nil { step(stream) }
         }

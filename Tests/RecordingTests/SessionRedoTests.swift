@@ -134,6 +134,64 @@ struct SessionRedoTests {
             #expect(try recorder.samples() == before, "seed \(seed)")
         }
     }
+
+    /// A disk that refuses the log may take the files: what they have is kept, and they are continued at their ends.
+    @Test(arguments: 0..<24)
+    func aLogThatEndsBeforeTheFilesLeavesWhatTheyHave(number: Int) throws {
+        try withRecorder { recorder, _, seed in
+            let comment: Comment = "seed \(seed)"
+            try recorder.run(100)
+            try recorder.commit()
+            for session in recorder.sessions { try recorder.run(20, only: session) }
+            recorder.refuse()
+            try recorder.apply()
+            for session in recorder.sessions { try recorder.write(session) }
+            let before = try recorder.samples()
+            try recorder.crash(isPowerCut: false)
+            let recovery = try recorder.recover()
+            for session in recorder.sessions {
+                let recovered = try #require(recovery.outcomes[session.record.session], comment).get()
+                let directory = session.directory.directory
+                for log in recovered.record.logs {
+                    let name = log.name.fileName(recovered.record.format(of: log))
+                    let length = directory.contains(name) ? try bytes(of: directory.path.appending(name)).count : nil
+                    #expect(recovered.logs[log.name]?.file?.bytes == length, comment)
+                    #expect(log.files.allSatisfy { directory.contains($0.name) }, comment)
+                }
+            }
+            #expect(try recorder.samples() == before, comment)
+        }
+    }
+
+    /// What the log has of other streams is in their files, whatever it lacks of one.
+    @Test(arguments: 0..<12)
+    func aLogThatDoesNotContinueAFileSaysWhatOthersHave(number: Int) throws {
+        try withRecorder { recorder, _, seed in
+            let comment: Comment = "seed \(seed)"
+            try recorder.run(100)
+            try recorder.commit()
+            let streams = recorder.sessions.flatMap(\.streams).filter { $0.state.open != nil }
+            guard let first = streams.first else { return }
+            let known = first.state.counts.written
+            first.add(5)
+            recorder.refuse()
+            for stream in streams { stream.add(7) }
+            try recorder.commit()
+            try recorder.crash(isPowerCut: false)
+            let recovery = try recorder.recover()
+            #expect(recovery.damage == nil, comment)
+            for session in recorder.sessions {
+                let recovered = try #require(recovery.outcomes[session.record.session], comment).get()
+                let isConcerned = session.streams.contains { $0 === first }
+                #expect(recovered.record.failures.count == (isConcerned ? 1 : 0), comment)
+                for stream in session.streams {
+                    let log = recovered.record.logs.first { $0.name == stream.name }
+                    let written = stream === first ? known : stream.state.counts.written
+                    #expect(log?.counts.written == written, comment)
+                }
+            }
+        }
+    }
 }
 
 extension ScriptedRecorder {

@@ -43,6 +43,11 @@ final class SimulatedRecorder: WakingProgram {
     private var cutsPowerAtEnd = false
     /// How far the samples of each run of a publisher are durable, as the recorder would say.
     private(set) var durable: [SessionIdentifier: [StreamName: [String: Int]]] = [:]
+    /// When sessions failed that were not continued since.
+    private var failed: [String: Int64] = [:]
+    /// For how long sessions were not recorded because they had failed: if the disk refuses to keep that, the recorder continues
+    /// them after a kill, with what publishers still have.
+    private(set) var failures: [String: [Range<Int64>]] = [:]
 
     init(in data: FilePath, disk: VirtualDisk, of simulation: Simulation) {
         self.data = data
@@ -105,7 +110,11 @@ final class SimulatedRecorder: WakingProgram {
         let directories = try SessionDirectory.sessions(in: data).map { try SessionDirectory.open($0, in: data) }
             .filter { !$0.hasChecksums }
         let recovery = try SessionRecovery(of: directories, log: logDirectory, calls: disk.calls)
-        if let damage = recovery.damage { simulation.violate("the write-ahead log is damaged: \(damage)") }
+        // A log that the disk refused ends before the files.
+        if let damage = recovery.damage {
+            simulation.note("the write-ahead log is damaged: \(damage)".replacing(data.string + "/", with: ""))
+            if simulation.counts.failures == 0 { simulation.violate("\(damage)") }
+        }
         core = Self.core(log: recovery.log ?? "L\(life)", position: recovery.logEnd, of: simulation)
         log = WriteAheadLog(in: logDirectory, synced: recovery.logSynced, calls: disk.calls)
         (appending, answers) = (nil, [])
@@ -118,9 +127,16 @@ final class SimulatedRecorder: WakingProgram {
             guard let outcome = recovery.outcomes[directory.session] else { continue }
             let recovered = try outcome.get()
             files.add(recovery.files[directory.session] ?? [:], of: directory)
+            for failure in recovered.record.failures {
+                simulation.note("\(directory.session): \(failure)".replacing(data.string + "/", with: ""))
+            }
             try checkLengths(of: recovered, in: directory)
             try core.resume(recovered, in: directory, at: now)
             if let session = core.sessions[directory.session] { checkDurable(session) }
+            let isContinued = core.sessions[directory.session]?.isRecording == true
+            if isContinued, let since = failed.removeValue(forKey: directory.session.text) {
+                failures[directory.session.text, default: []].append(since..<simulation.now)
+            }
         }
         core.advance(at: now)
     }
@@ -138,8 +154,10 @@ final class SimulatedRecorder: WakingProgram {
         }
     }
 
-    /// What was called durable must be there.
+    /// What was called durable must be there. How far samples came that are left out is in the write-ahead log alone, and unknown
+    /// if the disk refused that.
     private func checkDurable(_ session: Session) {
+        if simulation.counts.failures > 0, session.record.hasLeftOut { return }
         for stream in session.ordered {
             for (epoch, durable) in durable[session.identifier]?[stream.name] ?? [:] {
                 simulation.counts.durable += 1
@@ -328,7 +346,8 @@ final class SimulatedRecorder: WakingProgram {
                 let failure = try attempt { () throws(RecordingError) in try log?.append(block) }
                 appending = nil
                 committingSince = nil
-                if failure == nil { durable.merge(places) { $1 } }
+                // What the disk refused, and what waited behind it, goes into files without the log.
+                if failure == nil { durable.merge(places) { $1 } } else { uncommittedSince = nil }
                 core.appended(failure, at: now)
             }
         case .removeLog(let position, let current):
@@ -398,7 +417,10 @@ final class SimulatedRecorder: WakingProgram {
             simulation.note(line.replacing(data.string + "/", with: ""))
         case .notice(.publish(let event)):
             if let segment = event as? SegmentFinished { simulation.announce([segment], []) }
-            if let event = event as? RecordingEvent { simulation.announce([], [event]) }
+            if let event = event as? RecordingEvent {
+                if event.change == .failure { failed[event.session] = failed[event.session] ?? simulation.now }
+                simulation.announce([], [event])
+            }
         case .dispose, .unsubscribe, .release, .restoreReserves, .lookAtDisk, .notice, .ended: break
         }
     }

@@ -137,16 +137,24 @@ extension Simulation {
             } mayBeUnknown: { [self] epoch, sequence in
                 relays.map { _ in mayBeUnknown(name, index, epoch, sequence) }
             } mayLose: { [self] epoch, sequence, isCounted in
+                // A session that failed waits for nothing.
+                guard isSound else { return true }
                 if relays != nil { return mayLoseRelayed(name, index, epoch, sequence, isCounted, session) }
                 // Its publisher was killed before it could be replayed, or forgot it.
                 guard let batch = epoch.batch(of: sequence) else { return false }
                 // A session that is stopped waits so long for what does not come.
                 let wait = session.stopped.map { $0 + SimulatedRecorder.recoveryLimit }
                 let end = min(epoch.end ?? .max, batch.time + plan.retention, batch.forgotten, wait ?? .max)
+                // It had failed then, and nothing of that could be stored before a kill.
+                let late = min(end, batch.time + 15_000_000_000)
+                let failures = recorder?.failures[identifier.text] ?? []
+                if failures.contains(where: { $0.lowerBound < late && $0.upperBound > batch.time }) { return true }
                 return !couldHave(.recorder, index, from: max(batch.time, session.askedFor), to: end)
             }
             for epoch in log.epochs {
-                guard let durable = recorder?.durable[identifier]?[name]?[epoch.epoch] else { continue }
+                guard !mayDiffer || !record.hasLeftOut,
+                    let durable = recorder?.durable[identifier]?[name]?[epoch.epoch]
+                else { continue }
                 counts.durable += 1
                 if epoch.next < durable {
                     violate(
@@ -175,6 +183,9 @@ extension Simulation {
 }
 
 extension SessionRecord {
+    /// Whether samples that arrived may have been left out.
+    var hasLeftOut: Bool { choices != nil || !pauses.isEmpty }
+
     /// The times, in seconds since the session's start, at which samples of a stream are left out.
     fileprivate func absences(of stream: StreamName) -> [(start: Double, end: Double)] {
         var absences: [(start: Double, end: Double)] = pauses.filter { $0.stream ?? stream == stream }

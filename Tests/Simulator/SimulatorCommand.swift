@@ -73,8 +73,6 @@ struct SimulatorCommand: ParsableCommand {
     /// One seed of so many is run twice, which must bring the same.
     private static let repetition = 16
     private static let maximumFailures = 5
-    /// One fresh seed of so many has relays.
-    private static let relayInterval: UInt64 = 4
 
     func run() throws {
         let began = Date.now
@@ -87,7 +85,9 @@ struct SimulatorCommand: ParsableCommand {
             if self.seed != nil || runs.isMultiple(of: Self.repetition) {
                 let again = try command.simulate(seed)
                 if again.course != simulation.course || again.counts != simulation.counts {
-                    simulation.violate("the same seed brings something else the second time")
+                    let other = zip(simulation.course, again.course).first { $0 != $1 }?.1
+                    simulation.violate(
+                        "the same seed brings something else the second time: \(other ?? "other counts")")
                 }
             }
             total.add(simulation.counts)
@@ -149,12 +149,10 @@ struct SimulatorCommand: ParsableCommand {
         if !failed.isEmpty { throw ExitCode(1) }
     }
 
-    /// The command for a fresh seed: with each kind of fault that brings no known violation, unless some are named, and with relays in
-    /// some runs.
+    /// The command for a fresh seed: with each kind of fault that brings no known violation, unless some are named.
     private func fresh(_ seed: UInt64) -> SimulatorCommand {
         var command = self
         if failingCalls || clockJumps || outages || past || moments { return command }
-        command.relay = relay || seed.isMultiple(of: Self.relayInterval)
         (command.clockJumps, command.outages, command.moments, command.past) = (true, true, true, true)
         return command
     }

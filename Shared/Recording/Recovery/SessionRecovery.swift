@@ -82,15 +82,12 @@ package struct SessionRecovery {
         _ directory: SessionDirectory, _ record: SessionRecord, _ redo: SessionRedo?, isWhole: Bool, calls: FileCalls
     ) throws(RecordingError) -> (session: RecoveredSession, files: [LogName: StreamFile]) {
         guard let redo else { return try directory.recoverFromFiles(record, calls: calls) }
-        do throws(RecordingError) {
-            let recovered = try redo.finish(cutting: isWhole)
-            return isWhole ? recovered : try directory.recoverFromFiles(recovered.session.record, calls: calls)
-        } catch {
-            guard error.code == .unreadable else { throw error }
-            var recovered = try directory.recoverFromFiles(record, calls: calls)
-            recovered.session.record.note(failures: ["\(error)"])
-            return recovered
-        }
+        var recovered = try redo.finish(cutting: isWhole)
+        let discontinuity = redo.discontinuity
+        if isWhole, discontinuity == nil { return recovered }
+        recovered = try directory.recoverFromFiles(recovered.session.record, calls: calls)
+        if let discontinuity { recovered.session.record.note(failures: ["\(discontinuity)"]) }
+        return recovered
     }
 }
 

@@ -19,6 +19,8 @@ package final class SessionRedo {
         let file: StreamFile
         /// Which of the epochs the latest sample is of.
         var current: Int
+        /// Why the log does not continue its files: nothing more of the log is about them.
+        var discontinuity: RecordingError?
 
         init(_ log: SessionRecord.Log, _ file: StreamFile) {
             self.log = log
@@ -66,11 +68,15 @@ package final class SessionRedo {
     /// - Parameter log: the log that it is about; nil for the session's own.
     func apply(_ frame: LogFrame, of log: LogName?) {
         guard frame.position >= position.written, failure == nil else { return }
-        do throws(RecordingError) {
-            if let log { try apply(frame, to: log) } else { apply(frame) }
-        } catch {
-            failure = error
-        }
+        guard let log else { return apply(frame) }
+        attempt(streams[log]) { () throws(RecordingError) in try apply(frame, to: log) }
+    }
+
+    /// Does something with a stream, unless the log does not continue its files. That keeps no other stream from what the log
+    /// has of it.
+    private func attempt(_ stream: Stream?, _ body: () throws(RecordingError) -> Void) {
+        guard failure == nil, stream?.discontinuity == nil, let error = RecordingError.thrown(by: body) else { return }
+        if let stream, error.code == .unreadable { stream.discontinuity = error } else { failure = error }
     }
 
     private func apply(_ frame: LogFrame) {
@@ -173,25 +179,41 @@ package final class SessionRedo {
 
     /// Whether its files have more than the log's frames so far.
     func isAheadOfLog() -> Bool {
-        if failure != nil { return false }
-        do throws(RecordingError) {
-            for stream in streams.values where try stream.file.isAheadOfLog() { return true }
-        } catch {
-            failure = error
+        var isAhead = false
+        for stream in order {
+            attempt(stream) { () throws(RecordingError) in
+                if try stream.file.isAheadOfLog() { isAhead = true }
+            }
         }
-        return false
+        return isAhead && discontinuity == nil
+    }
+
+    /// Why the log does not continue the files of a stream.
+    var discontinuity: RecordingError? { order.lazy.compactMap(\.discontinuity).first }
+
+    /// Writes what waits, which the log has before it does not continue the file.
+    private func writeRest(of stream: Stream) throws(RecordingError) {
+        do throws(RecordingError) {
+            try stream.file.write()
+        } catch {
+            guard error.code == .unreadable else { throw error }
+            stream.discontinuity = stream.discontinuity ?? error
+        }
     }
 
     /// What the session is once the log has no more frames, and what writes its files.
-    /// - Parameter isWhole: whether the log says everything. Otherwise files may have more, which stays.
+    /// - Parameter isWhole: whether the log says everything. Otherwise files may have more, which stays, as it does if the log
+    ///   does not continue them.
     func finish(
         cutting isWhole: Bool
     ) throws(RecordingError) -> (session: RecoveredSession, files: [LogName: StreamFile]) {
         if let failure { throw failure }
+        for stream in order { try writeRest(of: stream) }
+        let isWhole = isWhole && discontinuity == nil
         var session = RecoveredSession(record: record, held: held, isFromLog: true)
         session.record.logs = []
         for stream in order {
-            if isWhole { try stream.file.finishResuming() } else { try stream.file.write() }
+            if isWhole { try stream.file.finishResuming() }
             let extent = stream.file.extent
             if extent == nil, stream.log.isMarkedStopped == true { stream.log.file = nil }
             session.record.logs.append(stream.log)

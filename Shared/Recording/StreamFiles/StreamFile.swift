@@ -185,12 +185,18 @@ package final class StreamFile {
             advice: "Recover a copy of the session without the directory .wal.")
     }
 
-    /// Whether a program that ended left more than the log says. Files are written behind the log, so it has lost something
-    /// then.
+    /// Whether a program that ended left more than the log says: longer files, or others. Files are written behind the log, so
+    /// it has lost something then, or the disk refused it.
     func isAheadOfLog() throws(RecordingError) -> Bool {
-        guard case .open(let file) = state else { return false }
-        try write()
-        return try file.handle.byteCount() > Int64(file.byteCount)
+        switch state {
+        case .open(let file):
+            try write()
+            return try file.handle.byteCount() > Int64(file.byteCount)
+        // It would have been sealed by a frame.
+        case .sealed: return true
+        case .none: return LogFormat.known.contains { directory.contains(name.fileName($0)) } || !unlisted.isEmpty
+        case .missing: return !unlisted.isEmpty
+        }
     }
 
     /// Says that no more of what the log had comes again: what was left behind it is cut off.

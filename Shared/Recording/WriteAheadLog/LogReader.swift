@@ -11,9 +11,14 @@ package struct LogReader {
         package let path: FilePath
         /// Where in the file.
         package let offset: Int
+        /// Whether all of the log can be read, and the stream files have more.
+        package var isEnd = false
 
         package var description: String {
-            "the write-ahead log \(path) is damaged at byte \(offset): data from there on is not used"
+            isEnd
+                ? "the write-ahead log \(path) ends at byte \(offset), and stream files have more: "
+                    + "the disk refused to take it, or it was cut"
+                : "the write-ahead log \(path) is damaged at byte \(offset): data from there on is not used"
         }
     }
 
@@ -83,6 +88,7 @@ package struct LogReader {
         let segments = try WriteAheadLog.segments(in: directory)
         guard damage == nil, let last = segments.last else { return }
         try noteDamage(in: last, at: max(0, end - last), segments)
+        damage?.isEnd = true
     }
 
     /// Whether something was durable between two positions. No block is as short as the place that is left out behind a
