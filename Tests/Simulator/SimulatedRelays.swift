@@ -61,7 +61,7 @@ final class SimulatedRelays {
         try Directory(attic).create()
         let plan = SimulatedSendingRelay.Plan(
             site: "site-\(number)",
-            spoolLimit: simulation.happens(0.7) ? 1 << 30 : simulation.number(20_000...400_000),
+            spoolLimit: simulation.happens(0.7) ? 1 << 30 : simulation.number(200_000...400_000),
             segmentLength: simulation.happens(0.5) ? 16 << 20 : simulation.number(4_000...200_000),
             windowBytes: simulation.happens(0.5) ? 32 << 20 : simulation.number(10_000...200_000),
             loadBytes: simulation.happens(0.5) ? 4 << 20 : simulation.number(1_000...50_000))
