@@ -116,7 +116,7 @@ struct SampleSearchTests {
         return (holes, unclear)
     }
 
-    /// The stream's last run, one before it, and one that stands where nobody knows.
+    /// The stream's last run, an earlier one, and runs whose place is unknown.
     @Test(arguments: [("c", true), ("b", true), ("c", false), ("b", false), ("a", false)])
     func replicasThatHaveEverythingShowEachSampleAndEachHole(epoch: String, isKnown: Bool) throws {
         var holes = 0
@@ -145,7 +145,7 @@ struct SampleSearchTests {
         #expect(holes > 10)
     }
 
-    /// A run that the servers dropped, or never had, is told from one that whoever was asked lacks.
+    /// If the servers dropped a run or never had it, that is not mistaken for a server that lags behind.
     @Test(arguments: [true, false])
     func aRunThatIsGoneIsUnknown(isKnown: Bool) throws {
         var servers = Servers(seed: 1, "d", isKnown: isKnown, diverging: false)

@@ -48,12 +48,8 @@ struct RelaySecurityTests {
             try await NATSConnection(settings).makeStream(within: RelaySecurityTests.limit)
         }
 
-        /// A relay, and what asks it.
-        func relay(_ name: String, _ arguments: [String]) throws -> (program: RevivedProgram, client: RequestClient) {
-            let ends = try (0..<2).map { _ in try FreePort.endpoint() }
-            let program = try RevivedProgram("relay", at: ends[...], arguments + ["--data", name], in: directory)
-            let client = try RequestClient(context: Context(), thread: SocketThread(name: "test"), endpoint: ends[1])
-            return (program, client)
+        func relay(_ name: String, _ arguments: [String]) throws -> Relay {
+            try RelaySecurityTests.relay(name, arguments, in: directory)
         }
 
         func file(_ name: String) -> String { directory.appending(name).string }
@@ -76,6 +72,16 @@ struct RelaySecurityTests {
                 "-subj", "/CN=n0", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
             ])
         return (certificate, key)
+    }
+
+    /// A relay, and what asks it.
+    private typealias Relay = (program: RevivedProgram, client: RequestClient)
+
+    private static func relay(_ name: String, _ arguments: [String], in directory: FilePath) throws -> Relay {
+        let ends = try (0..<2).map { _ in try FreePort.endpoint() }
+        let program = try RevivedProgram("relay", at: ends[...], arguments + ["--data", name], in: directory)
+        let client = try RequestClient(context: Context(), thread: SocketThread(name: "test"), endpoint: ends[1])
+        return (program, client)
     }
 
     private static func streams(at client: RequestClient) async throws -> [StreamDescription] {
@@ -137,28 +143,20 @@ struct RelaySecurityTests {
         over servers: NATSServers, _ options: [String], refusing stranger: [String] = [],
         makingStream settings: NATSSettings, in directory: FilePath
     ) async throws {
-        let ends = try (0..<8).map { _ in try FreePort.endpoint() }
-        func relay(_ name: String, _ place: Int, _ arguments: [String]) throws -> RevivedProgram {
-            try RevivedProgram("relay", at: ends[place..<place + 2], arguments + ["--data", name], in: directory)
-        }
-        func client(_ place: Int) throws -> RequestClient {
-            try RequestClient(context: Context(), thread: SocketThread(name: "test"), endpoint: ends[place + 1])
-        }
-        let programs = [
-            try RevivedProgram(
-                "sensor-publisher", at: ends[0..<2], ["--signal", "sine", "--device", "wrist"], in: directory),
-            try relay("site", 2, servers.options("to") + ["--subscribe", ends[0], "--site", "lab"] + options),
-            try relay("centre", 4, servers.options("from") + options),
-            try relay("stranger", 6, servers.options("from") + stranger),
-        ]
+        let ends = try (0..<2).map { _ in try FreePort.endpoint() }
+        let publisher = try RevivedProgram(
+            "sensor-publisher", at: ends[...], ["--signal", "sine", "--device", "wrist"], in: directory)
+        let site = try relay(
+            "site", servers.options("to") + ["--subscribe", ends[0], "--site", "lab"] + options, in: directory)
+        let centre = try relay("centre", servers.options("from") + options, in: directory)
+        let stranger = try relay("stranger", servers.options("from") + stranger, in: directory)
         try await RevivedProgram.run(servers.servers) {
             try await NATSConnection(settings).makeStream(within: limit)
-            try await RevivedProgram.run(programs) {
-                let centre = try client(4)
+            try await RevivedProgram.run([publisher, site.program, centre.program, stranger.program]) {
                 try await eventually("samples at the centre", within: limit) {
-                    try await streams(at: centre).contains { $0.nextSequence > 100 }
+                    try await streams(at: centre.client).contains { $0.nextSequence > 100 }
                 }
-                try await hears("nothing comes from the NATS servers", from: client(6))
+                try await hears("nothing comes from the NATS servers", from: stranger.client)
             }
         }
     }

@@ -14,7 +14,7 @@ final class ServersLink {
     private(set) var isCut = false
     /// The server that it is connected to.
     private(set) var server: Int?
-    /// Is told of changes; nil while no program runs.
+    /// Called when the connection comes or goes; nil while no program runs.
     private var noteConnected: ((Bool) throws -> Void)?
     /// Of the connection: what comes over one that ended is lost.
     private var number = 0
@@ -112,25 +112,16 @@ final class ServersLink {
         }
     }
 
-    /// Does something with what comes first: an answer, or the end of the time for it.
+    /// Asks a question, and takes what comes first: an answer, or the end of the time for it.
     func ask<Content>(
         within limit: Int64, _ question: @escaping (Int) -> SimulatedServers.Answer<Content>,
         _ done: @escaping (SimulatedServers.Answer<Content>) throws -> Void
     ) {
-        var isDone = false
-        simulation.later(limit...limit) {
-            if isDone { return }
-            isDone = true
-            try done(.silence)
-        }
+        let take = first(within: limit, or: .silence, done)
         send { [self, number] server in
             let found = question(server)
             if case .silence = found { return }
-            answer(to: number) {
-                if isDone { return }
-                isDone = true
-                try done(found)
-            }
+            answer(to: number) { try take(found) }
         }
     }
 
@@ -139,21 +130,24 @@ final class ServersLink {
         within limit: Int64, _ send: @escaping (Int, @escaping (Sending.Outcome) -> Void) -> Void,
         _ done: @escaping (Sending.Outcome) throws -> Void
     ) {
+        let take = first(within: limit, or: .unknown("Timeout"), done)
+        self.send { [self, number] server in
+            send(server) { [self] outcome in answer(to: number) { try take(outcome) } }
+        }
+    }
+
+    /// What is to be called with an answer. Only the first one counts, and none that comes after the time for it.
+    private func first<Answer>(
+        within limit: Int64, or late: Answer, _ done: @escaping (Answer) throws -> Void
+    ) -> (Answer) throws -> Void {
         var isDone = false
-        simulation.later(limit...limit) {
+        let take = { (answer: Answer) in
             if isDone { return }
             isDone = true
-            try done(.unknown("Timeout"))
+            try done(answer)
         }
-        self.send { [self, number] server in
-            send(server) { [self] outcome in
-                answer(to: number) {
-                    if isDone { return }
-                    isDone = true
-                    try done(outcome)
-                }
-            }
-        }
+        simulation.later(limit...limit) { try take(late) }
+        return take
     }
 
     /// Sends what nothing answers.

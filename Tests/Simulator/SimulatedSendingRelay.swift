@@ -124,9 +124,7 @@ final class SimulatedSendingRelay: WakingProgram {
     func loseDisk() throws {
         diskLost = simulation.now
         for position in try WriteAheadLog.segments(in: directory) {
-            let digits = String(position, radix: 16)
-            let name = String(repeating: "0", count: 16 - digits.count) + digits + ".wal"
-            try Directory.removeFile(directory.path.appending(name))
+            try Directory.removeFile(directory.path.appending(WriteAheadLog.name(of: position)))
         }
     }
 

@@ -89,7 +89,7 @@ final class SimulatedServers {
         _ message: Sending.Message, of site: String, at server: Int, _ answer: @escaping (Sending.Outcome) -> Void
     ) {
         guard let seen = leader(seenFrom: server) else {
-            // A server that just lost its leader may take a message that nobody answers.
+            // A server that has just lost its leader may accept a message and never answer.
             if simulation.happens(0.8) { answer(.notStored("No responders")) }
             return
         }
@@ -211,7 +211,7 @@ final class SimulatedServers {
             leader = new
             self.term += 1
             replicas[new].leadsAlone = .min
-            // Nobody waits for their acknowledgements any more.
+            // No acknowledgement of them is awaited any longer.
             for proposal in survivors { store(proposal.entry) }
             survivors = []
             replicas[new].applied = stored.count

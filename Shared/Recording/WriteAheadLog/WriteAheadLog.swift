@@ -46,7 +46,7 @@ package final class WriteAheadLog {
     }
 
     /// The name of the segment that begins at a position.
-    static func name(of position: Int) -> String {
+    package static func name(of position: Int) -> String {
         let digits = String(position, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits + ".wal"
     }
