@@ -5,6 +5,8 @@ package import Recording
 package struct PublisherEpoch {
     /// Clocks that differ by less are not taken for set, in nanoseconds.
     private static let leastSet = 1_000_000_000
+    /// Messages of one run do not come further apart unless a clock was set, in nanoseconds.
+    private static let longestStep: Int64 = 10_000_000_000
 
     /// What the session stores of it; how far it came is noted when that happens.
     package var record: SessionRecord.Epoch {
@@ -22,6 +24,8 @@ package struct PublisherEpoch {
     package private(set) var heardAt: Int64
     /// When its publisher sent that, by its own clock; nil if that is not known.
     private var publishedAt: WallTime?
+    /// The publisher's uptime then, in nanoseconds: what it said last, and the time of what came since. Nil before it said one.
+    private var heardUptime: Int64?
     /// Whether it may have published samples after the last that was received, before it ended.
     var isUnseen: Bool {
         get { record.isUnseen == true }
@@ -60,16 +64,24 @@ package struct PublisherEpoch {
     /// - Parameter published: when its publisher sent that, by its own clock.
     mutating func hear(_ published: WallTime?, at now: Int64) {
         heardAt = now
-        if let published { publishedAt = published }
+        if let published {
+            if let heardUptime, let step = publishedAt.map(published.distance), (0..<Self.longestStep).contains(step) {
+                self.heardUptime = heardUptime.addingClamped(step)
+            }
+            publishedAt = published
+        }
         if isUnseen { isUnseen = false }
     }
 
-    /// Nanoseconds of silence before the publisher's next run, by the recorder's clock or by the publisher's, whichever is longer: the
-    /// last message may have waited for a recorder that slept or hung.
-    func silence(until published: WallTime, at now: Int64) -> Int64 {
-        let (byPublisher, overflow) = published.nanosecondsSince1970.subtractingReportingOverflow(
-            (publishedAt ?? published).nanosecondsSince1970)
-        return max(now - heardAt, overflow ? 0 : byPublisher)
+    /// Nanoseconds of silence before the publisher's next run, by the recorder's clock or by the publisher's, whichever is longest: the
+    /// last message may have waited for a recorder that slept or hung, and the publisher's clock may have been set meanwhile.
+    /// - Parameter clock: the publisher's clock in its next run.
+    func silence(until clock: ClockReading, at now: Int64) -> Int64 {
+        let byDate = publishedAt.map(clock.date.distance) ?? 0
+        // The uptime of a machine that was started anew is less.
+        let uptime = WallTime(seconds: clock.uptime).nanosecondsSince1970
+        let byUptime = heardUptime.map { uptime.addingClamped(-$0) } ?? 0
+        return max(now - heardAt, byDate, byUptime)
     }
 
     /// Moves the date at which it was heard along with the recorder's clock.
@@ -94,6 +106,7 @@ package struct PublisherEpoch {
         record.replay = description.replay
         record.heard = now.date
         hear(description.clock.date, at: now.monotonic)
+        heardUptime = WallTime(seconds: description.clock.uptime).nanosecondsSince1970
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false
         self.hasSlept = self.hasSlept || hasSlept

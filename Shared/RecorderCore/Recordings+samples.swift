@@ -83,7 +83,9 @@ extension Recordings {
                 if waiting.count < Self.maximumNames { waiting[description.name] = (description, now.monotonic) }
                 continue
             }
-            guard let stream = stream(for: description, from: nil, in: session, at: now) else { continue }
+            guard let stream = stream(for: description, from: nil, in: session, at: now),
+                !stream.ended.contains(description.epoch)
+            else { continue }
             session.watch.take(description, at: now.monotonic, time: session.seconds(of: now.date))
             if stream.hasNewGaps { announceGaps(of: stream, in: session, at: now) }
             if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
@@ -99,11 +101,22 @@ extension Recordings {
         runs[description.name] = (FormerRun(description: description, heard: date), former)
     }
 
-    /// The run of a publisher before one that is described, if it was heard of after a session's start, which lies in the past.
-    private func former(of description: StreamDescription, in session: Session) -> FormerRun? {
-        guard session.record.limits.before != nil, let known = runs[description.name] else { return nil }
-        let former = known.last.description.epoch == description.epoch ? known.former : known.last
-        return former.flatMap { $0.heard > session.record.startDate ? $0 : nil }
+    /// The runs of a publisher before one that is described: of a session whose start lies in the past, those that were heard of
+    /// after it; of one that begins now with this stream, those that ended before.
+    private func formers(
+        of description: StreamDescription, from first: Int?, in session: Session
+    ) -> [FormerRun] {
+        let known = runs[description.name].map { [$0.former, $0.last].compactMap { $0 } } ?? []
+        let described = known.prefix { $0.description.epoch != description.epoch }
+        guard session.record.limits.before != nil else {
+            // Two programs that run at the same time, by mistake, are at different places.
+            return first == nil ? [] : described.filter { $0.description.replay == description.replay }
+        }
+        // Of a short run another session may have samples, and nothing that its publisher said.
+        let recorded = sessions.values.compactMap { $0.streams[description.name]?.run(before: description) }
+        let all = (described + recorded).filter { $0.heard > session.record.startDate }
+        let latest = Dictionary(all.map { ($0.description.epoch, $0) }) { $0.heard < $1.heard ? $1 : $0 }
+        return latest.values.sorted { ($0.heard, $0.description.epoch) < ($1.heard, $1.description.epoch) }
     }
 
     /// The recording of a stream that a publisher describes; nil if it can't be opened.
@@ -126,7 +139,7 @@ extension Recordings {
                 try StreamRecording.check(description, startDate: session.record.startDate)
             }
             let stream = try session.open(
-                description, from: first, after: former(of: description, in: session), at: now
+                description, from: first, after: formers(of: description, from: first, in: session), at: now
             ) { configurations[$0] }
             routes = TopicTable()
             return stream

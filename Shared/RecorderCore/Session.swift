@@ -137,15 +137,15 @@ package final class Session {
     /// Opens the log of a stream and marks in it what happened since the session's start.
     /// - Parameters:
     ///   - first: the first sample that belongs to the session; nil for a stream that is met during it.
-    ///   - former: the run of its publisher before the one that is described, if samples of it may belong to the session.
+    ///   - formers: the runs of its publisher before the one that is described.
     ///   - configuration: what log-manager says of a log.
     package func open(
-        _ description: StreamDescription, from first: Int?, after former: FormerRun? = nil, at now: Moment,
+        _ description: StreamDescription, from first: Int?, after formers: [FormerRun] = [], at now: Moment,
         configuration: (LogName) -> LogConfiguration?
     ) throws -> StreamRecording {
         let name = LogName(device: description.device, stream: description.stream, avoiding: logNames)
         let stream = try StreamRecording(
-            description, from: first, after: former, log: name, configuration: configuration(name), of: self, at: now)
+            description, from: first, after: formers, log: name, configuration: configuration(name), of: self, at: now)
         logNames.insert(name.folded)
         add(stream)
         for change in history(of: stream.name) {

@@ -53,6 +53,8 @@ package final class StreamRecording {
         set { log.record.earliestUptime = newValue.map { Double($0) / 1e9 } }
     }
 
+    /// Runs of the publisher that had ended when the session began: what still arrives of them was sampled before.
+    private(set) var ended: [String] = []
     /// Whether the session began before it was asked for.
     private let isFromPast: Bool
     /// Of such a session, the first sample that was asked for of the first epoch.
@@ -75,9 +77,10 @@ package final class StreamRecording {
     /// Opens the log, with the epoch that the publisher is in. The description must have passed `check`.
     /// - Parameter first: the first sample of that epoch that belongs to the session; nil for a stream that is met during
     ///   the session: what was sampled before the session's start is left out then.
-    /// - Parameter former: the run of the publisher before that, if samples of it may belong to the session.
+    /// - Parameter formers: the runs of the publisher before that, in their order. What they sampled is the session's if that began
+    ///   in the past, and is not otherwise.
     package convenience init(
-        _ description: StreamDescription, from first: Int?, after former: FormerRun? = nil, log name: LogName,
+        _ description: StreamDescription, from first: Int?, after formers: [FormerRun] = [], log name: LogName,
         configuration: LogConfiguration?,
         of session: Session, at now: Moment
     ) throws {
@@ -86,20 +89,24 @@ package final class StreamRecording {
             types: description.types, unit: description.unit, rate: description.rate)
         record.configure(by: configuration, in: session.record)
         self.init(record, [], current: 0, next: first ?? 0, ReorderBuffer(), of: session, at: now)
-        if let former {
-            // What its publisher sampled then can not be fetched any more: the next description makes it a gap.
-            try meet(former.description, from: firstLost(of: former), at: now)
-            try meet(description, from: 0, at: now)
-            log.epochs[0].isUnseen = true
-            noteChange()
-        } else {
+        guard isFromPast, !formers.isEmpty else {
+            ended = formers.map(\.description.epoch)
             if first == nil {
                 earliest = uptimeAtStart(by: description, at: now.date)
                 pastStart = pastStart(of: description, at: now.date)
             }
             try meet(description, from: first ?? (isFromPast ? pastStart : nil), at: now)
+            log.open()
+            return
         }
-        log.open()
+        for former in formers {
+            // What its publisher sampled then can not be fetched any more: what is said of its next run makes it a gap, which
+            // the open log has too.
+            try meet(former.description, from: firstLost(of: former), at: now)
+            log.epochs[log.epochs.count - 1].isUnseen = true
+            if log.epochs.count == 1 { log.open() }
+        }
+        try meet(description, from: 0, at: now)
     }
 
     /// Continues a stream of an interrupted session.
@@ -228,6 +235,17 @@ package final class StreamRecording {
         intake.expect(epoch: description.epoch, upTo: description.nextSequence)
     }
 
+    /// The run before one that is described, if it has samples of that.
+    func run(before description: StreamDescription) -> FormerRun? {
+        guard let epoch = log.epochs[..<(index(of: description.epoch) ?? log.epochs.count)].last,
+            let next = intake.next(of: epoch.name), next > epoch.record.from
+        else { return nil }
+        var former = description
+        (former.epoch, former.replay, former.clock) = (epoch.name, epoch.record.replay, epoch.record.clock)
+        former.nextSequence = next
+        return FormerRun(description: former, heard: epoch.record.heard)
+    }
+
     /// The first sample of an earlier run that belongs to the session, as the stream's rate says.
     private func firstLost(of former: FormerRun) -> Int {
         let next = former.description.nextSequence
@@ -259,7 +277,7 @@ package final class StreamRecording {
     /// Takes a batch as it arrives.
     /// - Parameter published: when its publisher sent it, by its own clock.
     package func take(_ batch: ReceivedBatch, published: WallTime? = nil, at now: Moment) throws -> Outcome {
-        let epoch = try epoch(of: batch, at: now)
+        guard let epoch = try epoch(of: batch, at: now) else { return .nothing }
         let body = batch.body
         log.epochs[epoch].hear(published, at: now.monotonic)
         let admission = intake.admit(epoch: log.epochs[epoch].name, sequence: body.sequence, count: body.count)
@@ -319,7 +337,7 @@ package final class StreamRecording {
     }
 
     private func takeReplayed(_ batch: ReceivedBatch, missingBefore reason: Gap.Reason?, at now: Moment) throws {
-        let epoch = try epoch(of: batch, at: now)
+        guard let epoch = try epoch(of: batch, at: now) else { return }
         let body = batch.body
         guard batch.isOf(name), intake.recovery?.epoch == log.epochs[epoch].name else {
             throw MessageError(.malformed, "a replay brought another stream's samples")
@@ -345,7 +363,10 @@ package final class StreamRecording {
         while let (batch, rows) = intake.takeHeld() {
             log.record.counts.duplicates += rows.lowerBound
             if rows.isEmpty { continue }
-            try batch.withBatch { try write(rows, of: $0, epoch: epoch(of: $0, at: now), at: now) }
+            try batch.withBatch { batch in
+                guard let epoch = try epoch(of: batch, at: now) else { return }
+                try write(rows, of: batch, epoch: epoch, at: now)
+            }
         }
     }
 
@@ -356,7 +377,8 @@ package final class StreamRecording {
 
     /// Which of `epochs` a batch is of. One that is met for the first time is added. A batch that is not as long as it says is
     /// refused, before anything is counted by what it says.
-    private func epoch(of batch: ReceivedBatch, at now: Moment) throws(MessageError) -> Int {
+    /// - Returns: nil for a batch of a run that had ended when the session began.
+    private func epoch(of batch: ReceivedBatch, at now: Moment) throws(MessageError) -> Int? {
         try batch.check { () throws(MessageError) in
             batch.hasFields(fieldsToken) ? log.record.fields.count : try batch.fields.count
         }
@@ -370,6 +392,8 @@ package final class StreamRecording {
             return known
         }
         let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
+        if ended.contains(name) { return nil }
+        followClock(to: now)
         let replay = log.epochs[log.epochs.count - 1].record.replay
         let index = try add(
             SessionRecord.Epoch(epoch: name, clock: clock, replay: replay, heard: now.date), token: Array(token),
@@ -388,7 +412,7 @@ package final class StreamRecording {
         let new = try PublisherEpoch(epoch, token: token, startDate: log.startDate, at: now)
         if let last = log.epochs.lastIndex(where: { $0.record.replay == epoch.replay }),
             log.epochs[last].record.end == nil, !log.epochs[last].isOver,
-            log.epochs[last].silence(until: epoch.clock.date, at: now) > Self.longestUnheard.nanoseconds
+            log.epochs[last].silence(until: epoch.clock, at: now) > Self.longestUnheard.nanoseconds
         {
             log.epochs[last].isUnseen = true
         }
@@ -399,6 +423,7 @@ package final class StreamRecording {
     /// Takes what a publisher says of the stream, with the epoch that it is in.
     /// - Parameter first: its first sample that belongs to the session, where that begins with this.
     package func meet(_ description: StreamDescription, from first: Int?, at now: Moment) throws(MessageError) {
+        if ended.contains(description.epoch) { return }
         followClock(to: now)
         let known = index(of: description.epoch)
         let index =

@@ -19,6 +19,8 @@ import Testing
         let core: Recordings
         let session: Session
         private(set) var time: Int64 = 0
+        /// The publisher's run.
+        private var epoch = "e"
         private var next = 0
         /// Whether log-manager is to be asked since a test reset it.
         var asksLogManager = false
@@ -39,16 +41,36 @@ import Testing
                     syncInterval: 100_000_000, recoveryLimit: 10 * second, holdLimit: 1 << 20, minimumFree: 0,
                     shard: nil),
                 log: "L", position: 0)
-            let identifier = try SessionIdentifier("s")
-            var record = SessionRecord(
-                session: identifier, task: "T", step: "", streams: ["phone/"], format: .json, root: .array,
-                status: .starting, startDate: WallTime(nanosecondsSince1970: start), limits: SessionRecord.Limits())
-            record.logPosition = core.logPosition
-            session = try core.add(
-                record, in: SessionDirectory.create(record, in: data), at: Moment(monotonic: 0, date: record.startDate))
+            session = try Self.session("s", startedAt: start, SessionRecord.Limits(), of: core, in: data)
             core.open([description], of: session, at: now)
             #expect(core.begin(session))
         }
+
+        private static func session(
+            _ name: String, startedAt start: Int64, _ limits: SessionRecord.Limits, of core: Recordings,
+            in data: FilePath
+        ) throws -> Session {
+            var record = SessionRecord(
+                session: try SessionIdentifier(name), task: "T", step: "", streams: ["phone/"], format: .json,
+                root: .array, status: .starting, startDate: WallTime(nanosecondsSince1970: start), limits: limits)
+            record.logPosition = core.logPosition
+            return try core.add(
+                record, in: SessionDirectory.create(record, in: data), at: Moment(monotonic: 0, date: record.startDate))
+        }
+
+        /// Begins another session, now or that many seconds ago.
+        func begin(_ name: String, before: Double? = nil) throws -> Session {
+            var limits = SessionRecord.Limits()
+            limits.before = before
+            let startDate = now.date.adding(-Int64((before ?? 0) * 1e9)).nanosecondsSince1970
+            let session = try Self.session(name, startedAt: startDate, limits, of: core, in: data)
+            core.open([description], of: session, at: now)
+            #expect(core.begin(session))
+            return session
+        }
+
+        /// Has the publisher start anew, or go on with what it sampled before.
+        func restartPublisher(as name: String, at next: Int = 0) { (epoch, self.next) = (name, next) }
 
         var now: Moment {
             Moment(monotonic: time, date: WallTime(nanosecondsSince1970: RecordingsTests.start + time))
@@ -56,7 +78,7 @@ import Testing
 
         var description: StreamDescription {
             StreamDescription(
-                source: "sensor-publisher", sequence: 0, device: "phone", stream: "gyro", epoch: "e", state: .running,
+                source: "sensor-publisher", sequence: 0, device: "phone", stream: "gyro", epoch: epoch, state: .running,
                 fields: ["uptime", "x"], rate: 100, packed: false, nextSequence: next, replay: "tcp://10.0.0.1:5552",
                 clock: clock, lastSample: clock.uptime, retention: 600)
         }
@@ -70,7 +92,7 @@ import Testing
         /// Takes the next samples of the stream, or loses them.
         func sample(_ count: Int, isLost: Bool = false) throws {
             let encoder = SampleBatchEncoder(
-                source: "sensor-publisher", device: "phone", stream: "gyro", epoch: "e", fields: ["uptime", "x"],
+                source: "sensor-publisher", device: "phone", stream: "gyro", epoch: epoch, fields: ["uptime", "x"],
                 isPacked: false)
             let rows = (next..<(next + count)).flatMap { [1_000 + Double($0) / 100, Double($0)] }
             var buffer = ByteBuffer(capacity: 0)
@@ -86,7 +108,7 @@ import Testing
         /// - Parameter records: for each the values behind its uptime.
         func record(_ records: [String], fields: [String], types: [FieldType]) throws {
             let encoder = SampleBatchEncoder(
-                source: "sensor-publisher", device: "phone", stream: "gyro", epoch: "e", fields: fields, types: types,
+                source: "sensor-publisher", device: "phone", stream: "gyro", epoch: epoch, fields: fields, types: types,
                 isPacked: false)
             var values = RecordValues()
             for record in records { values.append(record.utf8) }
@@ -171,6 +193,46 @@ import Testing
 
     private func withScript(_ body: (Script) throws -> Void) throws {
         try withTemporaryDirectory { try body(Script(in: $0)) }
+    }
+
+    /// It ended before it could describe itself, so only the other session knows of it.
+    @Test func aShortRunIsAGapOfASessionFromThePast() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory)
+            script.core.take(script.description, at: script.now)
+            try script.sample(5)
+            script.wait(5 * Self.second)
+            script.restartPublisher(as: "short")
+            try script.sample(3)
+            script.wait(5 * Self.second)
+            script.restartPublisher(as: "now")
+            let late = try script.begin("late", before: 30)
+            let gaps = try #require(late.streams[Self.stream]).gaps
+            #expect(gaps.map(\.epoch) == ["e", "short"], "in the order of the runs")
+            #expect(gaps.map(\.reason) == [.epochEnded, .epochEnded])
+            let epochs = try #require(late.streams[Self.stream]).record.epochs.map(\.epoch)
+            #expect(epochs == ["e", "short", "now"])
+        }
+    }
+
+    /// They waited for a recorder that took nothing for a while.
+    @Test func samplesOfARunThatHasEndedAreInNoSessionThatBeginsAfterIt() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory)
+            script.core.take(script.description, at: script.now)
+            try script.sample(5)
+            script.restartPublisher(as: "now")
+            script.core.take(script.description, at: script.now)
+            let late = try script.begin("late")
+            script.restartPublisher(as: "e", at: 5)
+            try script.sample(5)
+            script.core.take(script.description, at: script.now)
+            let stream = try #require(late.streams[Self.stream])
+            #expect(stream.record.epochs.map(\.epoch) == ["now"])
+            #expect(stream.intake.recovery == nil)
+            let first = try #require(script.session.streams[Self.stream])
+            #expect(first.intake.next(of: "e") == 10, "they belong to the session that ran then")
+        }
     }
 
     @Test func recordsBeginAFileOfTheirOwnAndOneThatIsNotAsItsTypesSayIsAGap() throws {

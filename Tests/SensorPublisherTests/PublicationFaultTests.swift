@@ -231,7 +231,7 @@ private struct PublisherTrial {
                 let uptimes = stride(from: 0, to: batch.rows.count, by: batch.columns).map { batch.rows[$0] }
                 #expect(uptimes.allSatisfy { $0 <= Double(at) / 1e9 }, "no sample comes before its time")
             }
-            let bytes = batch.rows.capacity * 8 + RetentionBuffer.overhead
+            let bytes = batch.rows.count * 8 + RetentionBuffer.overhead
             kept.append((stream, batch.firstSequence, batch.count, bytes, at))
             keptBytes += bytes
             while keptBytes > retentionBytes { keptBytes -= kept.removeFirst().bytes }

@@ -1,3 +1,4 @@
+import Messages
 import PublisherCore
 import SampleSources
 import TestSupport
@@ -43,6 +44,21 @@ struct RetentionBufferTests {
             #expect((answer.from, answer.count, answer.first, answer.last) == (from, 0, 100, 109))
         }
         #expect(buffer.batches(of: 1, from: 100, count: 5, maximumBytes: .max).count == 0)
+    }
+
+    /// What an allocator adds differs from machine to machine, and from run to run.
+    @Test func batchesCountByWhatIsInThem() {
+        var rows: [Double] = []
+        rows.reserveCapacity(1_000)
+        rows += [1, -1, 2, -2]
+        #expect(rows.trimmed == rows)
+        #expect(rows.trimmed.capacity < 100)
+        var buffer = RetentionBuffer(maximumBytes: 2 * (4 * 8 + RetentionBuffer.overhead))
+        for first in stride(from: Int64(0), to: 6, by: 2) {
+            buffer.insert(RowBatch(firstSequence: first, count: 2, rows: rows), of: key, at: 0)
+        }
+        #expect(buffer.bytes == buffer.maximumBytes)
+        #expect(buffer.batchCount == 2, "the last two fit, to the byte")
     }
 
     @Test func anAnswerBeginsAtTheFirstThatIsKept() {

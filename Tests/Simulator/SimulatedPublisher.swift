@@ -256,7 +256,7 @@ final class SimulatedPublisher {
 
     /// Notes for how long a batch must be kept.
     private func keep(_ batch: RowBatch, _ number: Int, of stream: Int) {
-        let bytes = batch.rows.capacity * MemoryLayout<Double>.stride + RetentionBuffer.overhead
+        let bytes = batch.rows.count * MemoryLayout<Double>.stride + RetentionBuffer.overhead
         kept.append(Kept(stream: stream, batch: number, bytes: bytes))
         keptBytes += bytes
         while keptBytes > plan.retentionBytes {

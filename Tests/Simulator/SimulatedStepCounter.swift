@@ -39,6 +39,8 @@ final class SimulatedStepCounter: WakingProgram {
     private var startedAt: Int64 = 0
     private var events: [String: Int] = [:]
     private var totals: [String: Int] = [:]
+    /// Devices that described themselves.
+    private var heard: Set<String> = []
     private var lost: [String: [Range<Int>]] = [:]
     /// The first sample of each epoch that is not in the history.
     private var firstNew: [String: Int] = [:]
@@ -69,7 +71,7 @@ final class SimulatedStepCounter: WakingProgram {
 
     func start() throws {
         life += 1
-        (work, topics, events, totals, lost) = (nil, [], [:], [:], [:])
+        (work, topics, events, totals, lost, heard) = (nil, [], [:], [:], [:], [])
         startedAt = simulation.now
         wakeTime = .max
         let history = try StepHistory(in: data, at: now.date)
@@ -118,12 +120,18 @@ final class SimulatedStepCounter: WakingProgram {
         require(core?.isOver == true, "it does not end")
     }
 
+    /// Its machine falls asleep. Of a device that was not heard of yet it can't know later which steps were made before its
+    /// subscription began: its clock stood still meanwhile.
+    func fallAsleep() { isExact.formIntersection(heard) }
+
     // MARK: What arrives
 
     func take(_ event: SimulatedPublisher.Event) throws {
         guard let core else { return }
         switch event {
-        case .description(let description): core.take(description, at: now)
+        case .description(let description):
+            heard.insert(description.device)
+            core.take(description, at: now)
         case .samples(let batch):
             guard topics.contains(batch.topic) else { return }
             try batch.withFrames { _ = try core.take($0, at: now) }
@@ -301,9 +309,10 @@ final class SimulatedStepCounter: WakingProgram {
                 simulation.counts.jumps > 0
                 || zip(dates, dates.dropFirst()).allSatisfy { $1.seconds - $0.seconds > 0.2 }
             require(isOnce, "a step of \(device) counts twice")
+            // The device's clock and this machine's may have jumped apart by hours.
             let query = StepsQuery(
-                device: device, from: WallTime(nanosecondsSince1970: MachineClock.start - 3_600_000_000_000),
-                to: WallTime(nanosecondsSince1970: now.date.nanosecondsSince1970 + 3_600_000_000_000))
+                device: device, from: WallTime(nanosecondsSince1970: MachineClock.start - Self.keep),
+                to: WallTime(nanosecondsSince1970: MachineClock.start + Self.keep))
             let answered = try reader.answer(query, at: now.date).numberOfSteps
             require(
                 answered == dates.count,

@@ -94,6 +94,7 @@ extension Simulation {
             let end = now + Int64(number(100_000_000...8_000_000_000))
             note("the recorder's machine sleeps until \(Double(end) / 1e9) s")
             clock.fallAsleep(at: now, until: end)
+            stepCounter?.fallAsleep()
             at(end) { [self] in clock.wake(at: now) }
         case 4 where faults.jumps:
             counts.jumps += 1

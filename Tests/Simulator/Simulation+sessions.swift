@@ -57,10 +57,11 @@ extension Simulation {
             for name in publisher.names {
                 guard let (epoch, next) = firsts[name], let epochs = oracle.epochs[name] else { continue }
                 firsts[name] = (epoch, min(next, epochs[epoch].first(from: start)))
-                // The recorder must have heard of it since its own start.
+                // The recorder must have heard of it since its own start, and not only of the run before it.
                 guard epoch > 0, let end = epochs[epoch - 1].end, let recorder,
                     epochs[epoch - 1].first(from: start) < epochs[epoch - 1].published,
-                    isHeard(.recorder, index, from: max(now - before, recorder.startedAt), to: end)
+                    let first = epochs[epoch - 1].batches.first?.time,
+                    isHeard(.recorder, index, from: max(now - before, recorder.startedAt, first), to: end)
                 else { continue }
                 formers[name] = epochs[epoch - 1].name
             }

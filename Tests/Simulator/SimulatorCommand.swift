@@ -23,6 +23,12 @@ struct SimulatorCommand: ParsableCommand {
     @Option(help: "Run fresh seeds for this many seconds.")
     var limit = 60.0
 
+    @Option(help: "Begin with this fresh seed, and go on with those that follow it.")
+    var first: UInt64?
+
+    @Option(help: "Run this many fresh seeds, however long they take.")
+    var count: UInt64?
+
     @Option(help: "Simulate this many seconds with each seed.")
     var seconds = 60
 
@@ -78,7 +84,7 @@ struct SimulatorCommand: ParsableCommand {
         let began = Date.now
         var total = Simulation.Counts()
         var runs = 0
-        var failed: [UInt64] = []
+        var failed: [String] = []
         func take(_ seed: UInt64, as command: SimulatorCommand) throws {
             if showSeeds { FileHandle.standardError.write(Data("seed \(seed)\n".utf8)) }
             let simulation = try command.simulate(seed)
@@ -93,24 +99,29 @@ struct SimulatorCommand: ParsableCommand {
             total.add(simulation.counts)
             runs += 1
             if simulation.violations.isEmpty { return }
-            failed.append(seed)
             print("seed \(seed):")
             for violation in simulation.violations.prefix(10) { print("  \(violation)") }
-            if stopAtFirst { return }
+            if stopAtFirst { return failed.append("seed \(seed)") }
             let (least, skipped) =
                 try whole ? (simulation, command.skippedFaults().sorted()) : command.minimised(simulation, seed)
             if !whole { print("  with the fewest faults that bring a violation:") }
             let lines = least.violations + least.course
             for line in lines.prefix(whole ? .max : 60) { print("    \(line)") }
             if let trace { try appendTrace(of: seed, lines, to: trace) }
-            print("Run it again with: make simulate SEED=\(seed)\(command.again(skipping: skipped))")
+            let again = "make simulate SEED=\(seed)\(command.again(skipping: skipped))"
+            print("Run it again with: \(again)")
+            failed.append("\(again)\n    \(simulation.violations.first ?? "")")
         }
         for command in try knownSeeds() { if let seed = command.seed { try take(seed, as: command) } }
-        var next = UInt64.random(in: 0..<1_000_000_000)
+        let firstFresh = first ?? UInt64.random(in: 0..<1_000_000_000)
         let allowed = stopAtFirst ? 1 : Self.maximumFailures
-        while seed == nil, failed.count < allowed, Date.now.timeIntervalSince(began) < limit {
+        var done: UInt64 = 0
+        while seed == nil, failed.count < allowed,
+            count.map({ done < $0 }) ?? (Date.now.timeIntervalSince(began) < limit)
+        {
+            let next = firstFresh &+ done
             try take(next, as: fresh(next))
-            next += 1
+            done += 1
         }
         // Of others that run at the same time, nothing is to be seen.
         let used = Double(clock()) / Double(CLOCKS_PER_SEC)
@@ -146,7 +157,11 @@ struct SimulatorCommand: ParsableCommand {
             | checked: step-counter, archiver, log-manager, configurations of logs | \(total.checks.stepCounter), \(total.checks.archiver), \(total.checks.logManager), \(total.checks.configurations) |
             | runs with violations | \(failed.count) |
             """)
-        if !failed.isEmpty { throw ExitCode(1) }
+        if failed.isEmpty { return }
+        // Once more at the end, which is all that some keep of a long output.
+        print("Failed:")
+        for seed in failed { print("  \(seed)") }
+        throw ExitCode(1)
     }
 
     /// The command for a fresh seed: with each kind of fault that brings no known violation, unless some are named.

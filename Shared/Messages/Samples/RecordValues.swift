@@ -48,8 +48,15 @@ public struct RecordValues: Hashable, Sendable {
     /// How many bytes their values take.
     public var byteCount: Int { text.count }
 
-    /// How much memory they take.
-    public var capacity: Int { text.capacity + ends.capacity * MemoryLayout<Int>.stride }
+    /// How much memory they take, if they have no room for more.
+    public var memory: Int { text.count + ends.count * MemoryLayout<Int>.stride }
+
+    /// The same records without room for more.
+    public var trimmed: Self {
+        var trimmed = Self()
+        (trimmed.text, trimmed.ends) = (text.trimmed, ends.trimmed)
+        return trimmed
+    }
 
     /// Adds a record.
     /// - Parameter values: JSON values with commas between them, all of which must be valid.

@@ -5,7 +5,8 @@ import SampleSources
 /// Keeps the latest batches of all streams, so that a listener that missed some can ask for them again.
 ///
 /// Bounded twice, by age and by bytes, over all streams together; the oldest batch goes first, whichever stream it is of.
-/// A batch costs the memory of its rows plus `overhead`. Pure: time is told, in nanoseconds of a monotonic clock.
+/// A batch costs the memory of its rows plus `overhead`: by what is in it, and not by the room that an allocator gave it, so that
+/// the same batches are kept everywhere. Pure: time is told, in nanoseconds of a monotonic clock.
 package struct RetentionBuffer {
     /// What a kept batch costs beside its rows, in bytes: its entries in two queues, each with room to grow, and the
     /// array's header. Also what a batch is taken to cost in an answer, beside its rows.
@@ -23,7 +24,7 @@ package struct RetentionBuffer {
         let insertedAt: Int64
 
         var bytes: Int {
-            batch.rows.capacity * MemoryLayout<Double>.stride + (batch.records?.capacity ?? 0) + overhead
+            batch.rows.count * MemoryLayout<Double>.stride + (batch.records?.memory ?? 0) + overhead
         }
         var end: Int64 { batch.firstSequence + Int64(batch.count) }
     }
@@ -56,7 +57,7 @@ package struct RetentionBuffer {
         while streams.count <= position { streams.append(Stream()) }
         precondition(
             batch.firstSequence >= streams[position].nextSequence, "batches come in the order of their sequence")
-        let entry = Entry(batch: batch, insertedAt: now)
+        let entry = Entry(batch: batch.trimmed, insertedAt: now)
         streams[position].entries.append(entry)
         streams[position].nextSequence = entry.end
         order.append(position)

@@ -22,6 +22,8 @@ struct LogRecovery {
     private let terminatorLength: Int
     /// Whether a file is synced before it gets its final name, as it is since there is a write-ahead log.
     private let isSealedDurably: Bool
+    /// Whether no journal says more than `session.json` does.
+    private let isWithoutJournal: Bool
 
     /// Places that are known: the journal's, or the durable one of `session.json`.
     private let places: [JournalEntry]
@@ -51,6 +53,7 @@ struct LogRecovery {
         format = record.format(of: log)
         terminatorLength = LogFile.terminator(format, record.root).count
         isSealedDurably = record.logPosition != nil
+        isWithoutJournal = isSealedDurably || lines.isEmpty
         isReadWhole = log.files.isEmpty
         if isSealedDurably, let durable = log.durable {
             places = [
@@ -63,7 +66,7 @@ struct LogRecovery {
             places = lines
         }
         rest = places[...]
-        if isSealedDurably || lines.isEmpty {
+        if isWithoutJournal {
             // Without a journal, what was stored last is the best there is.
             positions = log.epochs.map { Marker.Position(epoch: $0.epoch, next: $0.next) }
         }
@@ -262,7 +265,8 @@ struct LogRecovery {
         if var gap = marker.gap {
             gap.afterUptime = lastUptime
             gaps.append(gap)
-            if gap.count > 0 { setPosition(gap.epoch, gap.from + gap.count) }
+            // One of unknown length says how far its run came: what a pause left out before it stands nowhere else.
+            setPosition(gap.epoch, gap.from.addingClamped(gap.count))
         } else if let (epoch, from) = marker.position {
             setPosition(epoch, from)
             turn(to: epoch)
@@ -286,7 +290,11 @@ struct LogRecovery {
     // MARK: Conclusion
 
     private mutating func conclude(samplesInFile: Int) {
-        log.counts.written = log.files.reduce(samplesInFile) { $0 + $1.samples }
+        let samples = log.files.reduce(samplesInFile) { $0 + $1.samples }
+        let found = Set(gaps.map(\.extent))
+        let isMissing =
+            samples < log.counts.written || !log.gaps.allSatisfy { found.contains($0.extent) || isListed($0) }
+        log.counts.written = samples
         log.lastUptime = log.counts.written == 0 ? nil : lastUptime ?? log.lastUptime
         log.firstUptime = log.counts.written == 0 ? nil : log.firstUptime ?? (isReadWhole ? firstUptime : nil)
         log.intervals?.breakOff()
@@ -298,6 +306,13 @@ struct LogRecovery {
             positions.removeAll { later.contains($0.epoch) }
             if !isRead, log.files.isEmpty { positions = [] }
         }
+        if isWithoutJournal, !isMissing {
+            // The files have all that was stored, which alone knows what a pause left out.
+            for epoch in log.epochs {
+                let known = positions.first { $0.epoch == epoch.epoch }?.next ?? epoch.from
+                if epoch.next > known { setPosition(epoch.epoch, epoch.next) }
+            }
+        }
         for index in log.epochs.indices {
             let epoch = log.epochs[index]
             log.epochs[index].next = positions.first { $0.epoch == epoch.epoch }?.next ?? epoch.from
@@ -305,7 +320,6 @@ struct LogRecovery {
         if positions.isEmpty, let epoch = log.epochs.first {
             positions = [Marker.Position(epoch: epoch.epoch, next: epoch.next)]
         }
-        let found = Set(gaps.map(\.extent))
         log.gaps = log.gaps.filter { found.contains($0.extent) || isListed($0) }
         let known = Set(log.gaps.map(\.extent))
         log.gaps += gaps.filter { !known.contains($0.extent) }
