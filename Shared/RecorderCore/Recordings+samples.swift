@@ -108,15 +108,9 @@ extension Recordings {
     ) -> [FormerRun] {
         let known = runs[description.name].map { [$0.former, $0.last].compactMap { $0 } } ?? []
         let described = known.prefix { $0.description.epoch != description.epoch }
-        guard session.record.limits.before != nil else {
-            // Two programs that run at the same time, by mistake, are at different places.
-            return first == nil ? [] : described.filter { $0.description.replay == description.replay }
-        }
-        // Of a short run another session may have samples, and nothing that its publisher said.
-        let recorded = sessions.values.compactMap { $0.streams[description.name]?.run(before: description) }
-        let all = (described + recorded).filter { $0.heard > session.record.startDate }
-        let latest = Dictionary(all.map { ($0.description.epoch, $0) }) { $0.heard < $1.heard ? $1 : $0 }
-        return latest.values.sorted { ($0.heard, $0.description.epoch) < ($1.heard, $1.description.epoch) }
+        if session.record.limits.before != nil { return described.filter { $0.heard > session.record.startDate } }
+        // Two programs that run at the same time, by mistake, are at different places.
+        return first == nil ? [] : described.filter { $0.description.replay == description.replay }
     }
 
     /// The recording of a stream that a publisher describes; nil if it can't be opened.

@@ -235,17 +235,6 @@ package final class StreamRecording {
         intake.expect(epoch: description.epoch, upTo: description.nextSequence)
     }
 
-    /// The run before one that is described, if it has samples of that.
-    func run(before description: StreamDescription) -> FormerRun? {
-        guard let epoch = log.epochs[..<(index(of: description.epoch) ?? log.epochs.count)].last,
-            let next = intake.next(of: epoch.name), next > epoch.record.from
-        else { return nil }
-        var former = description
-        (former.epoch, former.replay, former.clock) = (epoch.name, epoch.record.replay, epoch.record.clock)
-        former.nextSequence = next
-        return FormerRun(description: former, heard: epoch.record.heard)
-    }
-
     /// The first sample of an earlier run that belongs to the session, as the stream's rate says.
     private func firstLost(of former: FormerRun) -> Int {
         let next = former.description.nextSequence

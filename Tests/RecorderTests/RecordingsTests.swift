@@ -195,15 +195,14 @@ import Testing
         try withTemporaryDirectory { try body(Script(in: $0)) }
     }
 
-    /// It ended before it could describe itself, so only the other session knows of it.
-    @Test func aShortRunIsAGapOfASessionFromThePast() throws {
+    @Test func eachEarlierRunIsAGapOfASessionFromThePast() throws {
         try withTemporaryDirectory { directory in
             let script = try Script(in: directory)
             script.core.take(script.description, at: script.now)
             try script.sample(5)
             script.wait(5 * Self.second)
             script.restartPublisher(as: "short")
-            try script.sample(3)
+            script.core.take(script.description, at: script.now)
             script.wait(5 * Self.second)
             script.restartPublisher(as: "now")
             let late = try script.begin("late", before: 30)

@@ -13,9 +13,10 @@ package struct StreamReader: ~Copyable {
     package enum Item {
         /// `withSample` has it.
         case sample
-        case marker(LogRecord, Discontinuity?)
+        // Seldom, and large: samples are not to carry their size along.
+        indirect case marker(LogRecord, Discontinuity?)
         /// A file that does not exist any more.
-        case absent(FinishedFile, RemovedFile?)
+        indirect case absent(FinishedFile, RemovedFile?)
     }
 
     /// How the samples behind a marker do not follow on those before it, other than by a gap, which says so itself.
