@@ -360,7 +360,8 @@ package final class StreamRecording {
     }
 
     package func giveUp(_ reason: Gap.Reason, at now: Moment) throws {
-        note(ofSession(intake.giveUp(reason: reason), before: nil, at: now), at: now.date)
+        let behind = earliest == nil ? nil : try? intake.firstBehind?.withBatch { try $0.uptimes.first }
+        note(ofSession(intake.giveUp(reason: reason), before: behind, at: now), at: now.date)
         try resume(at: now)
     }
 

@@ -1,7 +1,7 @@
 """What the console costs: console.py PROGRAMS [--seconds 20] [--rounds 3] [--pixels], where PROGRAMS is the directory of the release programs.
 
-One viewer on 10 streams, then 50 viewers on 100 streams, each of 100 Hz. Rounds without and with viewers take turns, with one session each, since
-machines drift. For each it prints the processor time and memory of console, recorder and publisher, how long samples take to be durable, and how long
+One viewer on 10 streams, then 50 viewers on 100 streams, each of 100 Hz, beside none; and 50 beside one, since the console subscribes to samples for the
+first. Rounds without and with viewers take turns, with one session each, since machines drift. For each it prints the processor time and memory of console, recorder and publisher, how long samples take to be durable, and how long
 until a viewer has them. Viewers are this program, on the same machine.
 
 With --pixels it measures in Chromium instead, with what `make browser-setup` has got: a signal steps between two values, and the time counts from the
@@ -116,13 +116,13 @@ def percentile(values, part):
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
-def measure(directory, streams, viewers, seconds, rounds):
+def measure(directory, streams, viewers, seconds, rounds, fewer=0):
     signals = [{"device": "d", "stream": f"s{number}", "signal": "sine:amplitude=1,angularFrequency=2", "rate": 100} for number in range(streams)]
     with Programs(directory, signals) as programs:
         found = {}
         for number in range(rounds):
             # Each goes first as often.
-            for count in (0, viewers) if number % 2 == 0 else (viewers, 0):
+            for count in (fewer, viewers) if number % 2 == 0 else (viewers, fewer):
                 session = f"round-{number}-{count}"
                 programs.call("recording.start", session=session, streams=["*"])
                 time.sleep(2)
@@ -138,14 +138,16 @@ def measure(directory, streams, viewers, seconds, rounds):
                     row |= {"viewer median": statistics.median(latencies), "viewer 99 %": percentile(latencies, 0.99), "MB/s": received / elapsed / 1e6, "times behind": behind}
                 found.setdefault(count, []).append(row)
         print(f"\n{streams} streams of 100 Hz, {rounds} rounds of {seconds:.0f} s; medians of the rounds, and each round")
-        without, seen = found[0], found[viewers]
+        without, seen = found[fewer], found[viewers]
         for name in seen[0]:
             values = [row[name] for row in seen]
             unit = " % of a core" if name in programs.running else " ms" if "median" in name or "99" in name else ""
             line = f"  {name:15} {viewers} viewers {statistics.median(values):8.2f}{unit}  [{' '.join(f'{value:.1f}' for value in values)}]"
             if name in without[0] and name != "console":
                 other = [row[name] for row in without]
-                line += f"  none {statistics.median(other):8.2f}{unit}  [{' '.join(f'{value:.1f}' for value in other)}]  ratio {statistics.median(values) / statistics.median(other):.3f}"
+                line += f"  {fewer or 'none'} {statistics.median(other):8.2f}{unit}  [{' '.join(f'{value:.1f}' for value in other)}]"
+                if statistics.median(other) > 0:
+                    line += f"  ratio {statistics.median(values) / statistics.median(other):.3f}"
             print(line)
         for name, process in programs.running.items():
             _, now, peak = cost(process)
@@ -241,8 +243,8 @@ def main():
     options = parser.parse_args()
     if options.pixels:
         return pixels(options.programs, options.seconds)
-    for streams, viewers in ((10, 1), (100, 50)):
-        measure(options.programs, streams, viewers, options.seconds, options.rounds)
+    for streams, viewers, fewer in ((10, 1, 0), (100, 50, 0), (100, 50, 1)):
+        measure(options.programs, streams, viewers, options.seconds, options.rounds, fewer)
 
 
 if __name__ == "__main__":

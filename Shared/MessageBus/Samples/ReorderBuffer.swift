@@ -191,6 +191,9 @@ package struct ReorderBuffer: Sendable {
         return (next - sequence)..<(end - sequence)
     }
 
+    /// The first of the batches that wait behind what is being asked for, if it is of the same epoch.
+    package var firstBehind: HeldBatch? { held.first { $0.epoch == recovery?.epoch } }
+
     /// Gives up samples that are being asked for, from the next expected one on.
     /// - Parameter sequence: the first sample that is not given up; nil for all of them.
     /// - Returns: what is lost, if anything is.

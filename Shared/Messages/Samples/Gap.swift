@@ -18,7 +18,7 @@ public struct Gap: Codable, Hashable, Sendable {
         public static let heldTooMuch = Reason(rawValue: "heldTooMuch")
         /// What arrived could not be read.
         public static let malformed = Reason(rawValue: "malformed")
-        /// They arrived, and could not be written: a full disk, say.
+        /// They could not be written, as on a full disk, or their session failed before they came, and did not wait for them.
         public static let notWritten = Reason(rawValue: "notWritten")
         /// The file that was imported, or the device that pushed the samples, does not have them, as its own sequence numbers show.
         public static let notInSource = Reason(rawValue: "notInSource")
