@@ -73,7 +73,7 @@ package struct PublisherEpoch {
         if isUnseen { isUnseen = false }
     }
 
-    /// Nanoseconds of silence before the publisher's next run, by the recorder's clock or by the publisher's, whichever is longest: the
+    /// Nanoseconds of silence before the publisher's next run, by the recorder's clock or the publisher's date or uptime, whichever is longest: the
     /// last message may have waited for a recorder that slept or hung, and the publisher's clock may have been set meanwhile.
     /// - Parameter clock: the publisher's clock in its next run.
     func silence(until clock: ClockReading, at now: Int64) -> Int64 {

@@ -83,9 +83,7 @@ extension Recordings {
                 if waiting.count < Self.maximumNames { waiting[description.name] = (description, now.monotonic) }
                 continue
             }
-            guard let stream = stream(for: description, from: nil, in: session, at: now),
-                !stream.ended.contains(description.epoch)
-            else { continue }
+            guard let stream = stream(for: description, from: nil, in: session, at: now) else { continue }
             session.watch.take(description, at: now.monotonic, time: session.seconds(of: now.date))
             if stream.hasNewGaps { announceGaps(of: stream, in: session, at: now) }
             if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
@@ -103,9 +101,7 @@ extension Recordings {
 
     /// The runs of a publisher before one that is described: of a session whose start lies in the past, those that were heard of
     /// after it; of one that begins now with this stream, those that ended before.
-    private func formers(
-        of description: StreamDescription, from first: Int?, in session: Session
-    ) -> [FormerRun] {
+    private func formers(of description: StreamDescription, from first: Int?, in session: Session) -> [FormerRun] {
         let known = runs[description.name].map { [$0.former, $0.last].compactMap { $0 } } ?? []
         let described = known.prefix { $0.description.epoch != description.epoch }
         if session.record.limits.before != nil { return described.filter { $0.heard > session.record.startDate } }
@@ -113,7 +109,8 @@ extension Recordings {
         return first == nil ? [] : described.filter { $0.description.replay == description.replay }
     }
 
-    /// The recording of a stream that a publisher describes; nil if it can't be opened.
+    /// The recording of a stream that a publisher describes; nil if it can't be opened, or the description is of a run that had
+    /// ended when the session began.
     ///
     /// A stream that was not there when the session started gets its log now. All of its epoch belongs to the session,
     /// except what was sampled before the start.
@@ -124,6 +121,7 @@ extension Recordings {
     ) -> StreamRecording? {
         do {
             if let stream = session.streams[description.name] {
+                if stream.ended.contains(description.epoch) { return nil }
                 try stream.meet(description, from: first, at: now)
                 return stream
             }

@@ -89,7 +89,16 @@ package final class StreamRecording {
             types: description.types, unit: description.unit, rate: description.rate)
         record.configure(by: configuration, in: session.record)
         self.init(record, [], current: 0, next: first ?? 0, ReorderBuffer(), of: session, at: now)
-        guard isFromPast, !formers.isEmpty else {
+        if isFromPast, !formers.isEmpty {
+            for former in formers {
+                // Samples of an ended run can't be fetched any more. Meeting the next run makes them a gap, for which the log
+                // must be open.
+                try meet(former.description, from: firstLost(of: former), at: now)
+                log.epochs[log.epochs.count - 1].isUnseen = true
+                if log.epochs.count == 1 { log.open() }
+            }
+            try meet(description, from: 0, at: now)
+        } else {
             ended = formers.map(\.description.epoch)
             if first == nil {
                 earliest = uptimeAtStart(by: description, at: now.date)
@@ -97,16 +106,7 @@ package final class StreamRecording {
             }
             try meet(description, from: first ?? (isFromPast ? pastStart : nil), at: now)
             log.open()
-            return
         }
-        for former in formers {
-            // What its publisher sampled then can not be fetched any more: what is said of its next run makes it a gap, which
-            // the open log has too.
-            try meet(former.description, from: firstLost(of: former), at: now)
-            log.epochs[log.epochs.count - 1].isUnseen = true
-            if log.epochs.count == 1 { log.open() }
-        }
-        try meet(description, from: 0, at: now)
     }
 
     /// Continues a stream of an interrupted session.
@@ -413,7 +413,6 @@ package final class StreamRecording {
     /// Takes what a publisher says of the stream, with the epoch that it is in.
     /// - Parameter first: its first sample that belongs to the session, where that begins with this.
     package func meet(_ description: StreamDescription, from first: Int?, at now: Moment) throws(MessageError) {
-        if ended.contains(description.epoch) { return }
         followClock(to: now)
         let known = index(of: description.epoch)
         let index =

@@ -1,8 +1,8 @@
 """What the console costs: console.py PROGRAMS [--seconds 20] [--rounds 3] [--pixels], where PROGRAMS is the directory of the release programs.
 
 One viewer on 10 streams, then 50 viewers on 100 streams, each of 100 Hz, beside none; and 50 beside one, since the console subscribes to samples for the
-first. Rounds without and with viewers take turns, with one session each, since machines drift. For each it prints the processor time and memory of console, recorder and publisher, how long samples take to be durable, and how long
-until a viewer has them. Viewers are this program, on the same machine.
+first. Rounds take turns, with one session each, since machines drift. For each it prints the processor time and memory of console, recorder and
+publisher, how long samples take to be durable, and how long until a viewer has them. Viewers are this program, on the same machine.
 
 With --pixels it measures in Chromium instead, with what `make browser-setup` has got: a signal steps between two values, and the time counts from the
 first sample after a step until the canvas has it.

@@ -69,7 +69,7 @@ import Testing
             return session
         }
 
-        /// Has the publisher start anew, or go on with what it sampled before.
+        /// Restarts the publisher, or resumes one of its earlier runs.
         func restartPublisher(as name: String, at next: Int = 0) { (epoch, self.next) = (name, next) }
 
         var now: Moment {
@@ -206,11 +206,10 @@ import Testing
             script.wait(5 * Self.second)
             script.restartPublisher(as: "now")
             let late = try script.begin("late", before: 30)
-            let gaps = try #require(late.streams[Self.stream]).gaps
-            #expect(gaps.map(\.epoch) == ["e", "short"], "in the order of the runs")
-            #expect(gaps.map(\.reason) == [.epochEnded, .epochEnded])
-            let epochs = try #require(late.streams[Self.stream]).record.epochs.map(\.epoch)
-            #expect(epochs == ["e", "short", "now"])
+            let stream = try #require(late.streams[Self.stream])
+            #expect(stream.gaps.map(\.epoch) == ["e", "short"], "in the order of the runs")
+            #expect(stream.gaps.map(\.reason) == [.epochEnded, .epochEnded])
+            #expect(stream.record.epochs.map(\.epoch) == ["e", "short", "now"])
         }
     }
 

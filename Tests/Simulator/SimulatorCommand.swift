@@ -23,7 +23,7 @@ struct SimulatorCommand: ParsableCommand {
     @Option(help: "Run fresh seeds for this many seconds.")
     var limit = 60.0
 
-    @Option(help: "Begin with this fresh seed, and go on with those that follow it.")
+    @Option(help: "Start with this fresh seed and count up from it.")
     var first: UInt64?
 
     @Option(help: "Run this many fresh seeds, however long they take.")
@@ -158,7 +158,7 @@ struct SimulatorCommand: ParsableCommand {
             | runs with violations | \(failed.count) |
             """)
         if failed.isEmpty { return }
-        // Once more at the end, which is all that some keep of a long output.
+        // Repeated, because often only the end of a long output is kept.
         print("Failed:")
         for seed in failed { print("  \(seed)") }
         throw ExitCode(1)

@@ -6,7 +6,7 @@ import SampleSources
 ///
 /// Bounded twice, by age and by bytes, over all streams together; the oldest batch goes first, whichever stream it is of.
 /// A batch costs the memory of its rows plus `overhead`: by what is in it, and not by the room that an allocator gave it, so that
-/// the same batches are kept everywhere. Pure: time is told, in nanoseconds of a monotonic clock.
+/// the same batches are kept everywhere. Pure: callers pass the time, in nanoseconds of a monotonic clock.
 package struct RetentionBuffer {
     /// What a kept batch costs beside its rows, in bytes: its entries in two queues, each with room to grow, and the
     /// array's header. Also what a batch is taken to cost in an answer, beside its rows.

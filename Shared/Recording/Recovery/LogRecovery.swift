@@ -306,16 +306,15 @@ struct LogRecovery {
             positions.removeAll { later.contains($0.epoch) }
             if !isRead, log.files.isEmpty { positions = [] }
         }
-        if isWithoutJournal, !isMissing {
-            // The files have all that was stored, which alone knows what a pause left out.
-            for epoch in log.epochs {
-                let known = positions.first { $0.epoch == epoch.epoch }?.next ?? epoch.from
-                if epoch.next > known { setPosition(epoch.epoch, epoch.next) }
-            }
-        }
         for index in log.epochs.indices {
             let epoch = log.epochs[index]
-            log.epochs[index].next = positions.first { $0.epoch == epoch.epoch }?.next ?? epoch.from
+            let known = positions.first { $0.epoch == epoch.epoch }?.next ?? epoch.from
+            if isWithoutJournal, !isMissing, epoch.next > known {
+                // The files have all that was stored, which alone knows what a pause left out.
+                setPosition(epoch.epoch, epoch.next)
+            } else {
+                log.epochs[index].next = known
+            }
         }
         if positions.isEmpty, let epoch = log.epochs.first {
             positions = [Marker.Position(epoch: epoch.epoch, next: epoch.next)]

@@ -13,7 +13,7 @@ package struct StreamReader: ~Copyable {
     package enum Item {
         /// `withSample` has it.
         case sample
-        // Seldom, and large: samples are not to carry their size along.
+        // Rare and large. Behind a pointer, they do not make each sample as large.
         indirect case marker(LogRecord, Discontinuity?)
         /// A file that does not exist any more.
         indirect case absent(FinishedFile, RemovedFile?)
