@@ -438,7 +438,7 @@ let package = Package(
         .testTarget(
             name: "SystemTests",
             dependencies: [
-                "Messages", "MessageBus", "ServiceKit", "StepDetection", "TestSupport", "ZeroMQ", system,
+                "Messages", "MessageBus", "PeerLimits", "ServiceKit", "StepDetection", "TestSupport", "ZeroMQ", system,
             ],
             exclude: ["Clients"],
             swiftSettings: strict),

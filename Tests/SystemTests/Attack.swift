@@ -1,4 +1,5 @@
 import Glibc
+import PeerLimits
 import Synchronization
 import SystemPackage
 import TestSupport
@@ -13,6 +14,12 @@ struct Attack: Hashable, Sendable, CustomStringConvertible {
     let name: String
 
     var description: String { name }
+
+    /// How much memory it may take of who asks or listens. An empty frame without keys takes 2 bytes on the wire and 64 in memory:
+    /// nothing but the bytes on the wire can be seen, and as many as the longest answer are let through.
+    var maximumGrowth: Int {
+        Victim.maximumGrowth + (name == "empty" ? PeerLimits().unfinishedBytes / 2 * 64 : 0)
+    }
 
     init(_ name: String, as kind: String) {
         self.name = name

@@ -101,7 +101,9 @@ struct HostilePublisherTests {
                 try await body(victim) { progress in
                     var count = try await progress(0)
                     for listener in listeners {
-                        try await victim.endure("\(name) SUB \(listener.attack)") {
+                        try await victim.endure(
+                            "\(name) SUB \(listener.attack)", growth: listener.attack.maximumGrowth
+                        ) {
                             // On a busy machine it may not be asked in its time.
                             try await eventually("\(listener.attack) to be asked", within: .seconds(60)) {
                                 try await !listener.begin().contains("asked 0 times")

@@ -9,7 +9,7 @@ import ZeroMQ
 /// A program that is attacked, and an honest peer that speaks with it meanwhile.
 struct Victim: Sendable {
     /// How much memory an attack may take. Several times what `PeerLimits` let through, since a busy machine looks late.
-    private static let maximumGrowth = 300 << 20
+    static let maximumGrowth = 300 << 20
     /// The pause between two honest requests.
     private static let pause = Duration.milliseconds(10)
     /// How long an honest request may take, on a busy machine.
@@ -44,16 +44,18 @@ struct Victim: Sendable {
 
     /// Attacks it, and checks that it lives, takes little memory, and serves honest peers, meanwhile and afterwards.
     /// - Parameters:
+    ///   - growth: how much memory it may take.
     ///   - newcomers: whether one that connects meanwhile must be served too.
     ///   - attack: continues as long as it likes.
     func endure(
-        _ what: String, newcomers: Bool = true, _ attack: @escaping @Sendable () async throws -> Void
+        _ what: String, growth maximum: Int = maximumGrowth, newcomers: Bool = true,
+        _ attack: @escaping @Sendable () async throws -> Void
     ) async throws {
         let memory = try memory("VmRSS")
         try resetPeak()
         try await serve(what, newcomers: newcomers, during: attack)
         let growth = try self.memory("VmHWM") - memory
-        #expect(growth < Self.maximumGrowth, "\(what): \(growth >> 20) MiB")
+        #expect(growth < maximum, "\(what): \(growth >> 20) MiB")
         #expect(program.processIdentifier != nil, "\(what)")
         do {
             _ = try await newClient().send(ServiceClock(), timeout: Self.limit)

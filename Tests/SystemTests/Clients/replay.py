@@ -4,7 +4,8 @@ but the standard library.
 replay.py listen SECONDS replay ATTACK   prints the port of its PUB socket. Its stream is evil-ATTACK/accelerometer. Each
                                          time that it is interrupted, samples are missing five times a second until
                                          the time is over; before that it answers that it has none.
-Prints how often it was asked so far, with the number of the time before it.
+Prints how often it was asked so far, with the number of the time before it. An attack without end ends with the first
+connection that is cut for it, and counts then: however fast it is, it has taken all that it can take.
 """
 import itertools
 import json
@@ -21,6 +22,8 @@ from attack import COMMAND, LONG, MORE, frame, greeting, message, ready
 # What whoever asks just takes.
 BIG = 15 << 20
 FIELDS = ["uptime", "x", "y", "z"]
+# The frames of answers without end.
+ENDLESS = {"endless": bytes(200), "empty": b""}
 
 
 def read(connection, count):
@@ -69,6 +72,7 @@ class Publisher:
         self.next = 0
         self.asked = 0
         self.has_begun = False
+        self.was_cut = False
         self.subscribers = []
         self.publish = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.reply = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -127,7 +131,7 @@ class Publisher:
         self.send(b"stream", json.dumps(self.description()).encode())
 
     def answer(self, connection):
-        if self.attack == "refuse" and self.has_begun:
+        if self.attack == "refuse" and self.has_begun or self.was_cut:
             self.asked += 1
             return
         shake_hands(connection, "ROUTER")
@@ -140,6 +144,8 @@ class Publisher:
                 nothing = self.result(number, asked.get("from", 0), 0)
                 connection.sendall(b"".join(frame(f, MORE) for f in envelope) + nothing)
                 continue
+            if self.attack in ENDLESS:
+                return self.flood(connection, frame(b"{}", MORE), frame(ENDLESS[self.attack], MORE) * 5000)
             self.asked += 1
             reply = self.frames(number, asked)
             if reply is None:
@@ -151,8 +157,16 @@ class Publisher:
                     time.sleep(0.02)
             else:
                 connection.sendall(data)
-            while self.attack in ("endless", "empty"):
-                connection.sendall(frame(bytes(200 if self.attack == "endless" else 0), MORE) * 5000)
+
+    def flood(self, connection, first, piece):
+        """Sends frames until the connection is cut."""
+        try:
+            connection.sendall(first)
+            while True:
+                connection.sendall(piece)
+        except OSError:
+            self.was_cut = True
+            self.asked += 1
 
     @staticmethod
     def result(number, first, count, *batches):
@@ -171,8 +185,6 @@ class Publisher:
                 return message(b"\xff{")
             case "huge":
                 return self.result(number, first, count, bytes(BIG))
-            case "endless" | "empty":
-                return frame(b"{}", MORE)
             case "other-epoch":
                 return self.result(number, first, count, self.samples(first, count, str(uuid.uuid4())))
             case "numbers":
