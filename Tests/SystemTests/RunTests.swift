@@ -40,13 +40,25 @@ struct RunTests {
     }
 
     @Test func controlCBeforeTheRecordingEndsIt() async throws {
-        try await run(duration: "1h") { run, directory in
-            let group = try #require(run.processIdentifier)
-            _ = try await run.line("the first line") { $0.hasPrefix("sampling ") }
-            #expect(kill(-group, SIGINT) == 0)
-            let end = try await run.end(within: .seconds(60))
-            #expect(end == .exited(130))
-            #expect(!FileManager.default.fileExists(atPath: directory.appending("recordings").string))
+        try await withTemporaryDirectory { programs in
+            // The third one does not become ready, so that the recording can't have begun.
+            let built = try ProductsDirectory.executable("recorder").removingLastComponent()
+            for name in ["sensor-publisher", "recorder"] {
+                try FileManager.default.createSymbolicLink(
+                    atPath: programs.appending(name).string, withDestinationPath: built.appending(name).string)
+            }
+            #expect(
+                FileManager.default.createFile(
+                    atPath: programs.appending("log-manager").string,
+                    contents: Data("#!/bin/sh\nexec sleep 3600\n".utf8), attributes: [.posixPermissions: 0o755]))
+            try await run(duration: "1h", programs: programs) { run, directory in
+                let group = try #require(run.processIdentifier)
+                _ = try await run.line("the first line") { $0.hasPrefix("sampling ") }
+                #expect(kill(-group, SIGINT) == 0)
+                let end = try await run.end(within: .seconds(60))
+                #expect(end == .exited(130))
+                #expect(!FileManager.default.fileExists(atPath: directory.appending("recordings").string))
+            }
         }
     }
 
@@ -95,8 +107,9 @@ struct RunTests {
     }
 
     /// Runs the script on ports and in a directory of its own, and checks that it leaves no process behind.
+    /// - Parameter programs: the directory of the programs, if not those that are tested.
     private func run(
-        duration: String, replay: FilePath? = nil,
+        duration: String, replay: FilePath? = nil, programs: FilePath? = nil,
         _ body: (ProgramUnderTest, FilePath) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { directory in
@@ -113,10 +126,10 @@ struct RunTests {
                 "HOLDFAST_CONSOLE_LISTEN": "0", "HOLDFAST_CONSOLE_REPLY": "tcp://127.0.0.1:*",
             ]
             environment["REPLAY"] = replay?.string
-            let programs = try ProductsDirectory.executable("recorder").removingLastComponent()
+            let built = try ProductsDirectory.executable("recorder").removingLastComponent()
             try await ProgramUnderTest.run(
-                executable: "/bin/sh", arguments: [Self.script.string, programs.string], environment: environment,
-                in: directory
+                executable: "/bin/sh", arguments: [Self.script.string, (programs ?? built).string],
+                environment: environment, in: directory
             ) { run in
                 try await body(run, directory)
             }
