@@ -278,7 +278,7 @@ let package = Package(
             dependencies: [
                 "CLeaseGuard", "Files", "MessageBus", "Messages", "Metrics", "NATS", "Recording", "RelayCore",
                 "Runtime", "ServiceKit",
-                "ZeroMQ", argumentParser, logging, signals, system,
+                "ZeroMQ", argumentParser, lifecycle, logging, signals, system,
             ],
             path: "Services/Relay", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.

@@ -34,6 +34,25 @@ extension Metric {
         .counter, "holdfast_relay_served_samples_total", "Samples published here.", health: "samplesServed")
     fileprivate static let replayed = Metric(
         .counter, "holdfast_relay_replayed_samples_total", "Samples replayed from NATS.", health: "samplesReplayed")
+    fileprivate static let leading = Metric(
+        .gauge, "holdfast_relay_leading", "1 while this machine holds the lease.", labels: ["lease"], health: "leading")
+    fileprivate static let recording = Metric(
+        .gauge, "holdfast_relay_recorder_running", "1 while the recorder runs under the lease.",
+        health: "recorderRunning")
+    fileprivate static let term = Metric(
+        .gauge, "holdfast_relay_lease_term", "Number of the last term known, of this machine or another.",
+        health: "leaseTerm")
+    fileprivate static let age = Metric(
+        .gauge, "holdfast_relay_lease_age_seconds",
+        "Since the last renewal that this machine made, or saw another one make.", health: "leaseAge")
+    fileprivate static let sessions = Metric(
+        .gauge, "holdfast_relay_lease_sessions", "Sessions that another machine would continue.",
+        health: "leaseSessions")
+    fileprivate static let leasesTaken = Metric(
+        .counter, "holdfast_relay_leases_taken_total", "How often this machine took the lease.", health: "leasesTaken")
+    fileprivate static let leasesLost = Metric(
+        .counter, "holdfast_relay_leases_lost_total", "How often this machine lost the lease while it held it.",
+        health: "leasesLost")
     fileprivate static let unreadable = Metric(
         .counter, "holdfast_relay_unreadable_messages_total",
         "Messages of NATS that could not be read, and were dropped.")
@@ -63,5 +82,18 @@ extension ServingEngine {
         health.measure(.unreadable, core.messagesUnreadable)
         health.measure(.connected, core.isConnected ? 1 : 0)
         health.measure(.delay, core.delays)
+    }
+}
+
+extension LeadEngine {
+    func measure() {
+        health.measure(.leading, core.isLeading ? 1 : 0, lease)
+        health.measure(.recording, core.isRecording ? 1 : 0)
+        health.measure(.term, core.lastTerm)
+        health.measure(.age, core.renewedAt.map { Double(time - $0) / 1e9 })
+        health.measure(.sessions, core.sessions.count)
+        health.measure(.leasesTaken, core.taken)
+        health.measure(.leasesLost, core.lost)
+        health.measure(.connected, core.isAway || core.renewedAt == nil ? 0 : 1)
     }
 }

@@ -1,5 +1,5 @@
 package import MessageBus
-import Metrics
+package import Metrics
 package import ServiceKit
 
 extension RunningService {
@@ -21,7 +21,7 @@ extension Engine {
     fileprivate var loss: LossFlag { runtime.loss }
 
     /// What is counted only when somebody asks. Health has the rest then, as it is now.
-    fileprivate var page: MetricsPage {
+    package var page: MetricsPage {
         measure()
         return metrics
     }

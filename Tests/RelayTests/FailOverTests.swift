@@ -138,6 +138,54 @@ struct FailOverTests {
     @Test(.enabled(if: kills != nil, "HOLDFAST_FAIL_OVERS=50 kills so often"))
     func aSessionSurvivesManyDeadMachines() async throws { try await Self.kill(Self.kills ?? 1, patience: "6s") }
 
+    @Test func machinesSayWhoLeads() async throws {
+        try await Self.run { study in
+            try await study.lead(study.one) { holder in
+                try await holder.complaint(containing: "started the recorder")
+                try await study.lead(study.two) { waiting in
+                    try await waiting.complaint(containing: "waits for the lease")
+                    for (machine, leading) in [(study.one, 1.0), (study.two, 0.0)] {
+                        // Measured each second.
+                        let measures = try await eventualValue("\(machine.name) to know the lease") {
+                            let reply = try await machine.lead.send(ServiceHealth(), timeout: .seconds(20))
+                            return reply.measures?["leaseTerm"] == 1 ? reply.measures : nil
+                        }
+                        #expect(measures["leading"] == leading && measures["recorderRunning"] == leading)
+                        #expect(measures["leasesTaken"] == leading && measures["leasesLost"] == 0)
+                        #expect(measures["leaseAge"] ?? .infinity < 5)
+                        let page = try await machine.metrics()
+                        #expect(page.contains("holdfast_relay_leading{lease=\"study\"} \(Int(leading))\n"))
+                        try Self.expectAsDocumented(page)
+                    }
+                    // The lease is given away, and its new holder says so.
+                    try holder.send(.terminate)
+                    #expect(try await holder.end() == .exited(0))
+                    try await eventually("the other one leads") {
+                        let health = try await study.two.lead.send(ServiceHealth(), timeout: .seconds(20))
+                        return health.measures?["leading"] == 1 && health.measures?["leaseTerm"] == 2
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every family about leases is in docs/metrics.md, with the same words.
+    private static func expectAsDocumented(_ page: String) throws {
+        let root = FilePath(#filePath).removingLastComponent().appending("../..")
+        let documents = try String(contentsOfFile: root.appending("docs/metrics.md").string, encoding: .utf8)
+        let families = page.split(whereSeparator: \.isNewline).compactMap {
+            line -> (name: Substring, help: Substring)? in
+            let words = line.split(separator: " ", maxSplits: 3)
+            return words.count == 4 && words[1] == "HELP" && words[2].hasPrefix("holdfast_relay_")
+                ? (words[2], words[3]) : nil
+        }
+        #expect(families.count == 8)
+        for family in families {
+            let rows = documents.split(separator: "\n").filter { $0.hasPrefix("| `\(family.name)` |") }
+            #expect(rows.count == 1 && rows[0].hasSuffix("| \(family.help) |"), "\(family.name)")
+        }
+    }
+
     @Test func aProgramThatHangsLosesItsRecorder() async throws {
         try await Self.run { study in
             try await study.lead(study.one) { holder in

@@ -12,12 +12,20 @@ struct Machine: Sendable {
     let recorder: ProgramReady
     /// Asks its recorder.
     let client: RequestClient
+    /// Where its `relay lead` serves metrics.
+    let metricsPort: UInt16
+    /// Asks its `relay lead`.
+    let lead: RequestClient
+    private let leadReply: String
 
     init(_ name: String, in directory: FilePath, context: Context, thread: SocketThread) throws {
         self.name = name
         data = directory.appending(name)
         recorder = ProgramReady(ready: name, publish: try FreePort.endpoint(), reply: try FreePort.endpoint())
         client = try RequestClient(context: context, thread: thread, endpoint: recorder.reply)
+        metricsPort = try FreePort.next()
+        leadReply = try FreePort.endpoint()
+        lead = try RequestClient(context: context, thread: thread, endpoint: leadReply)
     }
 
     /// Runs `relay lead` as long as a closure does.
@@ -29,10 +37,18 @@ struct Machine: Sendable {
             arguments: [
                 "lead", "--lease", "study", "--replicas", "1", "--patience", patience, "--holder", name, "--data",
                 data.string,
-                "--publish", recorder.publish, "--reply", recorder.reply,
+                "--publish", recorder.publish, "--reply", recorder.reply, "--lead-reply", leadReply,
+                "--lead-metrics", "\(metricsPort)",
             ] + servers.flatMap { ["--servers", $0] } + [
                 "--", try ProductsDirectory.executable("recorder").string, "--subscribe", subscribe,
             ], in: data.removingLastComponent(), body)
+    }
+
+    /// What its `relay lead` serves.
+    func metrics() async throws -> String {
+        let answer = try await WebClient.answer("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n", port: metricsPort)
+        guard let answer else { throw TestFailure("\(name) serves no metrics") }
+        return answer
     }
 
     /// The process of its recorder: a child of its guard, which is a child of `relay`.

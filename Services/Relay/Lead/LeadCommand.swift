@@ -2,9 +2,12 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import Logging
+import Metrics
 import NATS
 import RelayCore
+import Runtime
 import ServiceKit
+import ServiceLifecycle
 import SystemPackage
 import UnixSignals
 import ZeroMQ
@@ -37,6 +40,16 @@ struct LeadCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Name this machine (default: its host name).", valueName: "name"))
     var holder: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Answer requests about the lease here (default: nowhere); `relay health --reply` asks.",
+            valueName: "endpoint"))
+    var leadReply: Endpoint?
+
+    @Option(
+        help: ArgumentHelp("Serve metrics about the lease here (default: nowhere).", valueName: "[host:]port"))
+    var leadMetrics: HTTPAddress?
 
     /// Those of relay itself: of these, a lease has `--replicas` and who this machine is to NATS.
     @OptionGroup(visibility: .hidden) var settings: SettingFlags<RelaySettings>
@@ -77,6 +90,8 @@ struct LeadCommand: AsyncParsableCommand {
         let store = try LeaseStore(
             NATSConnection(servers(own, reader)), lease: lease,
             replicas: own.value(\RelaySettings.$replicas), limit: times.answer / 1_000_000)
+        let logger = Logger(label: "relay")
+        let health = Health()
         let engine = try await LeadEngine(
             core: Leadership(
                 times, holder: name, instance: "\(name)/\(UUID().uuidString)", localTerm: try directory.term(),
@@ -88,8 +103,28 @@ struct LeadCommand: AsyncParsableCommand {
             peers: Peers(
                 context: try Context(), thread: try SocketThread(name: "bus"),
                 security: try Security(askingWith: reader, as: .recorder)),
-            logger: Logger(label: "relay"))
-        try await runUntilSignal(signals, { try await engine.run() }, finish: { await engine.finish() })
+            health: health, logger: logger)
+        let answering = try await answering(reader, health: health, logger: logger) { await engine.page }
+        let parts = [engine] + (answering?.parts ?? [])
+        try await runUntilSignal(
+            signals, parts.map { part in { try await part.run() } }, finish: { await engine.finish() })
+    }
+
+    /// What answers those who ask about the lease and watch it; nil if nobody is to.
+    private func answering(
+        _ reader: ConfigurationReader, health: Health, logger: Logger,
+        metrics: @escaping @Sendable () async -> MetricsPage
+    ) async throws -> AnsweringParts? {
+        guard leadReply != nil || leadMetrics != nil else { return nil }
+        let host = try ServiceHost(
+            configuration: ServiceConfiguration(
+                for: .relay, reading: reader, reply: leadReply, metrics: leadMetrics, key: "lead-reply"),
+            logger: logger, health: health)
+        let answering = try await AnsweringParts(on: host, metrics: metrics)
+        var metadata: Logger.Metadata = [LogKey.reply: "\(answering.endpoints.reply)"]
+        if let metrics = answering.endpoints.metrics { metadata[LogKey.metrics] = "\(metrics)" }
+        logger.notice("answers requests about the lease", metadata: metadata)
+        return answering
     }
 
     private func servers(

@@ -32,6 +32,8 @@ actor LeadEngine: Engine {
     let thread: SocketThread
     let runtime: Runtime<Leadership.Effect, Queue>
     let core: Leadership
+    /// The lease's name.
+    let lease: String
     private let program: Program
     private let store: OwnThread<LeaseStore>
     private let directory: OwnThread<LeaseDirectory>
@@ -48,15 +50,15 @@ actor LeadEngine: Engine {
     /// - Parameter peers: over sockets of a context, and on a thread, of its own.
     init(
         core: sending Leadership, store: sending LeaseStore, directory: LeaseDirectory, program: Program, peers: Peers,
-        logger: Logger
+        health: Health, logger: Logger
     ) async throws {
+        lease = directory.lease
         core.slept = Self.elapsedClock() - Self.clock().monotonic
         self.core = core
         self.program = program
         self.store = try OwnThread(name: "lease", store)
         self.directory = try OwnThread(name: "disk", directory)
         waiter = try OwnThread(name: "recorder", ())
-        let health = Health()
         events = try await peers.listener(
             to: [TopicArea.recording], of: .recorder, at: [program.publish], isNeeded: false, health: health,
             logger: logger)
@@ -78,7 +80,7 @@ actor LeadEngine: Engine {
     }
 
     /// The time of the core's clock.
-    private var time: Int64 {
+    var time: Int64 {
         let time = Self.elapsedClock()
         core.slept = time - now.monotonic
         return time

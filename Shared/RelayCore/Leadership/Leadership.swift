@@ -80,8 +80,8 @@ package final class Leadership: ProgramCore {
     private var failures = 0
     private var candidateFrom: Int64
     private var isStopping = false
-    /// Whether the last request was not answered.
-    private var isAway = false
+    /// Whether the servers did not answer the last request.
+    package private(set) var isAway = false
     /// Whether the lease is given away as soon as the request under way is answered.
     private var isReleaseDue = false
     /// The sessions of this term that are being continued.
@@ -92,6 +92,9 @@ package final class Leadership: ProgramCore {
     var unplanned: Set<String> = []
     /// Whether `term.value.sessions` was changed and not written.
     private var isChanged = false
+    /// How often this machine took the lease, and lost it to time or to another machine, since the program was started.
+    package private(set) var taken = 0
+    package private(set) var lost = 0
     /// Whether nothing more will happen: the program was told to stop, and its recorder has ended.
     package private(set) var isOver = false
 
@@ -112,6 +115,10 @@ package final class Leadership: ProgramCore {
     package var isLeading: Bool { term != nil }
     /// The term that it holds.
     package var leadingTerm: Int? { term?.value.term }
+    /// The last term that is known, this machine's or another's; nil if nobody ever had one.
+    package var lastTerm: Int? { leadingTerm ?? seen?.value?.term }
+    /// Since when nothing is known to have renewed the lease, in the core's time; nil before it was read.
+    package var renewedAt: Int64? { term?.proven ?? seen?.since }
     /// The sessions that run under this machine's lease.
     package var sessions: [SessionPlan] { term?.value.sessions ?? [] }
     /// Whether there is a recorder, or will be in a moment.
@@ -169,6 +176,7 @@ package final class Leadership: ProgramCore {
     /// The lease is another's, or may be soon.
     private func lose(_ reason: String, at now: Int64) {
         term = nil
+        lost += 1
         isChanged = false
         isReleaseDue = false
         forgetRequests()
@@ -318,6 +326,7 @@ package final class Leadership: ProgramCore {
         var value = value
         value.sessions = Array(value.sessions.prefix(Self.maximumSessions))
         term = Term(value: value, revision: revision, proven: sent)
+        taken += 1
         nextRequest = sent + times.renewal
         emit(
             .log(

@@ -1,6 +1,7 @@
 package import Logging
 package import MessageBus
 import Messages
+import Metrics
 import PeerLimits
 package import ZeroMQ
 
@@ -24,6 +25,8 @@ package struct ServiceHost: Sendable {
     package let publisher: EventPublisher
     /// Where `publisher` listens, with its real port.
     package let publishEndpoint: String
+    /// Where metrics are read, once `AnsweringParts` serve them; nil if they are not wanted.
+    let metricsServer: MetricsServer?
     /// Who may speak with the program's own sockets; nil if there are no keys.
     package let gate: ClientGate?
     /// How the program's own sockets are protected.
@@ -34,7 +37,8 @@ package struct ServiceHost: Sendable {
 
     /// Starts the thread and listens for subscribers.
     /// - Parameter publishing: what bounds the PUB socket.
-    /// - Throws: `ZeroMQError` if the endpoint can't be listened on, `ServiceError` where keys can't be on the list.
+    /// - Throws: `ZeroMQError` if the endpoint can't be listened on, `ServiceError` where keys can't be on the list or metrics can't be
+    ///   served.
     package init(
         configuration: ServiceConfiguration, logger: Logger, health: Health = Health(),
         publishing: SocketOptions = .publishing
@@ -54,6 +58,7 @@ package struct ServiceHost: Sendable {
         publishing.maximumConnections = configuration.maximumConnections
         (publisher, publishEndpoint) = try EventPublisher.listening(
             on: configuration.publish.description, context: context, thread: thread, options: publishing)
+        metricsServer = try configuration.metrics.map(MetricsService.listen)
     }
 
     /// Listens for requests, and answers each as far as the asker's role allows.

@@ -2,10 +2,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import MessageBus
-import Messages
-import Metrics
 import ServiceLifecycle
-import Synchronization
 import UnixSignals
 import ZeroMQ
 
@@ -69,23 +66,11 @@ package enum ServiceRunner<Command: ServiceCommand> {
             publishing: Command.publishingOptions(settings))
         // A reader of the ready line or the log may go away; that must not end the program.
         signal(SIGPIPE, SIG_IGN)
-        let metrics = try configuration.metrics.map { address in (address, try MetricsService.listen(at: address)) }
         let running = try await Command.start(settings, on: host)
-        let bound = Bound(
-            ServiceEndpoints(
-                publish: host.publishEndpoint, reply: configuration.reply.description,
-                metrics: metrics.map { address, server in "http://\(address.place(port: server.port))/metrics" }))
-        var router = running.router
-        router.onServiceRequests(of: Command.program, health: host.health) { bound.endpoints }
-        let server = try await host.replyServer(answering: router)
-        bound.listening(at: server.endpoint)
-        host.health.observe(.malformedRequests) { [malformed = router.malformed] in Double(malformed.count) }
-        let endpoints = bound.endpoints
-
-        let incidents = IncidentLog(host.incidents, health: host.health, logger: host.logger)
-        let parts =
-            try metricsParts(metrics, of: running, server, on: host) + [ReplyService(server: server), incidents]
-            + running.parts(endpoints)
+        let answering = try await AnsweringParts(
+            on: host, router: running.router, metrics: running.metrics)
+        let endpoints = answering.endpoints
+        let parts = answering.parts + (try running.parts(endpoints))
         // Not before: until here a signal ends the process at once, which is safe at any moment, whereas a start that
         // hangs with its signals trapped could not be stopped.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
@@ -100,24 +85,6 @@ package enum ServiceRunner<Command: ServiceCommand> {
         let status = running.outcome()
         host.logger.notice("stopped", metadata: [LogKey.exitCode: "\(status.rawValue)"])
         return (status, host.context.end)
-    }
-
-    /// The part that serves metrics, where they are wanted.
-    private static func metricsParts(
-        _ metrics: (address: HTTPAddress, server: MetricsServer)?, of running: RunningService,
-        _ server: ReplyServer, on host: ServiceHost
-    ) -> [any Service] {
-        guard let (address, metricsServer) = metrics else { return [] }
-        return [
-            MetricsService(
-                server: metricsServer, at: address,
-                common: { [health = host.health, publisher = host.publisher, startedAt = WallTime.now] in
-                    var page = MetricsPage(of: Command.program, startedAt: startedAt, health: health)
-                    page.add(publisher.connectionEvents, of: "publish")
-                    page.add(server.connectionEvents, of: "reply")
-                    return page
-                }, own: running.metrics)
-        ]
     }
 
     private static func run(
@@ -175,21 +142,6 @@ package enum ServiceRunner<Command: ServiceCommand> {
             }
             while let isOver = try await tasks.next(), !isOver {}
             tasks.cancelAll()
-        }
-    }
-
-    /// Where the program listens: with the ports asked for, then with the real ones.
-    private final class Bound: Sendable {
-        private let current: Mutex<ServiceEndpoints>
-
-        init(_ endpoints: ServiceEndpoints) {
-            current = Mutex(endpoints)
-        }
-
-        var endpoints: ServiceEndpoints { current.withLock { $0 } }
-
-        func listening(at reply: String) {
-            current.withLock { $0 = ServiceEndpoints(publish: $0.publish, reply: reply, metrics: $0.metrics) }
         }
     }
 }

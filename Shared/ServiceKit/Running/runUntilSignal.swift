@@ -8,6 +8,14 @@ package func runUntilSignal(
     _ signals: UnixSignalsSequence, _ parts: (@Sendable () async throws -> Void)...,
     finish: @escaping @Sendable () async -> Void
 ) async throws {
+    try await runUntilSignal(signals, parts, finish: finish)
+}
+
+/// The same, for any number of parts.
+package func runUntilSignal(
+    _ signals: UnixSignalsSequence, _ parts: [@Sendable () async throws -> Void],
+    finish: @escaping @Sendable () async -> Void
+) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
         for part in parts { group.addTask { try await part() } }
         group.addTask {

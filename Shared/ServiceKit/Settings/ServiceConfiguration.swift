@@ -11,9 +11,9 @@ package struct ServiceConfiguration: Sendable {
     /// Who may read and write what the program makes; nil for the standard.
     package let fileMode: FileMode?
     /// Where the program publishes events, as asked: the port may still be open.
-    package let publish: Endpoint
+    package private(set) var publish: Endpoint
     /// Where the program answers requests, as asked: the port may still be open.
-    package let reply: Endpoint
+    package private(set) var reply: Endpoint
     /// How connections are protected.
     package let security: Security
     /// How many peers may be connected to each socket that listens.
@@ -23,7 +23,7 @@ package struct ServiceConfiguration: Sendable {
     /// How log lines are written.
     package let logStyle: LogStyle
     /// Where metrics are served; nil if they are not.
-    package let metrics: HTTPAddress?
+    package private(set) var metrics: HTTPAddress?
 
     /// Reads the settings.
     /// - Throws: `ServiceError` (bad configuration) for a value that can't be read, and for an endpoint that other
@@ -44,6 +44,23 @@ package struct ServiceConfiguration: Sendable {
         logStyle = try reader.value(\ServiceSettings.$logFormat)
         metrics = try reader.value(\ServiceSettings.$metrics)
         // Keys don't protect HTTP.
+        try metrics?.requireLocal(insecure: reader.value(\ServiceSettings.$insecure))
+    }
+
+    /// Reads the settings of a program that runs another one, whose settings these are: it publishes to nobody.
+    /// - Parameters:
+    ///   - reply: where it answers requests; only within the process if nil.
+    ///   - metrics: where it serves its own metrics.
+    ///   - key: what `reply` is given with, for errors.
+    /// - Throws: as `init(for:reading:)`.
+    package init(
+        for program: Program, reading reader: ConfigurationReader, reply: Endpoint?, metrics: HTTPAddress?, key: String
+    ) throws(ServiceError) {
+        try self.init(for: program, reading: reader)
+        publish = .inProcess("\(program)-publish")
+        self.reply = reply ?? .inProcess("\(program)-reply")
+        self.metrics = metrics
+        try security.require(self.reply, listeningFor: key)
         try metrics?.requireLocal(insecure: reader.value(\ServiceSettings.$insecure))
     }
 }
