@@ -1,4 +1,3 @@
-import Logging
 package import Messages
 import SampleSources
 import ServiceKit
@@ -16,8 +15,6 @@ extension Publication {
     private static let largestError = 2 * Nanoseconds.perSecond
     /// The first time that is taken for a date: 2001, in nanoseconds.
     private static let firstDate: Int64 = 1_000_000_000_000_000_000
-    /// Messages of a session of Sensor Logger whose loss is remembered.
-    private static let maximumGivenUp = 10_000
 
     /// Streams that clients push.
     package var pushedStreamCount: Int { pushes.names.count }
@@ -79,7 +76,7 @@ extension Publication {
     }
 
     /// Has what waits looked at in time. A time that is too early is found out then.
-    private func plan(_ deadline: Int64?) {
+    func plan(_ deadline: Int64?) {
         if let deadline, deadline < pushes.deadline { pushes.deadline = deadline }
     }
 
@@ -100,7 +97,7 @@ extension Publication {
 
     // MARK: Answers
 
-    private func acknowledge(_ request: Int, _ answer: PushAnswer) {
+    func acknowledge(_ request: Int, _ answer: PushAnswer) {
         if !pushes.datagrams.settle(request, answer) { emit(.acknowledge(request: request, answer)) }
     }
 
@@ -110,237 +107,9 @@ extension Publication {
         acknowledge(request, answer)
     }
 
-    /// What the sender of a message of Sensor Logger is answered, who should know that the recording has failed.
-    private var messageAnswer: PushAnswer { storageProblem.map(PushAnswer.unstored) ?? .accepted(next: nil) }
-
-    private func refuse(_ request: Int, _ refusal: PushRefusal) {
+    func refuse(_ request: Int, _ refusal: PushRefusal) {
         pushes.refused += 1
         acknowledge(request, .refused(refusal))
-    }
-
-    // MARK: Numbered samples
-
-    private func push(_ samples: NumberedSamples, as request: Int, at now: Moment) throws(PushRefusal) {
-        guard let run = try run(for: samples, at: now) else {
-            // It has older ones, which this program does not know.
-            return acknowledge(request, .wanted(next: samples.oldest ?? 0))
-        }
-        try requireRunning(run.published)
-        guard samples.rows.fields == Array(run.input.fields.dropFirst()) else {
-            throw PushRefusal(
-                .conflict,
-                "\(run.published.name) has the fields \(run.input.fields.dropFirst().joined(separator: ", ")): begin another epoch "
-                    + "for others")
-        }
-        if samples.end <= run.queue.next {
-            if samples.isLast { end(run, at: now) }
-            return accept(request, again: true, .accepted(next: run.queue.next))
-        }
-        if let oldest = samples.oldest, oldest > run.queue.next {
-            skip(to: oldest, of: run, .notInSource)
-        }
-        if samples.first > run.queue.next, samples.oldest != nil {
-            return acknowledge(request, .wanted(next: run.queue.next))
-        }
-        let waiting = PushQueue.Waiting(
-            range: samples.first..<samples.end, message: samples, request: request, at: now.monotonic)
-        if let replaced = run.queue.add(waiting) { acceptLater(replaced.request, run) }
-        publishWaiting(of: run, at: now)
-        giveUpMissing(of: run, at: now)
-        plan(run.queue.deadline)
-    }
-
-    /// A message that came twice, and waits: the first of its clients must send it again.
-    private func acceptLater(_ request: Int, _ run: PushState.NumberedRun) {
-        acknowledge(request, .wanted(next: run.queue.next))
-    }
-
-    private func publishWaiting(of run: PushState.NumberedRun, at now: Moment) {
-        while let waiting = run.queue.pop() {
-            let known = max(0, run.queue.next - waiting.range.lowerBound)
-            if known < waiting.range.count {
-                publish(waiting.message.rows, from: known, of: run.published, run.input, offset: run.offset, at: now)
-                run.queue.advance(to: waiting.range.upperBound)
-            }
-            if waiting.message.isLast { end(run, at: now) }
-            accept(waiting.request, .accepted(next: run.queue.next))
-        }
-    }
-
-    /// Notes that a client has no more samples: its silence is none.
-    private func end(_ run: PushState.NumberedRun, at now: Moment) {
-        run.input.end()
-        noteState(of: run.published, at: now)
-    }
-
-    private func giveUpMissing(of run: PushState.NumberedRun, at now: Moment) {
-        while let missing = run.queue.missing(at: now.monotonic) {
-            skip(to: missing.upperBound, of: run, .notInSource)
-            publishWaiting(of: run, at: now)
-        }
-    }
-
-    private func skip(to number: Int, of run: PushState.NumberedRun, _ reason: Gap.Reason) {
-        run.published.skip(to: number, reason)
-        run.queue.advance(to: number)
-    }
-
-    /// The run that a message belongs to; nil if the client is to begin with older samples.
-    private func run(for samples: NumberedSamples, at now: Moment) throws(PushRefusal) -> PushState.NumberedRun? {
-        let known = pushes.runs[samples.name]
-        guard known != nil || !pushes.names.contains(samples.name) else {
-            throw PushRefusal(
-                .conflict, "\(samples.name) is pushed by a client that does not number its samples: choose another name"
-            )
-        }
-        if let known, !isAnother(samples, than: known) { return known }
-        if let epoch = samples.epoch,
-            pushes.former.contains(where: { $0.name == samples.name && $0.clientEpoch == epoch })
-        {
-            throw PushRefusal(.tooLate, "\(samples.name) has begun another epoch since \(epoch)")
-        }
-        if let oldest = samples.oldest, oldest < samples.first { return nil }
-        pushes.runsBegun += 1
-        let epoch = samples.epoch.map { "\($0)@\(settings.machine)" } ?? "\(epoch)-\(pushes.runsBegun)"
-        let input = PushedInput(
-            fields: samples.rows.fields, types: samples.rows.types, unit: samples.unit, rate: samples.rate,
-            description: samples.description ?? "pushed by a client that numbers its samples", at: now.monotonic)
-        let published = try begin(
-            samples.name, input, epoch: epoch, clientEpoch: samples.epoch, next: samples.first, at: now)
-        let run = PushState.NumberedRun(
-            published, input, epoch: samples.epoch, next: samples.first,
-            beginning: samples.first == 0 ? PushedSample(first: samples.rows) : nil,
-            offset: offset(of: samples, at: now))
-        for one in known?.queue.removeAll() ?? [] {
-            refuse(one.request, PushRefusal(.tooLate, "\(samples.name) has begun another epoch"))
-        }
-        pushes.runs[samples.name] = run
-        return run
-    }
-
-    /// Whether a client has begun to count anew.
-    private func isAnother(_ samples: NumberedSamples, than run: PushState.NumberedRun) -> Bool {
-        if samples.epoch != nil || run.epoch != nil { return samples.epoch != run.epoch }
-        return samples.first == 0 && run.queue.next > 0 && PushedSample(first: samples.rows) != run.beginning
-    }
-
-    // MARK: Sensor Logger
-
-    private func push(_ message: SensorLoggerMessage, as request: Int, at now: Moment) throws(PushRefusal) {
-        let key = PushState.SessionKey(device: message.device, session: message.session)
-        let session = session(key, message, at: now)
-        session.lastArrival = now.monotonic
-        for readings in message.readings {
-            let name = StreamName(device: name(of: key), stream: readings.stream)
-            if let index = indexes[name] { try requireRunning(streams[index]) }
-        }
-        if message.number < session.queue.next {
-            guard !session.givenUp.contains(message.number) else {
-                throw PushRefusal(.tooLate, "message \(message.number) came too late: it is recorded as lost")
-            }
-            return accept(request, again: true, messageAnswer)
-        }
-        let waiting = PushQueue.Waiting(
-            range: message.number..<message.number + 1, message: message, request: request, at: now.monotonic)
-        if let replaced = session.queue.add(waiting) {
-            refuse(replaced.request, PushRefusal(.conflict, "message \(message.number) was sent again"))
-        }
-        publishWaiting(of: session, key, at: now)
-        giveUpMissing(of: session, key, at: now)
-        plan(session.queue.deadline)
-    }
-
-    private func name(of key: PushState.SessionKey) -> String { settings.phones[key.device]?.name ?? key.device }
-
-    private func session(
-        _ key: PushState.SessionKey, _ message: SensorLoggerMessage, at now: Moment
-    ) -> PushState.LoggerSession {
-        if let known = pushes.sessions[key] { return known }
-        if pushes.sessions.count >= PushState.maximumSessions,
-            let idle = pushes.sessions.min(by: { $0.value.lastArrival < $1.value.lastArrival })
-        {
-            for one in idle.value.queue.removeAll() { refuse(one.request, PushRefusal(.tooMany, "too many sessions")) }
-            pushes.sessions[idle.key] = nil
-        }
-        let platform = settings.phones[key.device]?.platform ?? settings.platform
-        let session = PushState.LoggerSession(
-            SensorLoggerStreams(platform: platform),
-            offset: message.readings.first.map { offset(of: $0.rows, sentAt: nil, at: now) } ?? 0, at: now.monotonic)
-        pushes.sessions[key] = session
-        return session
-    }
-
-    private func publishWaiting(of session: PushState.LoggerSession, _ key: PushState.SessionKey, at now: Moment) {
-        while let waiting = session.queue.pop() {
-            var streams = session.streams
-            let parts = streams.parts(of: waiting.message)
-            do throws(PushRefusal) {
-                // All or nothing: what is refused may come again.
-                var published: [(PublishedStream, PushedInput)] = []
-                for part in parts { published.append(try loggerStream(part, of: key, at: now)) }
-                for (part, (stream, input)) in zip(parts, published) {
-                    publish(part, of: session, stream, input, at: now)
-                }
-            } catch {
-                refuse(waiting.request, error)
-                return
-            }
-            session.streams = streams
-            session.queue.advance(to: waiting.range.upperBound)
-            accept(waiting.request, messageAnswer)
-        }
-    }
-
-    private func publish(
-        _ part: SensorLoggerStreams.Part, of session: PushState.LoggerSession, _ stream: PublishedStream,
-        _ input: PushedInput, at now: Moment
-    ) {
-        if session.known.insert(part.stream).inserted {
-            // Another session's clock may be another one.
-            input.forgetTimes()
-        } else if session.interrupted.remove(part.stream) != nil {
-            stream.skip(to: stream.nextSequence + lost(before: part.rows, in: input), .estimated)
-        }
-        publish(part.rows, from: 0, of: stream, input, offset: session.offset, at: now)
-    }
-
-    /// How many samples messages that are missing had, by the times around them.
-    private func lost(before rows: PushedRows, in input: PushedInput) -> Int {
-        guard let next = rows.times.first, let last = input.lastTime, let interval = input.interval else { return 1 }
-        return EstimatedLoss.samples(in: Double(next - last) / interval)
-    }
-
-    /// The stream of a sensor. If the sensor has other fields than before, the stream continues with them.
-    private func loggerStream(
-        _ part: SensorLoggerStreams.Part, of key: PushState.SessionKey, at now: Moment
-    ) throws(PushRefusal) -> (PublishedStream, PushedInput) {
-        let name = StreamName(device: name(of: key), stream: part.stream)
-        guard pushes.runs[name] == nil, pushes.unnumbered[name] == nil else {
-            throw PushRefusal(.conflict, "\(name) is pushed by another kind of client: choose another name")
-        }
-        let known = indexes[name].map { streams[$0] }
-        if let known, let input = known.sampler as? PushedInput {
-            try requireRunning(known)
-            let types = input.types.map { Array($0.dropFirst()) }
-            if Array(input.fields.dropFirst()) == part.rows.fields, types == part.rows.types { return (known, input) }
-        }
-        let input = PushedInput(
-            fields: part.rows.fields, types: part.rows.types, unit: part.unit, rate: nil, description: part.description,
-            at: now.monotonic)
-        return (try begin(name, input, epoch: epoch, next: known?.nextSequence ?? 0, at: now), input)
-    }
-
-    private func giveUpMissing(of session: PushState.LoggerSession, _ key: PushState.SessionKey, at now: Moment) {
-        while let missing = session.queue.missing(at: now.monotonic) {
-            emit(
-                .log(
-                    .warning, "messages of a phone did not arrive",
-                    ["device": "\(key.device)", "session": "\(key.session)", "messages": "\(missing)"]))
-            if session.givenUp.count + missing.count <= Self.maximumGivenUp { session.givenUp.formUnion(missing) }
-            session.interrupted = session.known
-            session.queue.advance(to: missing.upperBound)
-            publishWaiting(of: session, key, at: now)
-        }
     }
 
     // MARK: Streams
@@ -394,7 +163,7 @@ extension Publication {
         return false
     }
 
-    private func publish(
+    func publish(
         _ rows: PushedRows, from first: Int, of stream: PublishedStream, _ input: PushedInput, offset: Int64,
         at now: Moment
     ) {
@@ -437,15 +206,5 @@ extension Publication {
             return now.monotonic - date
         }
         return now.monotonic - newest
-    }
-
-    /// The same for all streams of a client's run.
-    private func offset(of samples: NumberedSamples, at now: Moment) -> Int64 {
-        guard let epoch = samples.epoch else { return offset(of: samples.rows, sentAt: samples.sentAt, at: now) }
-        if let known = pushes.clocks[samples.name.device], known.epoch == epoch { return known.offset }
-        let offset = offset(of: samples.rows, sentAt: samples.sentAt, at: now)
-        if pushes.clocks.count >= PushState.maximumStreams { pushes.clocks = [:] }
-        pushes.clocks[samples.name.device] = (epoch, offset)
-        return offset
     }
 }

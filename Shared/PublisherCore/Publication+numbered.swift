@@ -1,0 +1,119 @@
+import Messages
+import SampleSources
+
+/// Clients that number their samples: the numbers are those of the stream, and what is missing is waited for.
+extension Publication {
+    func push(_ samples: NumberedSamples, as request: Int, at now: Moment) throws(PushRefusal) {
+        guard let run = try run(for: samples, at: now) else {
+            // It has older ones, which this program does not know.
+            return acknowledge(request, .wanted(next: samples.oldest ?? 0))
+        }
+        try requireRunning(run.published)
+        guard samples.rows.fields == Array(run.input.fields.dropFirst()) else {
+            throw PushRefusal(
+                .conflict,
+                "\(run.published.name) has the fields \(run.input.fields.dropFirst().joined(separator: ", ")): begin another epoch "
+                    + "for others")
+        }
+        if samples.end <= run.queue.next {
+            if samples.isLast { end(run, at: now) }
+            return accept(request, again: true, .accepted(next: run.queue.next))
+        }
+        if let oldest = samples.oldest, oldest > run.queue.next {
+            skip(to: oldest, of: run, .notInSource)
+        }
+        if samples.first > run.queue.next, samples.oldest != nil {
+            return acknowledge(request, .wanted(next: run.queue.next))
+        }
+        let waiting = PushQueue.Waiting(
+            range: samples.first..<samples.end, message: samples, request: request, at: now.monotonic)
+        if let replaced = run.queue.add(waiting) { acceptLater(replaced.request, run) }
+        publishWaiting(of: run, at: now)
+        giveUpMissing(of: run, at: now)
+        plan(run.queue.deadline)
+    }
+
+    /// A message that came twice, and waits: the first of its clients must send it again.
+    private func acceptLater(_ request: Int, _ run: PushState.NumberedRun) {
+        acknowledge(request, .wanted(next: run.queue.next))
+    }
+
+    private func publishWaiting(of run: PushState.NumberedRun, at now: Moment) {
+        while let waiting = run.queue.pop() {
+            let known = max(0, run.queue.next - waiting.range.lowerBound)
+            if known < waiting.range.count {
+                publish(waiting.message.rows, from: known, of: run.published, run.input, offset: run.offset, at: now)
+                run.queue.advance(to: waiting.range.upperBound)
+            }
+            if waiting.message.isLast { end(run, at: now) }
+            accept(waiting.request, .accepted(next: run.queue.next))
+        }
+    }
+
+    /// Notes that a client has no more samples: its silence is none.
+    private func end(_ run: PushState.NumberedRun, at now: Moment) {
+        run.input.end()
+        noteState(of: run.published, at: now)
+    }
+
+    func giveUpMissing(of run: PushState.NumberedRun, at now: Moment) {
+        while let missing = run.queue.missing(at: now.monotonic) {
+            skip(to: missing.upperBound, of: run, .notInSource)
+            publishWaiting(of: run, at: now)
+        }
+    }
+
+    private func skip(to number: Int, of run: PushState.NumberedRun, _ reason: Gap.Reason) {
+        run.published.skip(to: number, reason)
+        run.queue.advance(to: number)
+    }
+
+    /// The run that a message belongs to; nil if the client is to begin with older samples.
+    private func run(for samples: NumberedSamples, at now: Moment) throws(PushRefusal) -> PushState.NumberedRun? {
+        let known = pushes.runs[samples.name]
+        guard known != nil || !pushes.names.contains(samples.name) else {
+            throw PushRefusal(
+                .conflict, "\(samples.name) is pushed by a client that does not number its samples: choose another name"
+            )
+        }
+        if let known, !isAnother(samples, than: known) { return known }
+        if let epoch = samples.epoch,
+            pushes.former.contains(where: { $0.name == samples.name && $0.clientEpoch == epoch })
+        {
+            throw PushRefusal(.tooLate, "\(samples.name) has begun another epoch since \(epoch)")
+        }
+        if let oldest = samples.oldest, oldest < samples.first { return nil }
+        pushes.runsBegun += 1
+        let epoch = samples.epoch.map { "\($0)@\(settings.machine)" } ?? "\(epoch)-\(pushes.runsBegun)"
+        let input = PushedInput(
+            fields: samples.rows.fields, types: samples.rows.types, unit: samples.unit, rate: samples.rate,
+            description: samples.description ?? "pushed by a client that numbers its samples", at: now.monotonic)
+        let published = try begin(
+            samples.name, input, epoch: epoch, clientEpoch: samples.epoch, next: samples.first, at: now)
+        let run = PushState.NumberedRun(
+            published, input, epoch: samples.epoch, next: samples.first,
+            beginning: samples.first == 0 ? PushedSample(first: samples.rows) : nil,
+            offset: offset(of: samples, at: now))
+        for one in known?.queue.removeAll() ?? [] {
+            refuse(one.request, PushRefusal(.tooLate, "\(samples.name) has begun another epoch"))
+        }
+        pushes.runs[samples.name] = run
+        return run
+    }
+
+    /// Whether a client has begun to count anew.
+    private func isAnother(_ samples: NumberedSamples, than run: PushState.NumberedRun) -> Bool {
+        if samples.epoch != nil || run.epoch != nil { return samples.epoch != run.epoch }
+        return samples.first == 0 && run.queue.next > 0 && PushedSample(first: samples.rows) != run.beginning
+    }
+
+    /// The same for all streams of a client's run.
+    private func offset(of samples: NumberedSamples, at now: Moment) -> Int64 {
+        guard let epoch = samples.epoch else { return offset(of: samples.rows, sentAt: samples.sentAt, at: now) }
+        if let known = pushes.clocks[samples.name.device], known.epoch == epoch { return known.offset }
+        let offset = offset(of: samples.rows, sentAt: samples.sentAt, at: now)
+        if pushes.clocks.count >= PushState.maximumStreams { pushes.clocks = [:] }
+        pushes.clocks[samples.name.device] = (epoch, offset)
+        return offset
+    }
+}

@@ -1,0 +1,130 @@
+import Logging
+import Messages
+import SampleSources
+import ServiceKit
+
+/// Sensor Logger's messages, which are numbered, each with readings of several sensors: their samples are numbered here.
+extension Publication {
+    /// Messages of a session of Sensor Logger whose loss is remembered.
+    private static let maximumGivenUp = 10_000
+
+    func push(_ message: SensorLoggerMessage, as request: Int, at now: Moment) throws(PushRefusal) {
+        let key = PushState.SessionKey(device: message.device, session: message.session)
+        let session = session(key, message, at: now)
+        session.lastArrival = now.monotonic
+        for readings in message.readings {
+            let name = StreamName(device: name(of: key), stream: readings.stream)
+            if let index = indexes[name] { try requireRunning(streams[index]) }
+        }
+        if message.number < session.queue.next {
+            guard !session.givenUp.contains(message.number) else {
+                throw PushRefusal(.tooLate, "message \(message.number) came too late: it is recorded as lost")
+            }
+            return accept(request, again: true, messageAnswer)
+        }
+        let waiting = PushQueue.Waiting(
+            range: message.number..<message.number + 1, message: message, request: request, at: now.monotonic)
+        if let replaced = session.queue.add(waiting) {
+            refuse(replaced.request, PushRefusal(.conflict, "message \(message.number) was sent again"))
+        }
+        publishWaiting(of: session, key, at: now)
+        giveUpMissing(of: session, key, at: now)
+        plan(session.queue.deadline)
+    }
+
+    private func name(of key: PushState.SessionKey) -> String { settings.phones[key.device]?.name ?? key.device }
+
+    private func session(
+        _ key: PushState.SessionKey, _ message: SensorLoggerMessage, at now: Moment
+    ) -> PushState.LoggerSession {
+        if let known = pushes.sessions[key] { return known }
+        if pushes.sessions.count >= PushState.maximumSessions,
+            let idle = pushes.sessions.min(by: { $0.value.lastArrival < $1.value.lastArrival })
+        {
+            for one in idle.value.queue.removeAll() { refuse(one.request, PushRefusal(.tooMany, "too many sessions")) }
+            pushes.sessions[idle.key] = nil
+        }
+        let platform = settings.phones[key.device]?.platform ?? settings.platform
+        let session = PushState.LoggerSession(
+            SensorLoggerStreams(platform: platform),
+            offset: message.readings.first.map { offset(of: $0.rows, sentAt: nil, at: now) } ?? 0, at: now.monotonic)
+        pushes.sessions[key] = session
+        return session
+    }
+
+    private func publishWaiting(of session: PushState.LoggerSession, _ key: PushState.SessionKey, at now: Moment) {
+        while let waiting = session.queue.pop() {
+            var streams = session.streams
+            let parts = streams.parts(of: waiting.message)
+            do throws(PushRefusal) {
+                // All or nothing: what is refused may come again.
+                var published: [(PublishedStream, PushedInput)] = []
+                for part in parts { published.append(try loggerStream(part, of: key, at: now)) }
+                for (part, (stream, input)) in zip(parts, published) {
+                    publish(part, of: session, stream, input, at: now)
+                }
+            } catch {
+                refuse(waiting.request, error)
+                return
+            }
+            session.streams = streams
+            session.queue.advance(to: waiting.range.upperBound)
+            accept(waiting.request, messageAnswer)
+        }
+    }
+
+    private func publish(
+        _ part: SensorLoggerStreams.Part, of session: PushState.LoggerSession, _ stream: PublishedStream,
+        _ input: PushedInput, at now: Moment
+    ) {
+        if session.known.insert(part.stream).inserted {
+            // Another session's clock may be another one.
+            input.forgetTimes()
+        } else if session.interrupted.remove(part.stream) != nil {
+            stream.skip(to: stream.nextSequence + lost(before: part.rows, in: input), .estimated)
+        }
+        publish(part.rows, from: 0, of: stream, input, offset: session.offset, at: now)
+    }
+
+    /// How many samples messages that are missing had, by the times around them.
+    private func lost(before rows: PushedRows, in input: PushedInput) -> Int {
+        guard let next = rows.times.first, let last = input.lastTime, let interval = input.interval else { return 1 }
+        return EstimatedLoss.samples(in: Double(next - last) / interval)
+    }
+
+    /// The stream of a sensor. If the sensor has other fields than before, the stream continues with them.
+    private func loggerStream(
+        _ part: SensorLoggerStreams.Part, of key: PushState.SessionKey, at now: Moment
+    ) throws(PushRefusal) -> (PublishedStream, PushedInput) {
+        let name = StreamName(device: name(of: key), stream: part.stream)
+        guard pushes.runs[name] == nil, pushes.unnumbered[name] == nil else {
+            throw PushRefusal(.conflict, "\(name) is pushed by another kind of client: choose another name")
+        }
+        let known = indexes[name].map { streams[$0] }
+        if let known, let input = known.sampler as? PushedInput {
+            try requireRunning(known)
+            let types = input.types.map { Array($0.dropFirst()) }
+            if Array(input.fields.dropFirst()) == part.rows.fields, types == part.rows.types { return (known, input) }
+        }
+        let input = PushedInput(
+            fields: part.rows.fields, types: part.rows.types, unit: part.unit, rate: nil, description: part.description,
+            at: now.monotonic)
+        return (try begin(name, input, epoch: epoch, next: known?.nextSequence ?? 0, at: now), input)
+    }
+
+    func giveUpMissing(of session: PushState.LoggerSession, _ key: PushState.SessionKey, at now: Moment) {
+        while let missing = session.queue.missing(at: now.monotonic) {
+            emit(
+                .log(
+                    .warning, "messages of a phone did not arrive",
+                    ["device": "\(key.device)", "session": "\(key.session)", "messages": "\(missing)"]))
+            if session.givenUp.count + missing.count <= Self.maximumGivenUp { session.givenUp.formUnion(missing) }
+            session.interrupted = session.known
+            session.queue.advance(to: missing.upperBound)
+            publishWaiting(of: session, key, at: now)
+        }
+    }
+
+    /// What the sender of a message of Sensor Logger is answered, who should know that the recording has failed.
+    private var messageAnswer: PushAnswer { storageProblem.map(PushAnswer.unstored) ?? .accepted(next: nil) }
+}
