@@ -173,8 +173,8 @@ struct PlotRange: Sendable {
     /// The time counted from another origin; nil if it is not bounded.
     func since(_ origin: Int64) -> Range<Int64>? {
         if from == nil, to == nil { return nil }
-        let lower = (from ?? -9_000_000_000_000_000_000).addingClamped(-origin)
-        let upper = (to ?? 9_000_000_000_000_000_000).addingClamped(-origin)
+        let lower = (from ?? -9_000_000_000_000_000_000).subtractingClamped(origin)
+        let upper = (to ?? 9_000_000_000_000_000_000).subtractingClamped(origin)
         return lower..<max(lower, upper)
     }
 }

@@ -79,8 +79,8 @@ package struct PublisherEpoch {
     func silence(until clock: ClockReading, at now: Int64) -> Int64 {
         let byDate = publishedAt.map(clock.date.distance) ?? 0
         // The uptime of a machine that was started anew is less.
-        let uptime = WallTime(seconds: clock.uptime).nanosecondsSince1970
-        let byUptime = heardUptime.map { uptime.addingClamped(-$0) } ?? 0
+        let uptime = Int64(nanosecondsIn: clock.uptime)
+        let byUptime = heardUptime.map { uptime.subtractingClamped($0) } ?? 0
         return max(now - heardAt, byDate, byUptime)
     }
 
@@ -106,7 +106,7 @@ package struct PublisherEpoch {
         record.replay = description.replay
         record.heard = now.date
         hear(description.clock.date, at: now.monotonic)
-        heardUptime = WallTime(seconds: description.clock.uptime).nanosecondsSince1970
+        heardUptime = Int64(nanosecondsIn: description.clock.uptime)
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false
         self.hasSlept = self.hasSlept || hasSlept

@@ -516,9 +516,9 @@ package final class Session {
         ]
         if timeline.current.isPaused { history.append((.pause, record.startDate, timeline.current.stepPath)) }
         for change in record.changes where change.stream == nil || change.stream == stream {
-            let date = record.startDate.nanosecondsSince1970 + Int64((change.timestamp * 1e9).rounded())
+            let date = record.startDate.adding(Int64(nanosecondsIn: change.timestamp))
             for event in timeline.take(change) {
-                history.append((event, WallTime(nanosecondsSince1970: date), timeline.current.stepPath))
+                history.append((event, date, timeline.current.stepPath))
             }
         }
         return history

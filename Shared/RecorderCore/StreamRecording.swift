@@ -216,7 +216,7 @@ package final class StreamRecording {
         guard !overflow, let start = try? PublisherEpoch.origin(description.clock, startDate: log.startDate) else {
             return nil
         }
-        return start.addingClamped(-max(0, behind))
+        return start.subtractingClamped(max(0, behind))
     }
 
     // MARK: The past
@@ -250,7 +250,7 @@ package final class StreamRecording {
         guard isFromPast, var gap, let earliest, let rate = log.record.rate, rate > 0, gap.epoch == log.epochs[0].name
         else { return gap }
         let span =
-            uptime.map { $0.addingClamped(-earliest) }
+            uptime.map { $0.subtractingClamped(earliest) }
             ?? now.date.nanosecondsSince1970 - log.startDate.nanosecondsSince1970
         let count = min(gap.count, max(0, Int(min(Double(span) / 1e9 * rate, 1e15))))
         // The beginning of what was lost is the session's; gaps may have been noted before.

@@ -268,7 +268,7 @@ package final class TriggerWatch: RecoveringCore {
         }
         keptUntil = max(keptUntil, end)
         openKeeps += 1
-        emit(.keep(from: date(of: instant.addingClamped(-before), at: now), to: date(of: end, at: now)))
+        emit(.keep(from: date(of: instant.subtractingClamped(before), at: now), to: date(of: end, at: now)))
     }
 
     /// Takes whether a time is kept.
@@ -339,7 +339,7 @@ package final class TriggerWatch: RecoveringCore {
     }
 
     private func date(of instant: Int64, at now: Moment) -> WallTime {
-        now.date.adding(instant.addingClamped(-now.monotonic))
+        now.date.adding(instant.subtractingClamped(now.monotonic))
     }
 
     /// With three decimals.

@@ -84,7 +84,7 @@ package struct TriggeredSessions: Sendable {
         at instant: Int64, now: Int64, named name: () -> String
     ) -> (session: String, isNew: Bool)? {
         wake(at: now)
-        let from = instant.addingClamped(-before)
+        let from = instant.subtractingClamped(before)
         let end = instant.addingClamped(after)
         if let index = index(for: from) {
             open[index].end = max(open[index].end, end)
@@ -107,7 +107,7 @@ package struct TriggeredSessions: Sendable {
 
     /// Takes that what triggered is still so.
     package mutating func hold(at instant: Int64, now: Int64) {
-        guard let index = index(for: instant.addingClamped(-before)) else { return }
+        guard let index = index(for: instant.subtractingClamped(before)) else { return }
         open[index].end = max(open[index].end, instant.addingClamped(after))
         if open[index].unconfirmed == nil, needsMore(open[index]) { open[index].unconfirmed = instant }
         extend(index)
@@ -171,7 +171,7 @@ package struct TriggeredSessions: Sendable {
             stop(name)
             // Also if the watch is stopping: it was told that this is recorded.
             if let unconfirmed {
-                _ = begin(from: unconfirmed.addingClamped(-before), end: end, now: now, named: newName)
+                _ = begin(from: unconfirmed.subtractingClamped(before), end: end, now: now, named: newName)
             }
         }
     }

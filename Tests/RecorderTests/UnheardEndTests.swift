@@ -111,6 +111,21 @@ struct UnheardEndTests {
         }
     }
 
+    /// What a publisher says of its clocks after its first description may be anything. Nothing can be known then of what it
+    /// published unheard.
+    @Test(arguments: [-1e300, -9.3e9, 9.3e9, 1e300], [Int64.min, 0, .max])
+    func aClockThatCannotBeEndsInNoMoreThanAGap(uptime: Double, date: Int64) throws {
+        try withStream { stream in
+            var wrong = Self.description("E1", next: 20, at: 4)
+            wrong.clock = ClockReading(uptime: uptime, date: WallTime(nanosecondsSince1970: date))
+            try stream.meet(wrong, from: nil, at: Self.moment(4))
+            try stream.meet(Self.description("E2", next: 0, at: 4.1), from: nil, at: Self.moment(4.1))
+            #expect(stream.gaps.allSatisfy { $0.epoch == "E1" && $0.from == 20 && $0.count == 0 })
+            try Self.take("E2", from: 0, by: stream, at: 5)
+            #expect(stream.record.epochs.map(\.epoch) == ["E1", "E2"])
+        }
+    }
+
     /// What arrives may have waited for a recorder that hung, or whose machine slept: publishers may come and go meanwhile.
     @Test func aPublisherThatSaysItSentNothingForLongMayHavePublishedMore() throws {
         try withStream { stream in

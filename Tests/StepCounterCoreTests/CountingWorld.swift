@@ -70,8 +70,12 @@ final class CountingWorld {
         )
     }
 
+    /// What publishers say of their clocks in place of what those are.
+    var saidClock: ClockReading?
+
     /// A publisher's clocks: its uptime is 1,000 s at the start.
     private func clock(_ walker: VirtualWalker) -> ClockReading {
+        if let saidClock { return saidClock }
         let seconds = Double(time + slept) / 1e9
         return ClockReading(
             uptime: 1_000 + seconds, date: WallTime(seconds: Self.start.seconds + seconds + walker.ahead))

@@ -39,6 +39,23 @@ import Testing
         world.history.steps[device, default: []].sorted()
     }
 
+    /// Whatever a publisher says of its clocks, the steps of others are counted.
+    @Test(arguments: [-1e300, -9.3e9, 9.3e9, 1e300], [Int64.min, 0, .max])
+    func aClockThatCannotBeStopsNobody(uptime: Double, date: Int64) {
+        let world = CountingWorld(Self.settings(), devices: 2)
+        for _ in 0..<2 {
+            world.saidClock = ClockReading(uptime: uptime, date: WallTime(nanosecondsSince1970: date))
+            world.describe(0)
+            world.sample(0, VirtualWalker.rate)
+            world.describe(0)
+            world.walkers[0].restart(uptime: 5_000)
+            world.saidClock = nil
+            world.describe(1)
+            walk(world, 10, of: 1)
+        }
+        #expect(steps(world, "phone1").count == world.walkers[1].steps(from: 0).count)
+    }
+
     // MARK: What is missing
 
     @Test func aStepCounterThatJoinsLateCountsWhatIsKept() {

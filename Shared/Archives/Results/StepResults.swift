@@ -75,7 +75,7 @@ enum StepResults {
 extension WallTime {
     fileprivate func adding(seconds: Double) -> WallTime {
         let (sum, overflow) = nanosecondsSince1970.addingReportingOverflow(
-            WallTime(seconds: seconds).nanosecondsSince1970)
+            Int64(nanosecondsIn: seconds))
         return overflow ? self : WallTime(nanosecondsSince1970: sum)
     }
 }

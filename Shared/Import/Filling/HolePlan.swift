@@ -54,7 +54,8 @@ struct HolePlan {
         let reachesBefore = first <= lowest
         let reachesAfter = last >= highest
         for neighbour in [hole.before, hole.after] {
-            guard let neighbour, (first.addingClamped(-slack)...last.addingClamped(slack)).contains(neighbour.uptime)
+            guard let neighbour,
+                (first.subtractingClamped(slack)...last.addingClamped(slack)).contains(neighbour.uptime)
             else { continue }
             let isThere = all.contains {
                 $0.key == neighbour.key && ($0.uptime - neighbour.uptime).magnitude <= slack.magnitude

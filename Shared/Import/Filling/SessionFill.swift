@@ -381,10 +381,10 @@ package struct SessionFill {
     /// When a hole was, on the phone's clock, with what is beside it.
     private func window(of hole: GapHole, _ offsets: [String: Int64]) -> ClosedRange<Int64>? {
         guard let offset = offsets[hole.epoch], let origin = hole.origin else { return nil }
-        let first = (hole.before?.uptime ?? hole.earliest.addingClamped(origin)).addingClamped(-offset)
-        let last = (hole.after?.uptime ?? hole.latest.addingClamped(origin)).addingClamped(-offset)
+        let first = (hole.before?.uptime ?? hole.earliest.addingClamped(origin)).subtractingClamped(offset)
+        let last = (hole.after?.uptime ?? hole.latest.addingClamped(origin)).subtractingClamped(offset)
         guard first <= last else { return nil }
-        return first.addingClamped(-Self.margin)...last.addingClamped(Self.margin)
+        return first.subtractingClamped(Self.margin)...last.addingClamped(Self.margin)
     }
 
     private func decide(_ plan: inout StreamPlan, _ offsets: [String: Int64], _ record: SessionRecord) {

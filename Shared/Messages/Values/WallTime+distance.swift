@@ -6,7 +6,6 @@ extension WallTime {
 
     /// Nanoseconds since another moment, as far as they can be held.
     package func distance(from other: WallTime) -> Int64 {
-        let (distance, overflow) = nanosecondsSince1970.subtractingReportingOverflow(other.nanosecondsSince1970)
-        return overflow ? (nanosecondsSince1970 < 0 ? .min : .max) : distance
+        nanosecondsSince1970.subtractingClamped(other.nanosecondsSince1970)
     }
 }

@@ -16,8 +16,7 @@ public struct WallTime: Hashable, Comparable, Sendable, Codable {
     /// The nanosecond nearest to so many seconds after the start of 1970 in UTC. What can't be held becomes the nearest
     /// moment that can, and NaN becomes 1970.
     public init(seconds: Double) {
-        let nanoseconds = (seconds * 1e9).rounded()
-        nanosecondsSince1970 = Int64(exactly: nanoseconds) ?? (nanoseconds > 0 ? .max : nanoseconds < 0 ? .min : 0)
+        nanosecondsSince1970 = Int64(nanosecondsIn: seconds)
     }
 
     /// Seconds since the start of 1970 in UTC.

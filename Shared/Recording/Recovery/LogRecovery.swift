@@ -344,7 +344,7 @@ struct LogRecovery {
         for position in positions where !log.epochs.contains(where: { $0.epoch == position.epoch }) {
             spans = spans.addingClamped(position.next)
         }
-        log.counts.paused = max(0, log.gaps.reduce(spans - log.counts.written) { $0.addingClamped(-$1.count) })
+        log.counts.paused = max(0, log.gaps.reduce(spans - log.counts.written) { $0.subtractingClamped($1.count) })
     }
 }
 

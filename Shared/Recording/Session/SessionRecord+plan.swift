@@ -33,8 +33,8 @@ extension SessionChange {
         case .resume: kind = .resume
         default: return nil
         }
-        let date = start.nanosecondsSince1970 + Int64((change.timestamp * 1e9).rounded())
-        self.init(kind, at: WallTime(nanosecondsSince1970: date), step: change.step, stream: change.stream)
+        let date = start.adding(Int64(nanosecondsIn: change.timestamp))
+        self.init(kind, at: date, step: change.step, stream: change.stream)
     }
 }
 

@@ -132,7 +132,7 @@ extension SessionTimeline {
     @discardableResult
     package mutating func take(_ change: SessionRecord.Change) -> [Marker.Event] {
         let wasPaused = current.isPaused
-        let time = Int64((change.timestamp * 1e9).rounded())
+        let time = Int64(nanosecondsIn: change.timestamp)
         var events: [Marker.Event] = []
         switch change.event {
         case .pause: pause(change.stream, at: time)

@@ -3,6 +3,6 @@ import Messages
 extension ClockReading {
     /// The date of an uptime, as far as it can be held.
     func date(atUptime uptime: Double) -> WallTime {
-        date.adding(WallTime(seconds: uptime - self.uptime).nanosecondsSince1970)
+        date.adding(Int64(nanosecondsIn: uptime - self.uptime))
     }
 }

@@ -71,7 +71,7 @@ struct CountedSpans {
         guard let lastUptime else { return passed.magnitude <= Self.largestDrift.magnitude }
         let uptime = first - lastUptime
         guard (0...StepDetector.longestGap).contains(uptime) else { return false }
-        return passed.addingClamped(-Int64(uptime * 1e9)).magnitude <= Self.largestDrift.magnitude
+        return passed.subtractingClamped(Int64(uptime * 1e9)).magnitude <= Self.largestDrift.magnitude
     }
 
     private mutating func append(_ span: CountedSpan) {

@@ -164,7 +164,7 @@ package final class DeviceCounter {
         ordered.replay = description.replay
         clock = description.clock
         offset = Self.offset(description.clock, at: now)
-        instants.note(offset, from: WallTime(seconds: description.clock.uptime).nanosecondsSince1970)
+        instants.note(offset, from: Int64(nanosecondsIn: description.clock.uptime))
         return ordered.buffer.expect(epoch: epoch, upTo: description.nextSequence)
     }
 
@@ -271,7 +271,7 @@ package final class DeviceCounter {
     }
 
     private static func offset(_ clock: ClockReading, at now: Moment) -> Int64 {
-        now.monotonic.addingClamped(-WallTime(seconds: clock.uptime).nanosecondsSince1970)
+        now.monotonic.subtractingClamped(Int64(nanosecondsIn: clock.uptime))
     }
 
     // MARK: Gaps

@@ -115,8 +115,8 @@ struct StepFinder {
         self.events = []
         let (first, layout, firstNew) = (batch.body.sequence, layout, firstNew)
         let clock = (try? SampleBody.clock(at: batch.body.clock, in: batch.frame)) ?? clock
-        let reading = WallTime(seconds: clock.uptime).nanosecondsSince1970
-        let offset = clock.date.nanosecondsSince1970.addingClamped(-reading)
+        let reading = Int64(nanosecondsIn: clock.uptime)
+        let offset = clock.date.nanosecondsSince1970.subtractingClamped(reading)
         var end = rows.lowerBound
         var fault: MessageError?
         // The first and the last uptime of samples without a pause between them.
@@ -124,7 +124,7 @@ struct StepFinder {
         do {
             try layout.forEach(rows, of: batch) { row, sample in
                 if row == rows.lowerBound, sample.isUsable {
-                    dates.note(offset, from: WallTime(seconds: sample.x).nanosecondsSince1970)
+                    dates.note(offset, from: Int64(nanosecondsIn: sample.x))
                 }
                 let isNew = first + row >= firstNew
                 if isNew, sample.isUsable {
@@ -155,7 +155,7 @@ struct StepFinder {
     }
 
     private func date(at uptime: Double) -> WallTime {
-        WallTime(nanosecondsSince1970: dates.time(at: WallTime(seconds: uptime).nanosecondsSince1970))
+        WallTime(nanosecondsSince1970: dates.time(at: Int64(nanosecondsIn: uptime)))
     }
 
     private mutating func note(_ event: WalkingEvent, _ instants: UptimeOffsets, isNew: Bool) {
@@ -170,7 +170,7 @@ struct StepFinder {
             lastStep = date
             confidence = step.confidence
             gait?.add(step: step.time)
-            let instant = instants.time(at: WallTime(seconds: step.time).nanosecondsSince1970)
+            let instant = instants.time(at: Int64(nanosecondsIn: step.time))
             if isNew { found.steps.append((CountedStep(date: date, expected: step.expected), instant)) }
         case .ended(let time):
             let date = date(at: time)

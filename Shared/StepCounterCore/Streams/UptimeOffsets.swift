@@ -28,7 +28,7 @@ package struct UptimeOffsets: Codable, Hashable, Sendable {
     ///   - uptime: in nanoseconds.
     mutating func note(_ offset: Int64, from uptime: Int64) {
         while let last = offsets.last, last.from >= uptime { offsets.removeLast() }
-        if let last = offsets.last, offset.addingClamped(-last.value).magnitude < Self.tolerance {
+        if let last = offsets.last, offset.subtractingClamped(last.value).magnitude < Self.tolerance {
             offsets[offsets.count - 1].value = offset
         } else {
             if offsets.count == Self.limit { offsets.removeFirst() }

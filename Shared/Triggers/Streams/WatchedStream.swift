@@ -321,24 +321,14 @@ final class WatchedStream {
     private func placed(uptime: Double, at now: Moment) -> Int64 {
         let arrived = instant(ofUptime: uptime)
         let dated = now.monotonic
-            .addingClamped(Self.difference(clock.date.nanosecondsSince1970, now.date.nanosecondsSince1970))
-            .addingClamped(Self.difference(Self.nanoseconds(uptime), Self.nanoseconds(clock.uptime)))
-        return Self.difference(dated, arrived).magnitude <= Self.largestOffset ? dated : arrived
+            .addingClamped(clock.date.distance(from: now.date))
+            .addingClamped(Int64(nanosecondsIn: uptime).subtractingClamped(Int64(nanosecondsIn: clock.uptime)))
+        return dated.subtractingClamped(arrived).magnitude <= Self.largestOffset ? dated : arrived
     }
 
-    private func instant(ofUptime uptime: Double) -> Int64 { Self.nanoseconds(uptime).addingClamped(offset) }
+    private func instant(ofUptime uptime: Double) -> Int64 { Int64(nanosecondsIn: uptime).addingClamped(offset) }
 
     private static func offset(_ clock: ClockReading, at now: Moment) -> Int64 {
-        difference(now.monotonic, nanoseconds(clock.uptime))
-    }
-
-    /// Clamped: what a publisher says of its clock may be anything.
-    private static func difference(_ left: Int64, _ right: Int64) -> Int64 {
-        let (difference, overflow) = left.subtractingReportingOverflow(right)
-        return overflow ? (right < 0 ? .max : .min) : difference
-    }
-
-    private static func nanoseconds(_ seconds: Double) -> Int64 {
-        WallTime(seconds: seconds).nanosecondsSince1970
+        now.monotonic.subtractingClamped(Int64(nanosecondsIn: clock.uptime))
     }
 }
