@@ -14,8 +14,8 @@ package struct PublisherEpoch {
     }
     /// Whether the write-ahead log or `session.json` has it as it is, but for how far it came.
     var isNoted = false
-    /// The epoch as it stands in a body: compared before anything is decoded.
-    let token: [UInt8]
+    /// The epoch as it stood in the last body: compared before anything is decoded.
+    var token: [UInt8]
     /// The publisher's uptime at the session's start, in nanoseconds, sleep not counted.
     package private(set) var start: Int64
     /// Whether its machine slept, so that `origin(at:)` depends on the uptime.

@@ -255,7 +255,7 @@ package final class StreamRecording {
         let count = min(gap.count, max(0, Int(min(Double(span) / 1e9 * rate, 1e15))))
         // The beginning of what was lost is the session's; gaps may have been noted before.
         guard count < gap.count, log.record.gaps.isEmpty else { return gap }
-        begin(0, at: gap.from + gap.count - count)
+        begin(0, at: gap.from + gap.count - count, now)
         gap.from += gap.count - count
         gap.count = count
         return count > 0 ? gap : nil
@@ -336,7 +336,7 @@ package final class StreamRecording {
             let isOutside = try reason == .notRetained && epoch == 0 && isBeforeSession(batch)
             let lost = intake.giveUp(before: body.sequence, reason: reason)
             if isOutside {
-                begin(epoch, at: body.sequence)
+                begin(epoch, at: body.sequence, now)
             } else {
                 note(ofSession(lost, before: try batch.uptimes.first, at: now), at: now.date)
             }
@@ -374,14 +374,20 @@ package final class StreamRecording {
         }
         let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
         if token.isSame(as: log.epochs[log.epoch].token), !log.epochs[log.epoch].isGuessed { return log.epoch }
-        let known = log.epochs.lastIndex { token.isSame(as: $0.token) }
+        var known = log.epochs.lastIndex { token.isSame(as: $0.token) }
         if let known, !log.epochs[known].isGuessed { return known }
+        let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
+        if known == nil, let other = index(of: name) {
+            // Some write letters as escapes.
+            known = other
+            log.epochs[other].token = Array(token)
+            if !log.epochs[other].isGuessed { return other }
+        }
         let clock = try SampleBody.clock(at: batch.body.clock, in: batch.frame)
         if let known {
             try log.epochs[known].take(clock, startDate: log.startDate)
             return known
         }
-        let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
         if ended.contains(name) { return nil }
         followClock(to: now)
         let replay = log.epochs[log.epochs.count - 1].record.replay
@@ -464,7 +470,7 @@ package final class StreamRecording {
             if let earliest, epoch == 0 {
                 let skipped = try batch.uptimes.dropFirst(rows.lowerBound).prefix { $0 < earliest }.count
                 rows = min(rows.lowerBound + skipped, end)..<end
-                if skipped > 0 { begin(epoch, at: batch.body.sequence + rows.lowerBound) }
+                if skipped > 0 { begin(epoch, at: batch.body.sequence + rows.lowerBound, now) }
                 if !rows.isEmpty { self.earliest = nil }
                 let first = batch.body.sequence + rows.lowerBound
                 if isFromPast, skipped == 0, pastStart > 0, first == pastStart {
@@ -483,9 +489,16 @@ package final class StreamRecording {
         }
     }
 
-    /// Notes which sample of an epoch is the first that belongs to the session.
-    private func begin(_ epoch: Int, at sequence: Int) {
+    /// Notes which sample of an epoch is the first that belongs to the session, of which nothing is written yet.
+    private func begin(_ epoch: Int, at sequence: Int, _ now: Moment) {
         guard sequence > log.epochs[epoch].record.from else { return }
+        let name = log.epochs[epoch].name
+        if let lost = log.record.gaps.last(where: { $0.epoch == name && $0.count > 0 }) {
+            // What was noted as lost stays the session's, and so does what follows it.
+            let next = lost.from + lost.count
+            guard next < sequence else { return }
+            return note(Gap(epoch: name, from: next, count: sequence - next, reason: .notRetained), at: now.date)
+        }
         log.epochs[epoch].record.from = sequence
         log.noteLeftOut()
         noteChange()

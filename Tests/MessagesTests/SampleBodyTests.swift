@@ -124,6 +124,7 @@ struct SampleBodyTests {
     @Test(arguments: [
         (#""date":"2026"#, #""date":"nope"#, MessageError.Code.malformed),
         (#""date":"2026"#, #""date":"9026"#, .outOfRange),
+        (#""uptime":12.5"#, #""uptime":-4e9"#, .outOfRange), (#""uptime":12.5"#, #""uptime":1e300"#, .outOfRange),
         (#""date""#, #""Date""#, .missingField), (#""uptime":12.5"#, #""Uptime":12.5"#, .missingField),
     ])
     func aWrongClockIsRefused(_ right: String, _ wrong: String, _ code: MessageError.Code) {
@@ -143,6 +144,14 @@ struct SampleBodyTests {
             try Self.read(SampleBatchTests.golden.replacing(right, with: wrong))
         }
         #expect(error?.code == .malformed)
+    }
+
+    @Test func anEmptyEpochIsRefused() throws {
+        let epoch = try WireCoding.decode(SampleBatch.self, from: Array(SampleBatchTests.golden.utf8)).epoch
+        let error = #expect(throws: MessageError.self) {
+            try Self.read(SampleBatchTests.golden.replacing("\"\(epoch)\"", with: "\"\""))
+        }
+        #expect(error?.code == .outOfRange)
     }
 
     @Test func aBodyCutAnywhereIsRefused() throws {

@@ -53,7 +53,7 @@ struct StreamDescriptionReaderTests {
     }
 
     @Test(arguments: [
-        ("\"nextSequence\":20", "\"nextSequence\":-20"), ("\"nextSequence\":20", "\"nextSequence\":2.5"),
+        ("\"nextSequence\":20", "\"nextSequence\":2.5"),
         ("\"sequence\":2", "\"sequence\":\"2\""), ("\"retention\":602.5", "\"retention\":[]"),
         ("\"uptime\":2.5}", "\"uptime\":2.5"), ("\"uptime\":2.5", "\"uptime\":\"2.5\""), ("stream.v1", "stream.v2"),
     ])
@@ -67,5 +67,22 @@ struct StreamDescriptionReaderTests {
         let read = try? spoiled.withUnsafeBytes { try reader.read($0) }
         #expect(read == (decoded?.schema == StreamDescription.schema ? decoded : nil))
         #expect(try Self.read(Self.description(3), by: reader) == Self.description(3))
+    }
+
+    @Test(arguments: [
+        ("\"nextSequence\":20", "\"nextSequence\":-20"),
+        ("\"epoch\":\"E\"", "\"epoch\":\"\""), ("\"uptime\":2.5", "\"uptime\":-1e300"),
+        ("\"elapsed\":0.2", "\"elapsed\":4000000000"),
+        ("\"rate\":100", "\"rate\":\"NaN\""), ("\"retention\":602.5", "\"retention\":\"Infinity\""),
+    ])
+    func whatCannotBeIsRefused(_ right: String, _ wrong: String) throws {
+        let text = String(decoding: try WireCoding.encode(Self.description(2)), as: UTF8.self)
+        #expect(text.contains(right))
+        let spoiled = Array(text.replacing(right, with: wrong).utf8)
+        let reader = StreamDescriptionReader()
+        for _ in 0..<2 {
+            #expect(throws: MessageError.self) { try spoiled.withUnsafeBytes { try reader.read($0) } }
+            #expect(try Self.read(Self.description(3), by: reader) == Self.description(3))
+        }
     }
 }

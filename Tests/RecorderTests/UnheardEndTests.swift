@@ -26,7 +26,7 @@ struct UnheardEndTests {
 
     private static func take(
         _ epoch: String, from first: Int, count: Int = 10, by stream: StreamRecording, at seconds: Double,
-        received: Double? = nil
+        received: Double? = nil, spelling: (String) -> String = { $0 }
     ) throws {
         let encoder = SampleBatchEncoder(
             source: "sensor-publisher", device: name.device, stream: name.stream, epoch: epoch,
@@ -39,7 +39,8 @@ struct UnheardEndTests {
                 sequence: first, count: count, clock: ClockReading(uptime: seconds, date: moment(seconds).date),
                 rows: rows, into: &buffer)
         }
-        try buffer.withUnsafeBytes { bytes in
+        let text = buffer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        try Array(spelling(text).utf8).withUnsafeBytes { bytes in
             let outcome = try stream.take(
                 ReceivedBatch(SampleBody(bytes), bytes, packed: nil), published: moment(seconds).date,
                 at: moment(received ?? seconds))
@@ -205,6 +206,53 @@ struct UnheardEndTests {
                     Self.description("E2", next: 0, at: 31), from: nil, at: Self.moment(31, set: -1_200))
                 try Self.resume(stream.record) { #expect($0.record.epochs.map(\.isUnseen) == [nil, true]) }
             }
+        }
+    }
+
+    // MARK: Which samples a run has
+
+    /// JSON may have letters as escapes, and some write all that are not ASCII so.
+    @Test func anEpochMayBeSpelledInTwoWays() throws {
+        try withTemporaryDirectory { data in
+            let stream = try Self.session(in: data).open(
+                Self.description("é", next: 0, at: 1), from: 0, at: Self.moment(1)
+            ) { _ in nil }
+            try Self.take("é", from: 0, by: stream, at: 2)
+            try Self.take("é", from: 10, by: stream, at: 3) { $0.replacing("é", with: "\\u00e9") }
+            try Self.take("é", from: 20, by: stream, at: 4)
+            #expect(stream.record.epochs.map(\.epoch) == ["é"])
+            #expect(stream.record.counts.written == 30 && stream.gaps.isEmpty)
+        }
+    }
+
+    /// Samples of before the session are left out, but for those behind one that is noted as lost.
+    @Test func whatWasLostBeforeTheFirstSampleStaysTheSessions() throws {
+        try withTemporaryDirectory { data in
+            let stream = try Self.session(in: data).open(
+                Self.description("E1", next: 0, at: 1), from: nil, at: Self.moment(1)
+            ) { _ in nil }
+            try Self.take("E1", from: 0, by: stream, at: 2) { $0.replacing("[2.1,1]", with: "[2.1,[]]") }
+            try Self.take("E1", from: 10, by: stream, at: 0)
+            try Self.take("E1", from: 20, by: stream, at: 3)
+            #expect(stream.gaps.map(\.reason) == [.malformed, .notRetained])
+            #expect(stream.gaps.map(\.from) == [0, 10] && stream.gaps.map(\.count) == [10, 10])
+            #expect(stream.record.epochs.map(\.from) == [0] && stream.record.counts.written == 10)
+        }
+    }
+
+    /// What is no number is equal to nothing, so that a report with it would not be what session.json says.
+    @Test func aGapFollowsOnTheLastSampleThatHasATime() throws {
+        try withTemporaryDirectory { data in
+            let stream = try Self.session(in: data).open(
+                Self.description("E1", next: 0, at: 1), from: 0, at: Self.moment(1)
+            ) { _ in nil }
+            try Self.take("E1", from: 0, by: stream, at: 2) {
+                $0.replacing("[2,0]", with: "[\"NaN\",0]").replacing("[2.9,9]", with: "[\"NaN\",9]")
+            }
+            try stream.meet(Self.description("E2", next: 0, at: 9), from: nil, at: Self.moment(9))
+            #expect(stream.gaps.map(\.afterUptime) == [2.8])
+            #expect(stream.record.firstUptime == 2.1 && stream.record.lastUptime == 2.8)
+            #expect(stream.record.counts.written == 10)
         }
     }
 }

@@ -11,11 +11,12 @@ package final class StreamDescriptionReader {
     package init() {}
 
     /// Reads a body.
-    /// - Throws: `DecodingError`, or `MessageError` for another schema.
+    /// - Throws: `DecodingError`, or `MessageError` for another schema and for what can't be true.
     package func read(_ frame: UnsafeRawBufferPointer) throws -> StreamDescription {
         if let (known, rest) = last {
             var description = known
             if let isSame = try? Self.scan(frame, into: &description, passing: { $0.take(rest) }), isSame {
+                try Self.check(description)
                 return description
             }
         }
@@ -24,8 +25,24 @@ package final class StreamDescriptionReader {
             throw MessageError(
                 .wrongSchema, "expected \(StreamDescription.schema), found \(description.schema)")
         }
+        try Self.check(description)
         last = Self.rest(of: frame, as: description).map { (description, $0) }
         return description
+    }
+
+    /// So that whoever computes with it need not be afraid of it.
+    private static func check(_ description: StreamDescription) throws(MessageError) {
+        try description.clock.check()
+        guard !description.epoch.isEmpty else { throw MessageError(.outOfRange, "\"epoch\" is empty") }
+        guard description.nextSequence >= 0 else {
+            throw MessageError(
+                .outOfRange, "\"nextSequence\" is \(description.nextSequence): write how many samples there were")
+        }
+        for number in [description.rate, description.lastSample, description.retention] {
+            guard number?.isFinite ?? true else {
+                throw MessageError(.outOfRange, "\"rate\", \"lastSample\" and \"retention\" must be finite numbers")
+            }
+        }
     }
 
     /// What stands between the values that change.

@@ -81,7 +81,10 @@ public struct SampleBody: Sendable {
         case .source: source = try Self.skipText(key, with: &scanner)
         case .device: device = try Self.skipText(key, with: &scanner)
         case .stream: stream = try Self.skipText(key, with: &scanner)
-        case .epoch: epoch = try Self.skipText(key, with: &scanner)
+        case .epoch:
+            epoch = try Self.skipText(key, with: &scanner)
+            // Nothing between the quotes.
+            guard epoch.count > 2 else { throw MessageError(.outOfRange, "\"epoch\" is empty") }
         case .sequence: sequence = try scanner.skipCount(key.name)
         case .count: count = try scanner.skipCount(key.name)
         case .schema: try Self.checkSchema(try Self.skipText(key, with: &scanner), in: scanner.bytes)
@@ -244,6 +247,8 @@ extension SampleBody {
         }
         guard let uptime else { throw MessageError(.missingField, "\"clock.uptime\" is missing") }
         guard let date else { throw MessageError(.missingField, "\"clock.date\" is missing") }
-        return ClockReading(uptime: uptime, date: date, elapsed: elapsed)
+        let reading = ClockReading(uptime: uptime, date: date, elapsed: elapsed)
+        try reading.check()
+        return reading
     }
 }

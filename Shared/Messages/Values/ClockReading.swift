@@ -15,6 +15,17 @@ public struct ClockReading: Codable, Hashable, Sendable {
         self.elapsed = elapsed
     }
 
+    /// How far the seconds of a clock may be from zero: 126 years. Beyond, nanoseconds and their differences can't be held.
+    private static let furthest = 4e9
+
+    /// Checks what a message says of its sender's clocks.
+    /// - Throws: `outOfRange` if no clock says so.
+    func check() throws(MessageError) {
+        guard uptime.magnitude < Self.furthest, (elapsed ?? 0).magnitude < Self.furthest else {
+            throw MessageError(.outOfRange, "\"clock\" has an uptime of \(uptime) s, which no clock can have")
+        }
+    }
+
     /// What the clocks say so many nanoseconds later.
     package func later(by nanoseconds: Int64) -> ClockReading {
         let seconds = Double(nanoseconds) / 1e9

@@ -17,6 +17,7 @@ package struct FormattedRows: Hashable, Sendable {
     package internal(set) var endsPaused = false
 
     package var written: Int { uptimes.count }
-    package var firstUptime: Double? { uptimes.first }
-    package var lastUptime: Double? { uptimes.last }
+    /// The first and the last uptime that is a number: a source may have a sample without a time.
+    package var firstUptime: Double? { uptimes.first(where: \.isFinite) }
+    package var lastUptime: Double? { uptimes.last(where: \.isFinite) }
 }

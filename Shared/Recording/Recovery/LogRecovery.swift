@@ -222,8 +222,11 @@ struct LogRecovery {
             }
             if record.isSample {
                 found.samples += 1
-                lastUptime = scanner.uptime
-                if firstUptime == nil { firstUptime = lastUptime }
+                let uptime = scanner.uptime
+                if uptime.isFinite {
+                    lastUptime = uptime
+                    if firstUptime == nil { firstUptime = uptime }
+                }
                 lastMarker = nil
                 if !positions.isEmpty { positions[positions.count - 1].next += 1 }
             }

@@ -216,4 +216,5 @@ def main():
         print("%d: asked %d times" % (time_number, publisher.asked), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
