@@ -94,6 +94,6 @@ extension LeadEngine {
         health.measure(.sessions, core.sessions.count)
         health.measure(.leasesTaken, core.taken)
         health.measure(.leasesLost, core.lost)
-        health.measure(.connected, core.isAway || core.renewedAt == nil ? 0 : 1)
+        health.measure(.connected, core.isConnected ? 1 : 0)
     }
 }

@@ -374,20 +374,14 @@ package final class StreamRecording {
         }
         let token = UnsafeRawBufferPointer(rebasing: batch.frame[batch.body.epoch])
         if token.isSame(as: log.epochs[log.epoch].token), !log.epochs[log.epoch].isGuessed { return log.epoch }
-        var known = log.epochs.lastIndex { token.isSame(as: $0.token) }
+        let known = log.epochs.lastIndex { token.isSame(as: $0.token) } ?? respelled(token, in: batch)
         if let known, !log.epochs[known].isGuessed { return known }
-        let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
-        if known == nil, let other = index(of: name) {
-            // Some write letters as escapes.
-            known = other
-            log.epochs[other].token = Array(token)
-            if !log.epochs[other].isGuessed { return other }
-        }
         let clock = try SampleBody.clock(at: batch.body.clock, in: batch.frame)
         if let known {
             try log.epochs[known].take(clock, startDate: log.startDate)
             return known
         }
+        let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
         if ended.contains(name) { return nil }
         followClock(to: now)
         let replay = log.epochs[log.epochs.count - 1].record.replay
@@ -396,6 +390,13 @@ package final class StreamRecording {
             at: now.monotonic)
         noteChange()
         return index
+    }
+
+    /// Which of `epochs` a batch is of whose epoch is spelled in another way than before: some escape letters in JSON.
+    private func respelled(_ token: UnsafeRawBufferPointer, in batch: ReceivedBatch) -> Int? {
+        guard let known = index(of: SampleBody.string(at: batch.body.epoch, in: batch.frame)) else { return nil }
+        log.epochs[known].token = Array(token)
+        return known
     }
 
     private func add(

@@ -36,7 +36,7 @@ struct NonsenseTests {
                     #expect(honest.map(\.received) == [100] && honest.map(\.lost) == [0], "seed \(Self.seed)")
                     return result.directory
                 }
-                // What was said to be sampled and can't be had is lost; nothing else is wrong with the files.
+                // Exit code 3: samples were lost, because the publisher announced some that it cannot replay. The files are intact.
                 try await ProgramUnderTest.run("recorder", arguments: ["verify", session]) { verification in
                     let end = try await verification.end()
                     #expect(end == .exited(3), "seed \(Self.seed): \(verification.standardOutput.suffix(2_000))")

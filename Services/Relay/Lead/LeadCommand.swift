@@ -110,7 +110,7 @@ struct LeadCommand: AsyncParsableCommand {
             signals, parts.map { part in { try await part.run() } }, finish: { await engine.finish() })
     }
 
-    /// What answers those who ask about the lease and watch it; nil if nobody is to.
+    /// Listens for health requests and metrics requests about the lease; nil if neither option is given.
     private func answering(
         _ reader: ConfigurationReader, health: Health, logger: Logger,
         metrics: @escaping @Sendable () async -> MetricsPage

@@ -30,7 +30,8 @@ package final class StreamDescriptionReader {
         return description
     }
 
-    /// So that whoever computes with it need not be afraid of it.
+    /// Checks the values that others compute with.
+    /// - Throws: `outOfRange` for a value that no stream can have.
     private static func check(_ description: StreamDescription) throws(MessageError) {
         try description.clock.check()
         guard !description.epoch.isEmpty else { throw MessageError(.outOfRange, "\"epoch\" is empty") }

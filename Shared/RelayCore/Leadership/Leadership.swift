@@ -81,7 +81,7 @@ package final class Leadership: ProgramCore {
     private var candidateFrom: Int64
     private var isStopping = false
     /// Whether the servers did not answer the last request.
-    package private(set) var isAway = false
+    private var isAway = false
     /// Whether the lease is given away as soon as the request under way is answered.
     private var isReleaseDue = false
     /// The sessions of this term that are being continued.
@@ -92,7 +92,7 @@ package final class Leadership: ProgramCore {
     var unplanned: Set<String> = []
     /// Whether `term.value.sessions` was changed and not written.
     private var isChanged = false
-    /// How often this machine took the lease, and lost it to time or to another machine, since the program was started.
+    /// How often this machine took the lease since the program started, and how often it lost it while it held it.
     package private(set) var taken = 0
     package private(set) var lost = 0
     /// Whether nothing more will happen: the program was told to stop, and its recorder has ended.
@@ -115,9 +115,11 @@ package final class Leadership: ProgramCore {
     package var isLeading: Bool { term != nil }
     /// The term that it holds.
     package var leadingTerm: Int? { term?.value.term }
-    /// The last term that is known, this machine's or another's; nil if nobody ever had one.
+    /// Whether the servers answered the last request.
+    package var isConnected: Bool { !isAway && seen != nil }
+    /// The latest known term, held by this machine or another; nil if the lease was never taken.
     package var lastTerm: Int? { leadingTerm ?? seen?.value?.term }
-    /// Since when nothing is known to have renewed the lease, in the core's time; nil before it was read.
+    /// When the lease was last renewed, as far as this machine knows, in the core's time; nil before the lease was read.
     package var renewedAt: Int64? { term?.proven ?? seen?.since }
     /// The sessions that run under this machine's lease.
     package var sessions: [SessionPlan] { term?.value.sessions ?? [] }

@@ -5,7 +5,7 @@ package import ServiceLifecycle
 import Synchronization
 import ZeroMQ
 
-/// What answers those who ask a program or watch it: requests at its REP socket, and metrics over HTTP if they are wanted.
+/// The parts of a program that answer requests on its REP socket and, if configured, serve its metrics over HTTP.
 package struct AnsweringParts: Sendable {
     /// Where it listens, with the real ports.
     package let endpoints: ServiceEndpoints

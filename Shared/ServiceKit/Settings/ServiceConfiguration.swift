@@ -47,11 +47,12 @@ package struct ServiceConfiguration: Sendable {
         try metrics?.requireLocal(insecure: reader.value(\ServiceSettings.$insecure))
     }
 
-    /// Reads the settings of a program that runs another one, whose settings these are: it publishes to nobody.
+    /// Makes the configuration of a program that starts another one, from the settings of that one. Its PUB socket is reachable only
+    /// within the process.
     /// - Parameters:
     ///   - reply: where it answers requests; only within the process if nil.
     ///   - metrics: where it serves its own metrics.
-    ///   - key: what `reply` is given with, for errors.
+    ///   - key: the option that sets `reply`, for error messages.
     /// - Throws: as `init(for:reading:)`.
     package init(
         for program: Program, reading reader: ConfigurationReader, reply: Endpoint?, metrics: HTTPAddress?, key: String

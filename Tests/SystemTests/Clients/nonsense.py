@@ -10,11 +10,10 @@ import random
 import signal
 import socket
 import sys
-import threading
 import time
 
 from attack import MORE, frame, message
-from replay import read_message, shake_hands
+from replay import Publisher, read_message, shake_hands
 
 INTEGERS = [-(2**63), -1, 0, 1, 100, 2**31, 2**53 + 1, 2**62, 2**63 - 1, 2**63, 2**64]
 NUMBERS = [-1e308, 1e308, -9.3e18, 9.3e18, -4e9, 4e9, -3.99e9, 3.99e9, 1e-308, -0.0, 0.1, 1e15, "NaN"]
@@ -23,13 +22,12 @@ TEXTS = ["", "x" * 300, "\0", "../../x", "a/b", "\N{GRINNING FACE}", "*", "9999-
 STREAM = "accelerometer"
 
 
-class Nonsense:
+class Nonsense(Publisher):
     def __init__(self, seed):
+        super().__init__()
         self.random = random.Random(seed)
         self.answers = random.Random(seed)
         self.next = {}
-        self.subscribers = []
-        self.publish = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.reply = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.honest_reply = socket.create_server(("127.0.0.1", 0), backlog=64)
 
@@ -75,10 +73,6 @@ class Nonsense:
             parent[last] = new
         return document
 
-    @staticmethod
-    def clock():
-        return {"date": time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime()), "uptime": time.monotonic()}
-
     def batch(self, device, epoch, first, count):
         now = time.monotonic()
         return {
@@ -97,31 +91,8 @@ class Nonsense:
             "sequence": 0, "source": "nonsense", "state": "running", "stream": STREAM, "unit": "g",
         }
 
-    def serve(self, listener, take):
-        while True:
-            threading.Thread(target=self.quietly, args=(take, listener.accept()[0]), daemon=True).start()
-
-    @staticmethod
-    def quietly(take, connection):
-        try:
-            take(connection)
-        except (OSError, ConnectionError):
-            pass
-        connection.close()
-
-    def publish_to(self, connection):
-        shake_hands(connection, "PUB")
-        self.subscribers.append(connection)
-        while True:
-            read_message(connection)
-
     def send(self, area, device, body):
-        data = message(b"%s/%s/%s" % (area, device.encode(), STREAM.encode()), json.dumps(body).encode(), b"1795219200.1")
-        for connection in list(self.subscribers):
-            try:
-                connection.sendall(data)
-            except OSError:
-                self.subscribers.remove(connection)
+        self.send_event(area, device, json.dumps(body).encode())
 
     def send_next(self):
         device = "evil-%d" % self.random.randrange(4)
@@ -162,11 +133,7 @@ def main():
     seed, count = int(sys.argv[1]), int(sys.argv[2])
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     nonsense = Nonsense(seed)
-    for listener, take in (
-        (nonsense.publish, nonsense.publish_to), (nonsense.reply, nonsense.answer),
-        (nonsense.honest_reply, nonsense.answer_honestly),
-    ):
-        threading.Thread(target=nonsense.serve, args=(listener, take), daemon=True).start()
+    nonsense.listen((nonsense.reply, nonsense.answer), (nonsense.honest_reply, nonsense.answer_honestly))
     print(nonsense.publish.getsockname()[1], flush=True)
     signal.sigwait([signal.SIGINT])
     for _ in range(count):

@@ -4,8 +4,8 @@ but the standard library.
 replay.py listen SECONDS replay ATTACK   prints the port of its PUB socket. Its stream is evil-ATTACK/accelerometer. Each
                                          time that it is interrupted, samples are missing five times a second until
                                          the time is over; before that it answers that it has none.
-Prints how often it was asked so far, with the number of the time before it. An attack without end ends with the first
-connection that is cut for it, and counts then: however fast it is, it has taken all that it can take.
+Prints how often it was asked so far, with the number of the time before it. An attack without end has one connection,
+and counts when that is cut or nobody reads from it any more: however fast it is, it has taken all that it can take.
 """
 import itertools
 import json
@@ -64,40 +64,16 @@ def shake_hands(connection, kind):
 
 
 class Publisher:
-    def __init__(self, attack):
-        self.attack = attack
-        self.device = "evil-" + attack
-        self.epoch = str(uuid.uuid4())
-        self.start = time.monotonic()
-        self.next = 0
-        self.asked = 0
-        self.has_begun = False
-        self.was_cut = False
+    """A PUB socket, and who subscribes to it. What takes a connection has a thread for it, until it ends."""
+
+    def __init__(self):
         self.subscribers = []
         self.publish = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.reply = socket.create_server(("127.0.0.1", 0), backlog=64)
 
-    def clock(self):
-        date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".000000Z"
-        return {"date": date, "uptime": time.monotonic()}
-
-    def description(self):
-        return {
-            "clock": self.clock(), "device": self.device, "epoch": self.epoch, "fields": FIELDS,
-            "nextSequence": self.next, "packed": False, "rate": 5, "replay": self.endpoint(), "schema": "stream.v1",
-            "sequence": 0, "source": "nobody", "state": "running", "stream": "accelerometer", "unit": "g",
-        }
-
-    def endpoint(self):
-        return "tcp://127.0.0.1:%d" % self.reply.getsockname()[1]
-
-    def samples(self, sequence, count, epoch=None):
-        body = {
-            "clock": self.clock(), "count": count, "device": self.device, "epoch": epoch or self.epoch, "fields": FIELDS,
-            "schema": "samples.v1", "sequence": sequence, "source": "nobody", "stream": "accelerometer",
-            "values": [[self.start + (sequence + i) / 1000, 0, 0, 1] for i in range(min(count, 1000))],
-        }
-        return json.dumps(body).encode()
+    def listen(self, *sockets):
+        """Serves the PUB socket, and other ones that listen, each with what takes its connections."""
+        for listener, take in ((self.publish, self.publish_to), *sockets):
+            threading.Thread(target=self.serve, args=(listener, take), daemon=True).start()
 
     def serve(self, listener, take):
         while True:
@@ -117,21 +93,61 @@ class Publisher:
         while True:
             read_message(connection)
 
-    def send(self, topic, body):
+    def send_event(self, area, device, body):
+        data = message(area + b"/" + device.encode() + b"/accelerometer", body, b"1795219200.1")
         for connection in list(self.subscribers):
             try:
-                connection.sendall(message(topic + b"/" + self.device.encode() + b"/accelerometer", body, b"1795219200.1"))
+                connection.sendall(data)
             except OSError:
                 self.subscribers.remove(connection)
 
+    @staticmethod
+    def clock():
+        date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".000000Z"
+        return {"date": date, "uptime": time.monotonic()}
+
+
+class HostilePublisher(Publisher):
+    def __init__(self, attack):
+        super().__init__()
+        self.attack = attack
+        self.device = "evil-" + attack
+        self.epoch = str(uuid.uuid4())
+        self.start = time.monotonic()
+        self.next = 0
+        self.asked = 0
+        self.has_begun = False
+        self.has_flooded = False
+        self.reply = socket.create_server(("127.0.0.1", 0), backlog=64)
+
+    def description(self):
+        return {
+            "clock": self.clock(), "device": self.device, "epoch": self.epoch, "fields": FIELDS,
+            "nextSequence": self.next, "packed": False, "rate": 5, "replay": self.endpoint(), "schema": "stream.v1",
+            "sequence": 0, "source": "nobody", "state": "running", "stream": "accelerometer", "unit": "g",
+        }
+
+    def endpoint(self):
+        return "tcp://127.0.0.1:%d" % self.reply.getsockname()[1]
+
+    def samples(self, sequence, count, epoch=None):
+        body = {
+            "clock": self.clock(), "count": count, "device": self.device, "epoch": epoch or self.epoch, "fields": FIELDS,
+            "schema": "samples.v1", "sequence": sequence, "source": "nobody", "stream": "accelerometer",
+            "values": [[self.start + (sequence + i) / 1000, 0, 0, 1] for i in range(min(count, 1000))],
+        }
+        return json.dumps(body).encode()
+
     def tick(self, missing):
         self.next += missing
-        self.send(b"samples", self.samples(self.next, 1))
+        self.send_event(b"samples", self.device, self.samples(self.next, 1))
         self.next += 1
-        self.send(b"stream", json.dumps(self.description()).encode())
+        self.send_event(b"stream", self.device, json.dumps(self.description()).encode())
 
     def answer(self, connection):
-        if self.attack == "refuse" and self.has_begun or self.was_cut:
+        if self.has_flooded:
+            return
+        if self.attack == "refuse" and self.has_begun:
             self.asked += 1
             return
         shake_hands(connection, "ROUTER")
@@ -159,13 +175,14 @@ class Publisher:
                 connection.sendall(data)
 
     def flood(self, connection, first, piece):
-        """Sends frames until the connection is cut."""
+        """Sends frames until the connection is cut, or nobody reads from it any more. Other connections are not answered."""
+        self.has_flooded = True
+        connection.settimeout(5)
         try:
             connection.sendall(first)
             while True:
                 connection.sendall(piece)
         except OSError:
-            self.was_cut = True
             self.asked += 1
 
     @staticmethod
@@ -201,9 +218,8 @@ class Publisher:
 def main():
     seconds, attack = float(sys.argv[2]), sys.argv[4]
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    publisher = Publisher(attack)
-    for listener, take in ((publisher.publish, publisher.publish_to), (publisher.reply, publisher.answer)):
-        threading.Thread(target=publisher.serve, args=(listener, take), daemon=True).start()
+    publisher = HostilePublisher(attack)
+    publisher.listen((publisher.reply, publisher.answer))
     print(publisher.publish.getsockname()[1], flush=True)
     for time_number in itertools.count(1):
         while signal.sigtimedwait([signal.SIGINT], 0.2) is None:
