@@ -59,6 +59,10 @@ package struct ConnectionHandle: Hashable, Sendable {
     /// Ends the connection for both sides: libzmq finds it ended, and closes it.
     package func cut() {
         socket?.withCopy { copy in
+            // When libzmq closes it the peer is told at once. Without this, one that has filled our buffer would try to
+            // go on for a minute.
+            var atOnce = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(copy, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
             shutdown(copy, Int32(SHUT_RDWR))
             // What has come already would still be read, and take memory: tcp(7) throws it away.
             var rounds = 0

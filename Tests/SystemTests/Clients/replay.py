@@ -5,7 +5,7 @@ replay.py listen SECONDS replay ATTACK   prints the port of its PUB socket. Its 
                                          time that it is interrupted, samples are missing five times a second until
                                          the time is over; before that it answers that it has none.
 Prints how often it was asked so far, with the number of the time before it. An attack without end has one connection,
-and counts when that is cut or nobody reads from it any more: however fast it is, it has taken all that it can take.
+and counts when that is cut: however fast it is, it has taken all that it can take.
 """
 import itertools
 import json
@@ -175,9 +175,8 @@ class HostilePublisher(Publisher):
                 connection.sendall(data)
 
     def flood(self, connection, first, piece):
-        """Sends frames until the connection is cut, or nobody reads from it any more. Other connections are not answered."""
+        """Sends frames until the connection is cut. Other connections are not answered."""
         self.has_flooded = True
-        connection.settimeout(5)
         try:
             connection.sendall(first)
             while True:
