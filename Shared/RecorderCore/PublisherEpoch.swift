@@ -135,10 +135,10 @@ package struct PublisherEpoch {
     package static func origin(_ clock: ClockReading, startDate: WallTime) throws(MessageError) -> Int64 {
         let (sinceStart, overflow) = clock.date.nanosecondsSince1970.subtractingReportingOverflow(
             startDate.nanosecondsSince1970)
-        guard clock.uptime.magnitude < 4e9, !overflow, sinceStart.magnitude < 1 << 62 else {
+        guard clock.isPossible, !overflow, sinceStart.magnitude < 1 << 62 else {
             throw MessageError(
                 .outOfRange, "uptime \(clock.uptime) at \(clock.date.utcText) can't be a clock's reading")
         }
-        return Int64((clock.uptime * 1e9).rounded()) - sinceStart
+        return Int64(nanosecondsIn: clock.uptime) - sinceStart
     }
 }

@@ -18,10 +18,13 @@ public struct ClockReading: Codable, Hashable, Sendable {
     /// How far the seconds of a clock may be from zero: 126 years. Beyond, nanoseconds and their differences can't be held.
     private static let furthest = 4e9
 
+    /// Whether clocks may say so.
+    package var isPossible: Bool { uptime.magnitude < Self.furthest && (elapsed ?? 0).magnitude < Self.furthest }
+
     /// Checks what a message says of its sender's clocks.
     /// - Throws: `outOfRange` if no clock says so.
     func check() throws(MessageError) {
-        guard uptime.magnitude < Self.furthest, (elapsed ?? 0).magnitude < Self.furthest else {
+        guard isPossible else {
             throw MessageError(.outOfRange, "\"clock\" has an uptime of \(uptime) s, which no clock can have")
         }
     }

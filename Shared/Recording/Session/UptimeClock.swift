@@ -64,8 +64,7 @@ package struct UptimeClock: Codable, Hashable, Sendable {
     }
 
     private static func nanoseconds(_ clock: ClockReading) -> (uptime: Int64, elapsed: Int64)? {
-        // 126 years; beyond, differences could not be held.
-        guard let elapsed = clock.elapsed, elapsed.magnitude < 4e9, clock.uptime.magnitude < 4e9 else { return nil }
-        return (Int64((clock.uptime * 1e9).rounded()), Int64((elapsed * 1e9).rounded()))
+        guard let elapsed = clock.elapsed, clock.isPossible else { return nil }
+        return (Int64(nanosecondsIn: clock.uptime), Int64(nanosecondsIn: elapsed))
     }
 }
