@@ -6,13 +6,16 @@
 SWIFT = swift
 SOURCES = Package.swift Services Shared Tests
 CHECKS = --explicit-target-dependency-import-check error
+# More options for builds in debug: .ci/run, which builds once and from nothing, gives those that are fast then.
+DEBUG =
 # The commit that --version names, if this is a repository.
 COMMIT = $$(git describe --always --dirty 2>/dev/null)
 # The Swift library is linked in: less memory, a faster start, and programs that run where no Swift is installed.
 # The same commit gives the same bytes: the compiler orders some of what it makes by hashes, and by where things lie in memory, so
 # both are the same in each build. Where addresses can't be kept from being random, as in some containers, a few instructions differ.
 STEADY = SWIFT_DETERMINISTIC_HASHING=1 $$(setarch --addr-no-randomize true 2>/dev/null && echo setarch --addr-no-randomize)
-RELEASE = HOLDFAST_COMMIT="$(COMMIT)" $(STEADY) $(SWIFT) build -c release --static-swift-stdlib $(CHECKS)
+# Without what a debugger needs, which packages and images don't have either: that takes a quarter less time.
+RELEASE = HOLDFAST_COMMIT="$(COMMIT)" $(STEADY) $(SWIFT) build -c release --static-swift-stdlib -debug-info-format none $(CHECKS)
 
 # All programs in one build: with --product given several times, only the last one is built.
 PROGRAMS = $(RELEASE) --target Programs
@@ -23,8 +26,8 @@ ALL_PROGRAMS = $(PROGRAMS) && $(RELEASE) --product console && $(RELEASE) --produ
 # In debug, which is built in less than half of the time; make test uses the same build.
 run: setup
 	@echo "run: building the programs, which takes some minutes the first time" >&2
-	$(SWIFT) build --target Programs $(CHECKS)
-	$(SWIFT) build --product console $(CHECKS)
+	$(SWIFT) build --target Programs $(CHECKS) $(DEBUG)
+	$(SWIFT) build --product console $(CHECKS) $(DEBUG)
 	@Scripts/run "$$($(SWIFT) build --show-bin-path)"
 
 # A Debian package and a .tar.gz in ./packages: see docs/install.md.
@@ -57,7 +60,7 @@ TEST = $(FEW) $(SWIFT) test --skip-build
 # Each attack wants a processor, and its victim another.
 FEWER = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
 test: setup receivers readers network prometheus broker nats curl
-	$(SWIFT) build --build-tests $(CHECKS)
+	$(SWIFT) build --build-tests $(CHECKS) $(DEBUG)
 	$(TEST) --filter '^($(COMPUTING))\.'
 	$(TEST) --filter '^LogManagerTests\.'
 	$(TEST) --filter '^RecorderTests\.'
@@ -70,7 +73,7 @@ test: setup receivers readers network prometheus broker nats curl
 
 # What people run: the system's tests on the programs of a release build, such as HOLDFAST_PROGRAMS=/usr/bin of a package.
 test-release: setup receivers readers network prometheus broker nats curl
-	$(SWIFT) build --build-tests $(CHECKS)
+	$(SWIFT) build --build-tests $(CHECKS) $(DEBUG)
 	[ -n "$$HOLDFAST_PROGRAMS" ] || $(PROGRAMS)
 	export HOLDFAST_PROGRAMS="$${HOLDFAST_PROGRAMS:-$$($(SWIFT) build -c release --show-bin-path)}"; \
 	    $(TEST) --filter '^SystemTests\.' --skip '$(HOSTILE)' && $(FEWER) $(SWIFT) test --skip-build --filter '$(HOSTILE)'
@@ -91,8 +94,8 @@ compose-test:
 
 # The console's page in Chromium: see Tests/BrowserTests/README.md. Skipped, with a message, if there is no Chromium.
 browser: setup browser-setup
-	$(SWIFT) build --target Programs $(CHECKS)
-	$(SWIFT) build --product console $(CHECKS)
+	$(SWIFT) build --target Programs $(CHECKS) $(DEBUG)
+	$(SWIFT) build --product console $(CHECKS) $(DEBUG)
 	@Tests/BrowserTests/run "$$($(SWIFT) build --show-bin-path)"
 
 # docs/console.png and docs/report.png: the console's live page of a real run and the report of its session, as README shows them.

@@ -19,8 +19,11 @@ package enum FreePort {
     /// An endpoint at such a port.
     package static func endpoint() throws -> String { "tcp://127.0.0.1:\(try next())" }
 
+    /// Endpoints at such ports.
+    package static func endpoints(_ count: Int) throws -> [String] { try (0..<count).map { _ in try endpoint() } }
+
     /// Whether somebody could listen on a port of this machine now.
-    package static func isFree(_ port: UInt16) -> Bool {
+    private static func isFree(_ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
         return withAddress(port: port) { bind(descriptor, $0, $1) == 0 }

@@ -40,7 +40,7 @@ final class ArchiveDriver {
         self.keepsRecordings = keepsRecordings
         self.victim = victim
         files = try CustodyFile.all(in: custodian.data)
-        let endpoints = try lab.freeEndpoints(2)
+        let endpoints = try FreePort.endpoints(2)
         ports = (endpoints[0], endpoints[1])
         try FileManager.default.createDirectory(atPath: receiver.string, withIntermediateDirectories: true)
     }

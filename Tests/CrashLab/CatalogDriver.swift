@@ -35,7 +35,7 @@ final class CatalogDriver {
     ) async throws {
         try copySessions(from: template, to: data)
         let victim = Victim(lab.programs.appending("log-manager"))
-        let endpoints = try lab.freeEndpoints(3)
+        let endpoints = try FreePort.endpoints(3)
         let custodian = try CatalogDriver(
             lab, data: data, victim: victim, endpoints: (endpoints[0], endpoints[1], endpoints[2]))
         try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -23,7 +23,7 @@ final class Companion {
     /// A program that is not started yet. `run` must continue as long as it is used.
     init(_ name: String, in lab: Laboratory, _ arguments: [String]) throws {
         self.name = name
-        let endpoints = try lab.freeEndpoints(2)
+        let endpoints = try FreePort.endpoints(2)
         (publish, reply) = (endpoints[0], endpoints[1])
         victim = Victim(lab.programs.appending(name))
         self.arguments =

@@ -35,6 +35,9 @@ struct CrashLabCommand: AsyncParsableCommand {
     @Option(parsing: .upToNextOption, help: "Try these alone.")
     var only: [String] = []
 
+    @Option(help: "How many faults are tried at the same time; the machine's speed is then shared.")
+    var atOnce = 1
+
     @Flag(help: "Check the oracle: spoil a recorded session in every way it must notice.")
     var selfTest = false
 
@@ -64,7 +67,8 @@ struct CrashLabCommand: AsyncParsableCommand {
             throw ValidationError("there is no \(unknown.joined(separator: ", ")): \(all.map(\.name))")
         }
         // Overload takes minutes, and is run when it is named.
-        let outcome = await lab.run(all.filter { only.isEmpty ? !($0 is Overload) : only.contains($0.name) })
+        let outcome = await lab.run(
+            all.filter { only.isEmpty ? !($0 is Overload) : only.contains($0.name) }, atOnce: max(1, atOnce))
         Console.say("\n" + outcome.table)
         if let output { try outcome.write(to: FilePath(output)) }
         guard outcome.isClean else {

@@ -30,27 +30,40 @@ struct Laboratory: Sendable {
     /// Random numbers of an experiment's own.
     func random(for name: String) -> SplitMix { SplitMix(seed: seed, for: name) }
 
-    /// Runs the experiments one after the other and tells how each went.
-    func run(_ experiments: [any Experiment]) async -> Outcome {
-        var outcome = Outcome(seed: seed, crashes: crashes)
-        for experiment in experiments {
-            Console.say("\(experiment.name): \(experiment.fault) …")
-            let start = ContinuousClock.now
-            var row = Row(experiment)
-            do {
-                try await experiment.run(in: self, row: &row)
-            } catch {
-                row.violations.append("\(error)")
+    /// Runs the experiments, so many at once, and tells how each went.
+    func run(_ experiments: [any Experiment], atOnce: Int) async -> Outcome {
+        let rows = await withTaskGroup(of: (number: Int, row: Row).self) { tasks in
+            var rows: [Int: Row] = [:]
+            for (number, experiment) in experiments.enumerated() {
+                if number >= atOnce, let done = await tasks.next() { rows[done.number] = done.row }
+                tasks.addTask { (number, await run(experiment)) }
             }
-            if let reason = row.notRun { Console.say("  !!! NOT RUN: \(reason)") }
-            for violation in row.violations {
-                Console.say("  VIOLATION (seed \(seed), \(experiment.name), after try \(row.tries)): \(violation)")
-            }
-            Console.say(
-                "  \(row.tries) tries, \(row.samples) samples, \((ContinuousClock.now - start) / .seconds(1)) s")
-            outcome.rows.append(row)
+            for await done in tasks { rows[done.number] = done.row }
+            return rows
         }
+        var outcome = Outcome(seed: seed, crashes: crashes)
+        // In the order of the table, whichever ended first.
+        outcome.rows = rows.sorted { $0.key < $1.key }.map(\.value)
         return outcome
+    }
+
+    private func run(_ experiment: any Experiment) async -> Row {
+        Console.say("\(experiment.name): \(experiment.fault) …")
+        let start = ContinuousClock.now
+        var row = Row(experiment)
+        do {
+            try await experiment.run(in: self, row: &row)
+        } catch {
+            row.violations.append("\(error)")
+        }
+        if let reason = row.notRun { Console.say("  !!! NOT RUN: \(experiment.name): \(reason)") }
+        for violation in row.violations {
+            Console.say("  VIOLATION (seed \(seed), \(experiment.name), after try \(row.tries)): \(violation)")
+        }
+        Console.say(
+            "  \(experiment.name): \(row.tries) tries, \(row.samples) samples, \((ContinuousClock.now - start) / .seconds(1)) s"
+        )
+        return row
     }
 
     /// Lends a directory of its own. It stays where an error is thrown or the row has new violations afterwards.
@@ -86,22 +99,5 @@ struct Laboratory: Sendable {
             let end = try await program.end(within: .seconds(60))
             return (end, program.standardOutput + program.standardError)
         }
-    }
-
-    /// A port that nobody listens on, and none that the kernel gives to outgoing connections: one that tries to reach a
-    /// program that is gone might meet itself.
-    func freePort() throws -> UInt16 {
-        for _ in 0..<1_000 {
-            let port = UInt16.random(in: 15_000..<30_000)
-            if FreePort.isFree(port) { return port }
-        }
-        throw Violation("there is no free port")
-    }
-
-    /// Endpoints at such ports, no two the same.
-    func freeEndpoints(_ count: Int) throws -> [String] {
-        var ports: Set<UInt16> = []
-        while ports.count < count { ports.insert(try freePort()) }
-        return ports.map { "tcp://127.0.0.1:\($0)" }
     }
 }

@@ -50,8 +50,8 @@ final class Rig {
         let recorderPublish: String
         let recorderReply: String
 
-        init(_ lab: Laboratory) throws {
-            let endpoints = try lab.freeEndpoints(4)
+        init() throws {
+            let endpoints = try FreePort.endpoints(4)
             publisherPublish = endpoints[0]
             publisherReply = endpoints[1]
             recorderPublish = endpoints[2]
@@ -94,7 +94,7 @@ final class Rig {
             try RecordsFile.write(to: records)
             try StreamPlan.configuration(streams, records: records, seed: lab.random(for: name).state).write(
                 toFile: configuration.string, atomically: true, encoding: .utf8)
-            let ports = try Ports(lab)
+            let ports = try Ports()
             let forwarder = try await Forwarder(from: ports.publisherPublish, in: lab)
             let stalls = StallWatch()
             let publisher = Victim(lab.programs.appending("sensor-publisher"))

@@ -50,7 +50,7 @@ struct Soak: Experiment {
         lab.keys = try await LabKeys(in: inputs.appending("keys"), of: lab)
         let study = try await StudyKeys(in: inputs)
         var ports: [String: UInt16] = [:]
-        for program in Programs.programs { ports[program] = try lab.freePort() }
+        for program in Programs.programs { ports[program] = try FreePort.next() }
         let memory = MemoryWatch(ports: ports)
         let everything = { (program: String) in
             ["--metrics", "\(ports[program] ?? 0)", "--log-format", Victim.objects, "--log-level", "info"]

@@ -9,7 +9,7 @@ import Testing
 import ZeroMQ
 
 /// Two machines with a recorder each, of which one records: with the real programs and a real server of NATS.
-@Suite(.serialized, .timeLimit(.minutes(30)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
+@Suite(.timeLimit(.minutes(30)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct FailOverTests {
     private static let patience = "5s"
     /// HOLDFAST_FAIL_OVERS=50 kills more often, with the time that users have.

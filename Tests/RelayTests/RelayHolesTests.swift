@@ -61,7 +61,7 @@ struct RelayHolesTests {
         _ servers: NATSServers, in directory: FilePath, behind runs: [String] = [],
         _ body: (RequestClient) async throws -> Void
     ) async throws {
-        let ends = try (0..<2).map { _ in try FreePort.endpoint() }
+        let ends = try FreePort.endpoints(2)
         let relay = try RevivedProgram(
             "relay", at: ends[...], servers.options("from") + ["--data", "centre"], in: directory)
         try await RevivedProgram.run(servers.servers) {

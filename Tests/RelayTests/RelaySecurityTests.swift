@@ -78,7 +78,7 @@ struct RelaySecurityTests {
     private typealias Relay = (program: RevivedProgram, client: RequestClient)
 
     private static func relay(_ name: String, _ arguments: [String], in directory: FilePath) throws -> Relay {
-        let ends = try (0..<2).map { _ in try FreePort.endpoint() }
+        let ends = try FreePort.endpoints(2)
         let program = try RevivedProgram("relay", at: ends[...], arguments + ["--data", name], in: directory)
         let client = try RequestClient(context: Context(), thread: SocketThread(name: "test"), endpoint: ends[1])
         return (program, client)
@@ -105,7 +105,7 @@ struct RelaySecurityTests {
     func eachUserDoesWhatItMay(kind: NATSServers.Kind) async throws {
         try await withTemporaryDirectory { directory in
             let world = try await World(kind, in: directory)
-            let ends = try (0..<2).map { _ in try FreePort.endpoint() }
+            let ends = try FreePort.endpoints(2)
             let publisher = try RevivedProgram(
                 "sensor-publisher", at: ends[...], ["--signal", "sine", "--device", "wrist"], in: directory)
             let site = try world.relay("site", world.sending(ends[0], site: "lab"))
@@ -143,7 +143,7 @@ struct RelaySecurityTests {
         over servers: NATSServers, _ options: [String], refusing stranger: [String] = [],
         makingStream settings: NATSSettings, in directory: FilePath
     ) async throws {
-        let ends = try (0..<2).map { _ in try FreePort.endpoint() }
+        let ends = try FreePort.endpoints(2)
         let publisher = try RevivedProgram(
             "sensor-publisher", at: ends[...], ["--signal", "sine", "--device", "wrist"], in: directory)
         let site = try relay(

@@ -8,8 +8,7 @@ import ZeroMQ
 
 /// Sessions whose samples come through real NATS servers, with everything on the way killed again and again.
 @Suite(
-    .serialized, .timeLimit(.minutes(RelayKills.minutes)),
-    .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
+    .timeLimit(.minutes(RelayKills.minutes)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
 struct RelaySessionTests {
     /// Samples of each of two streams; their values are their numbers.
     private static let samples = 1_000 + 100 * max(5, RelayKills.rounds)
@@ -45,7 +44,7 @@ struct RelaySessionTests {
                 ]}
                 """#
             try streams.write(toFile: directory.appending("streams.json").string, atomically: true, encoding: .utf8)
-            let ends = try (0..<8).map { _ in try FreePort.endpoint() }
+            let ends = try FreePort.endpoints(8)
             func program(_ name: String, _ first: Int, _ arguments: [String]) throws -> RevivedProgram {
                 try RevivedProgram(name, at: ends[first...(first + 1)], arguments, in: directory)
             }

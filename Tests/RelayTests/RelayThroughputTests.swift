@@ -22,7 +22,7 @@ struct RelayThroughputTests {
         let backlog = Duration.seconds(RelayKills.backlog ?? 1)
         try await withTemporaryDirectory { directory in
             let servers = try NATSServers(.current, count: 3, in: directory)
-            let ends = try (0..<8).map { _ in try FreePort.endpoint() }
+            let ends = try FreePort.endpoints(8)
             func program(_ name: String, _ first: Int, _ arguments: [String]) throws -> RevivedProgram {
                 try RevivedProgram(name, at: ends[first...(first + 1)], arguments, in: directory)
             }

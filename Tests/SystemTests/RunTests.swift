@@ -113,7 +113,7 @@ struct RunTests {
         _ body: (ProgramUnderTest, FilePath) async throws -> Void
     ) async throws {
         try await withTemporaryDirectory { directory in
-            let ports = try (0..<10).map { _ in try FreePort.endpoint() }
+            let ports = try FreePort.endpoints(10)
             var environment = [
                 "DURATION": duration, "DATA": directory.string, "HOLDFAST_SENSOR_PUBLISHER_PUBLISH": ports[0],
                 "HOLDFAST_SENSOR_PUBLISHER_REPLY": ports[1], "HOLDFAST_RECORDER_SUBSCRIBE": ports[0],
