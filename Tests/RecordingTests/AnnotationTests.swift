@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What people note in sessions.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AnnotationTests {
     private static let start = WallTime(nanosecondsSince1970: 1_800_000_000_000_000_000)
 

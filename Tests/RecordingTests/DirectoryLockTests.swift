@@ -3,7 +3,7 @@ import Recording
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DirectoryLockTests {
     @Test func oneAtATimeHasAPieceOfWork() throws {
         try withTemporaryDirectory { path in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Which finished files a session with a ring removes, and how.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FileRingTests {
     private static let start = WallTime(seconds: 1_795_219_200)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Recording
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LogAppenderTests {
     private let appender = LogAppender(log: "L1", position: 0)
     private let log = LogName("phone_gyro")

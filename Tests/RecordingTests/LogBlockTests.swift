@@ -4,7 +4,7 @@ import Testing
 
 @testable import Recording
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LogBlockTests {
     private func number(_ bytes: [UInt8], at place: Int) -> Int {
         bytes[place..<(place + 8)].reversed().reduce(0) { $0 << 8 | Int($1) }

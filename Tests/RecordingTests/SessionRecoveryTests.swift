@@ -442,6 +442,53 @@ struct SessionRecoveryTests {
         }
     }
 
+    /// The disk refused the part of the write-ahead log with which the log began, and the session was cut off.
+    @Test(arguments: 0..<5, [false, true])
+    func aLogThatOnlyItsFilesKnowIsAdopted(kind: Int, isRotated: Bool) throws {
+        try withRecordedLog(kind, .record) { log in
+            try log.samples(3)
+            if isRotated { try log.rotate(isListed: false) }
+            try log.samples(2)
+            try log.commit()
+            let known = try recover(log)
+            var record = try log.directory.record()
+            record.logs = []
+            try log.directory.write(record)
+            let names = known.files.keys.filter { $0.hasPrefix("\(log.log)") }
+            #expect(names.count == (isRotated ? 2 : 1))
+            let findings = log.directory.verify().findings
+            #expect(names.allSatisfy { name in findings.contains { $0.subject == name } })
+            let found = try recover(log)
+            #expect(names.allSatisfy { found.files[$0] == known.files[$0] })
+            #expect(found.file == known.file && found.positions == known.positions)
+            var expected = known.log
+            expected.durable = nil
+            expected.epochs[0].clock = try #require(found.log.epochs.first).clock
+            expected.epochs[0].replay = ""
+            // Files have milliseconds.
+            #expect(found.log.fileDate != nil)
+            expected.fileDate = found.log.fileDate
+            #expect(found.log == expected)
+            #expect(abs(found.log.epochs[0].clock.uptime - 1000) < 1e-6)
+        }
+    }
+
+    /// The same before its first sample. What no recorder began stays.
+    @Test(arguments: 0..<5, [false, true])
+    func anUnknownFileWithoutASampleIsRemoved(kind: Int, isFinished: Bool) throws {
+        try withRecordedLog(kind, .record) { log in
+            try log.commit()
+            if isFinished { try log.seal() }
+            var record = try log.directory.record()
+            record.logs = []
+            try log.directory.write(record)
+            let foreign = ["notes_2.csv", "notes-20261121025501.tsv", "notes_3.json"]
+            for name in foreign { try write(Array("a,b\n1,2\n".utf8), to: log.path(of: name)) }
+            _ = try log.directory.recover()
+            #expect(try Set(log.directory.directory.names()) == Set(foreign + ["session.json"]))
+        }
+    }
+
     @Test func whatIsWrittenBesideAFileIsRemoved() throws {
         try withLog(0) { log in
             for name in [".session.json.new", ".journal.ndjson.new"] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Recording
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct WriteAheadLogTests {
     private func withLog(
         segmentLength: Int = 64 << 20, calls: FileCalls = .unsynced, _ body: (CommittedLog) throws -> Void

@@ -65,6 +65,7 @@ package struct SessionRecovery {
                 var (recovered, files) = try Self.recover(
                     directory, record, redos[directory.session], isWhole: damage == nil, calls: calls)
                 recovered.listedFiles = record.logs.reduce(into: [:]) { $0[$1.name] = $1.files.count }
+                try directory.removeEmptyFiles(of: recovered.record)
                 // Where nothing of the log can be read, it may have been this session's.
                 if let damage, let position = record.logPosition, log == nil || position.log == log {
                     recovered.record.note(failures: ["\(damage)"])
@@ -102,6 +103,10 @@ extension SessionDirectory {
         _ record: SessionRecord, calls: FileCalls
     ) throws(RecordingError) -> (session: RecoveredSession, files: [LogName: StreamFile]) {
         var session = RecoveredSession(record: record, isFromLog: false)
+        if record.logPosition != nil, !record.status.isOver {
+            session.record.logs += try record.unlistedLogs(in: directory).logs
+        }
+        let record = session.record
         let entries = record.logPosition == nil ? try JournalEntry.read(in: directory) : []
         try removeStrays(of: record, entries)
         let lines = JournalEntry.valid(in: entries)
@@ -124,6 +129,14 @@ extension SessionDirectory {
         }
         try directory.sync(calls: calls)
         return (session, files)
+    }
+
+    /// Removes files without a sample of logs that neither the write-ahead log nor `session.json` knows.
+    fileprivate func removeEmptyFiles(of record: SessionRecord) throws(RecordingError) {
+        if record.status.isOver || record.logPosition == nil { return }
+        for name in try record.unlistedLogs(in: directory).empty {
+            try Directory.removeFile(directory.path.appending(name))
+        }
     }
 
     /// Removes files of logs that were begun by 0.6 or before, and of which nothing was stored when the session was

@@ -177,9 +177,15 @@ package final class SessionRedo {
             HeldBatch(log: log, body: Array(bytes[8..<(8 + count)]), packed: packed.isEmpty ? nil : Array(packed)))
     }
 
-    /// Whether its files have more than the log's frames so far.
+    /// Whether its files have more than the log's frames so far, or are of streams of which neither the log nor `session.json`
+    /// knows.
     func isAheadOfLog() -> Bool {
         var isAhead = false
+        attempt(nil) { () throws(RecordingError) in
+            var known = record
+            known.logs = order.map(\.log)
+            isAhead = try !known.unlistedLogs(in: directory.directory).logs.isEmpty
+        }
         for stream in order {
             attempt(stream) { () throws(RecordingError) in
                 if try stream.file.isAheadOfLog() { isAhead = true }

@@ -103,7 +103,8 @@ extension SessionVerification {
         let names = try directory.directory.names()
         let finished = FinishedName.byLog(names)
         let lines = JournalEntry.valid(in: (try? JournalEntry.read(in: directory.directory)) ?? [])
-        for name in record.strays(among: names, finished) {
+        let unknown = finished.filter { entry in !record.logs.contains { $0.name == entry.key } }
+        for name in record.strays(among: names, finished) + unknown.values.joined().sorted().map(\.description) {
             let text = "is of no log that session.json has"
             find(
                 unlisted: name, of: record, text, failed: text, running: "was begun, but is not in session.json yet")

@@ -1,0 +1,79 @@
+import Files
+import Messages
+import SystemPackage
+
+extension SessionRecord {
+    /// Logs whose files a session's directory has, and neither `session.json` nor the write-ahead log says anything of them: the
+    /// disk refused the part of the write-ahead log with which they began, or that part can't be read.
+    ///
+    /// What their own markers and their first sample say is what is known of them.
+    /// - Returns: these logs, and files that a recorder began and that have no sample.
+    func unlistedLogs(in directory: Directory) throws(RecordingError) -> (logs: [Log], empty: [String]) {
+        var unlisted: (logs: [Log], empty: [String]) = ([], [])
+        for (name, files) in Self.files(among: try directory.names(), without: Set(logs.map(\.name))) {
+            switch try look(at: files, of: name, in: directory) {
+            case .log(let log): unlisted.logs.append(log)
+            case .empty: unlisted.empty += files.map(\.name)
+            case .foreign: continue
+            }
+        }
+        return unlisted
+    }
+
+    private enum Finding {
+        case log(Log)
+        case empty
+        /// No recorder began it.
+        case foreign
+    }
+
+    private typealias File = (name: String, format: LogFormat, isFinished: Bool)
+
+    /// The files that may be of logs, but for those of some, in their order.
+    private static func files(
+        among names: [String], without known: Set<LogName>
+    ) -> [(log: LogName, files: [File])] {
+        var files: [LogName: [File]] = FinishedName.byLog(names).filter { !known.contains($0.key) }
+            .mapValues { $0.map { ($0.description, $0.format, true) } }
+        for name in names {
+            for format in LogFormat.known where name.hasSuffix(".\(format.rawValue)") {
+                guard let log = LogName(existing: String(name.dropLast(format.rawValue.count + 1))),
+                    !known.contains(log)
+                else { continue }
+                files[log, default: []].append((name, format, false))
+            }
+        }
+        return files.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private func look(
+        at files: [File], of name: LogName, in directory: Directory
+    ) throws(RecordingError) -> Finding {
+        var opening: LogRecord?
+        for file in files {
+            var scanner = try LogScanner(directory.path.appending(file.name), format: file.format, root: root)
+            while let found = try scanner.next() {
+                let record = scanner.record
+                // The first record of a file describes its stream.
+                if opening == nil { opening = record }
+                guard found.isSample else { continue }
+                guard let opening, let device = opening["device"], let (epoch, from) = opening.position,
+                    let stream = record.sensorType
+                else { return .foreign }
+                // At the session's start.
+                let uptime = scanner.uptime - (record["timestamp"].flatMap(Double.init) ?? .nan)
+                let clock = ClockReading(uptime: uptime, date: startDate)
+                guard clock.isPossible else { continue }
+                var log = Log(
+                    name: name, device: device, stream: stream, fields: ["uptime"] + scanner.ownColumns,
+                    types: scanner.types.map { [.number] + $0 }, unit: opening["unit"],
+                    rate: opening["rate"].flatMap(Double.init),
+                    epochs: [Epoch(epoch: epoch, clock: clock, replay: "", from: from, next: from)],
+                    file: files.first { !$0.isFinished }?.name, fileDate: opening.date)
+                if file.format != format { log.format = file.format }
+                return .log(log)
+            }
+        }
+        return opening?["device"] != nil && opening?.position != nil ? .empty : .foreign
+    }
+}
