@@ -51,6 +51,9 @@ extension SessionRecord {
     ) throws(RecordingError) -> Finding {
         var opening: LogRecord?
         for file in files {
+            // To open a pipe would wait for who writes into it.
+            let status = try? directory.path.appending(file.name).stat(followTargetSymlink: false)
+            guard status?.type == .regular else { return .foreign }
             var scanner = try LogScanner(directory.path.appending(file.name), format: file.format, root: root)
             while let found = try scanner.next() {
                 let record = scanner.record
