@@ -103,7 +103,7 @@ extension SessionDirectory {
         _ record: SessionRecord, calls: FileCalls
     ) throws(RecordingError) -> (session: RecoveredSession, files: [LogName: StreamFile]) {
         var session = RecoveredSession(record: record, isFromLog: false)
-        if record.logPosition != nil, !record.status.isOver {
+        if record.logPosition != nil, !hasChecksums {
             session.record.logs += try record.unlistedLogs(in: directory).logs
         }
         let record = session.record
@@ -133,7 +133,7 @@ extension SessionDirectory {
 
     /// Removes files without a sample of logs that neither the write-ahead log nor `session.json` knows.
     fileprivate func removeEmptyFiles(of record: SessionRecord) throws(RecordingError) {
-        if record.status.isOver || record.logPosition == nil { return }
+        if hasChecksums || record.logPosition == nil { return }
         for name in try record.unlistedLogs(in: directory).empty {
             try Directory.removeFile(directory.path.appending(name))
         }
