@@ -443,7 +443,7 @@ struct SessionRecoveryTests {
         }
     }
 
-    /// The disk refused the part of the write-ahead log with which the log began, and the session was cut off.
+    /// The disk refused the first block about the stream, and the recorder was killed before it stored the session.
     @Test(arguments: 0..<5, [false, true])
     func aLogThatOnlyItsFilesKnowIsAdopted(kind: Int, isRotated: Bool) throws {
         try withRecordedLog(kind, .record) { log in

@@ -36,10 +36,8 @@ extension SessionRecord {
         var files: [LogName: [File]] = FinishedName.byLog(names).filter { !known.contains($0.key) }
             .mapValues { $0.map { ($0.description, $0.format, true) } }
         for name in names {
-            for format in LogFormat.known where name.hasSuffix(".\(format.rawValue)") {
-                guard let log = LogName(existing: String(name.dropLast(format.rawValue.count + 1))),
-                    !known.contains(log)
-                else { continue }
+            for format in LogFormat.known {
+                guard let log = LogName(ofFile: name, format), !known.contains(log) else { continue }
                 files[log, default: []].append((name, format, false))
             }
         }

@@ -166,10 +166,7 @@ extension SessionRecord {
             })
         return names.filter { name in
             !known.contains(name)
-                && formats.contains { format in
-                    let ending = ".\(format.rawValue)"
-                    return name.hasSuffix(ending) && LogName(existing: String(name.dropLast(ending.count))) != nil
-                }
+                && formats.contains { LogName(ofFile: name, $0) != nil }
         }.sorted()
     }
 }

@@ -56,6 +56,13 @@ package struct LogName: Hashable, Sendable, Comparable, CustomStringConvertible 
         self.text = text
     }
 
+    /// The log that a file which is being written is of, or `nil` if its name is not one that `fileName` gives.
+    init?(ofFile name: String, _ format: LogFormat) {
+        let ending = ".\(format.rawValue)"
+        guard name.hasSuffix(ending) else { return nil }
+        self.init(existing: String(name.dropLast(ending.count)))
+    }
+
     /// Whether a log can have a name with these characters in it.
     package static func canContain(_ text: String) -> Bool {
         text.utf8.count <= maximumBytes + 5 && fitting(text) == text

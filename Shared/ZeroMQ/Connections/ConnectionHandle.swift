@@ -59,8 +59,8 @@ package struct ConnectionHandle: Hashable, Sendable {
     /// Ends the connection for both sides: libzmq finds it ended, and closes it.
     package func cut() {
         socket?.withCopy { copy in
-            // When libzmq closes it the peer is told at once. Without this, one that has filled our buffer would try to
-            // go on for a minute.
+            // libzmq's close then resets the connection, so the peer learns of it at once. Without this, a peer that has
+            // filled our receive buffer keeps trying for up to a minute.
             var atOnce = linger(l_onoff: 1, l_linger: 0)
             setsockopt(copy, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
             shutdown(copy, Int32(SHUT_RDWR))
