@@ -360,8 +360,9 @@ package final class StreamRecording {
     }
 
     package func giveUp(_ reason: Gap.Reason, at now: Moment) throws {
-        let behind = earliest == nil ? nil : try? intake.firstBehind?.withBatch { try $0.uptimes.first }
-        note(ofSession(intake.giveUp(reason: reason), before: behind, at: now), at: now.date)
+        let behind = earliest == nil ? nil : intake.firstBehind
+        let uptime = try? behind?.batch.withBatch { try $0.uptimes.dropFirst(behind?.row ?? 0).first }
+        note(ofSession(intake.giveUp(reason: reason), before: uptime, at: now), at: now.date)
         try resume(at: now)
     }
 

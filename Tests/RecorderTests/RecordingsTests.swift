@@ -213,6 +213,24 @@ import Testing
         }
     }
 
+    /// The batch behind it has samples that the publisher had described already.
+    @Test func theGapBeforeABatchReachesBackToTheStartOfASessionFromThePast() throws {
+        try withTemporaryDirectory { directory in
+            let script = try Script(in: directory)
+            script.wait(3 * Self.second)
+            script.restartPublisher(as: "e", at: 295)
+            let late = try script.begin("late", before: 1)
+            script.restartPublisher(as: "e", at: 290)
+            try script.sample(10)
+            let missing = try #require(script.core.missing(Self.stream, in: late.identifier, at: script.now))
+            let isMore = script.core.giveUp(missing.request, reason: .notWritten, in: late.identifier, at: script.now)
+            #expect(isMore == false)
+            let stream = try #require(late.streams[Self.stream])
+            #expect(stream.gaps.map { [$0.from, $0.count] } == [[200, 95]])
+            #expect(stream.record.counts.written == 5)
+        }
+    }
+
     /// They waited for a recorder that took nothing for a while.
     @Test func samplesOfARunThatHasEndedAreInNoSessionThatBeginsAfterIt() throws {
         try withTemporaryDirectory { directory in

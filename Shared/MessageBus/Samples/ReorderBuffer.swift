@@ -191,8 +191,14 @@ package struct ReorderBuffer: Sendable {
         return (next - sequence)..<(end - sequence)
     }
 
-    /// The first of the batches that wait behind what is being asked for, if it is of the same epoch.
-    package var firstBehind: HeldBatch? { held.first { $0.epoch == recovery?.epoch } }
+    /// The first batch that waits and has a sample behind what is being asked for, of the same epoch; and which of its samples that
+    /// is, for it may begin with some that are being asked for.
+    package var firstBehind: (batch: HeldBatch, row: Int)? {
+        guard let recovery else { return nil }
+        let end = recovery.missing.upperBound
+        let batch = held.first { $0.epoch == recovery.epoch && $0.sequence + $0.count > end }
+        return batch.map { ($0, max(0, end - $0.sequence)) }
+    }
 
     /// Gives up samples that are being asked for, from the next expected one on.
     /// - Parameter sequence: the first sample that is not given up; nil for all of them.
