@@ -147,6 +147,13 @@ let package = Package(
             name: "SampleSources", dependencies: ["Messages", "TextInput"], path: "Shared/SampleSources",
             swiftSettings: strict),
         .target(
+            name: "SensorReaders",
+            dependencies: [
+                "CMosquitto", "MessageBus", "Messages", "PublisherCore", "SampleSources", "ServiceKit", "ZeroMQ",
+                system,
+            ],
+            path: "Shared/SensorReaders", swiftSettings: strict),
+        .target(
             name: "Encryption", dependencies: ["COpenSSL", "Files", "Messages", "Recording", system],
             path: "Shared/Encryption", swiftSettings: strict),
         .target(
@@ -205,9 +212,9 @@ let package = Package(
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [
-                "CMosquitto", "CPhonePages", "CQREncode", "Messages", "MessageBus", "Metrics", "PublisherCore",
-                "Runtime",
-                "SampleSources", "ServiceKit", "WebIdentity", "WebServer", "ZeroMQ", argumentParser, logging, system,
+                "CPhonePages", "CQREncode", "Messages", "MessageBus", "Metrics", "PublisherCore", "Runtime",
+                "SampleSources", "SensorReaders", "ServiceKit", "WebIdentity", "WebServer", "ZeroMQ", argumentParser,
+                logging, system,
             ],
             path: "Services/SensorPublisher", exclude: ["Pages"], swiftSettings: strict),
         .executableTarget(
@@ -381,8 +388,8 @@ let package = Package(
         .testTarget(
             name: "SensorPublisherTests",
             dependencies: [
-                "MessageBus", "Messages", "PublisherCore", "SampleSources", "SensorPublisher", "ServiceKit",
-                "TestSupport", "ZeroMQ", lifecycle, logging, system,
+                "MessageBus", "Messages", "PublisherCore", "SampleSources", "SensorPublisher", "SensorReaders",
+                "ServiceKit", "TestSupport", "ZeroMQ", lifecycle, logging, system,
             ], exclude: ["Outlets"], swiftSettings: strict),
         .testTarget(
             name: "RecorderTests",

@@ -2,6 +2,7 @@ import Glibc
 import Messages
 import PublisherCore
 import Runtime
+import SensorReaders
 import ServiceKit
 import SystemPackage
 import ZeroMQ

@@ -1,6 +1,7 @@
 import Messages
 package import PublisherCore
 package import SampleSources
+package import SensorReaders
 package import ServiceKit
 package import SystemPackage
 

@@ -6,6 +6,7 @@ import Messages
 import PublisherCore
 import SampleSources
 import Runtime
+import SensorReaders
 import ServiceKit
 import Synchronization
 import SystemPackage

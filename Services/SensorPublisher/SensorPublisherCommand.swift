@@ -3,6 +3,7 @@ import MessageBus
 import PublisherCore
 import Runtime
 import SampleSources
+import SensorReaders
 package import ServiceKit
 package import ZeroMQ
 

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Messages
 import SampleSources
 import SensorPublisher
+import SensorReaders
 import ServiceKit
 import SystemPackage
 import TestSupport

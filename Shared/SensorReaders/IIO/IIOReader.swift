@@ -1,11 +1,10 @@
 import PublisherCore
 import SampleSources
-import ServiceKit
 import SystemPackage
-import ZeroMQ
+package import ZeroMQ
 
 /// Reads a device of Linux IIO: whole scans, as they come.
-actor IIOReader: DeviceReader {
+package actor IIOReader: DeviceReader {
     private static let chunkSize = 1 << 16
     /// After so much silence, in nanoseconds, the device is asked whether it is still there: one that is unplugged does not wake who
     /// waits for it (Linux, drivers/iio/industrialio-buffer.c, `iio_buffer_poll`), but refuses to be read.
@@ -15,16 +14,16 @@ actor IIOReader: DeviceReader {
     private let device: IIODevice
     private let monotonic: @Sendable () -> Int64
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// - Parameter monotonic: the clock of uptimes.
-    init(_ device: IIODevice, monotonic: @escaping @Sendable () -> Int64) throws(ZeroMQError) {
+    package init(_ device: IIODevice, monotonic: @escaping @Sendable () -> Int64) throws(ZeroMQError) {
         self.device = device
         self.monotonic = monotonic
         thread = try SocketThread(name: "iio")
     }
 
-    func read(for stream: DeviceStream) async throws {
+    package func read(for stream: any DeviceStream) async throws {
         let opened = try device.open(now: monotonic)
         defer { device.close(opened) }
         try await stream.connect(opened.format)
@@ -42,7 +41,9 @@ actor IIOReader: DeviceReader {
             } catch {
                 throw IIODevice.problem(opened.device, "can't be read", error)
             }
-            await stream.take(opened.scan.rows(takingFrom: &rest, named: opened.format.fields), on: opened.clock)
+            await stream.take(
+                opened.scan.rows(takingFrom: &rest, named: opened.format.fields), on: opened.clock,
+                shiftedBy: 0)
         }
     }
 }

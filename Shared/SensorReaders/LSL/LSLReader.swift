@@ -2,14 +2,14 @@ import Glibc
 import MessageBus
 import Messages
 import PublisherCore
-import SampleSources
+package import SampleSources
 import SystemPackage
-import ZeroMQ
+package import ZeroMQ
 
 /// Reads an outlet of LSL: finds it, connects, compares clocks, and takes its samples until the connection ends.
 ///
 /// Waiting, for names and connections too, is done on a thread of its own.
-actor LSLReader: DeviceReader {
+package actor LSLReader: DeviceReader {
     // All in nanoseconds.
     /// How long outlets are looked for, and how often they are asked meanwhile: datagrams get lost.
     private static let search: Int64 = 2_000_000_000
@@ -37,12 +37,12 @@ actor LSLReader: DeviceReader {
     private var clock = LSLClock()
     private var remoteClock = RemoteClock(offset: 0, roundTrip: 0, uptime: 0)
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
     /// - Parameters:
     ///   - rate: of an outlet that has none; nil if that is not known.
     ///   - monotonic: the clock of uptimes.
-    init(
+    package init(
         _ settings: StreamConfiguration.LSL, rate: Double?, monotonic: @escaping @Sendable () -> Int64
     ) throws(ZeroMQError) {
         self.settings = settings
@@ -53,7 +53,7 @@ actor LSLReader: DeviceReader {
 
     private var seconds: Double { Nanoseconds.seconds(monotonic()) }
 
-    func read(for stream: DeviceStream) async throws {
+    package func read(for stream: any DeviceStream) async throws {
         do {
             let (found, address) = try await find()
             let outlet = try await information(of: found, at: address)
@@ -166,7 +166,7 @@ actor LSLReader: DeviceReader {
     /// Asks the outlet's clock for a round.
     /// - Returns: whether enough was answered.
     private func compareClocks(
-        by socket: LSLSocket, with service: LSLAddress, for stream: DeviceStream
+        by socket: LSLSocket, with service: LSLAddress, for stream: any DeviceStream
     ) async throws -> Bool {
         let wave = clock.begin()
         for question in 1...LSLClock.questions {
@@ -185,7 +185,8 @@ actor LSLReader: DeviceReader {
         return true
     }
 
-    private func keepComparing(with service: LSLAddress, of outlet: LSLInfo, for stream: DeviceStream) async throws {
+    private func keepComparing(with service: LSLAddress, of outlet: LSLInfo, for stream: any DeviceStream) async throws
+    {
         let socket = try LSLSocket.datagrams()
         var silent = 0
         while silent < Self.silentRounds {
@@ -206,7 +207,7 @@ actor LSLReader: DeviceReader {
 
     // MARK: Samples
 
-    private func takeSamples(of outlet: LSLInfo, at address: UInt32, for stream: DeviceStream) async throws {
+    private func takeSamples(of outlet: LSLInfo, at address: UInt32, for stream: any DeviceStream) async throws {
         let connection = try LSLSocket.connection(to: LSLAddress(address, port: outlet.dataPort))
         try connection.send(LSLText.feed(of: outlet, buffer: outlet.samples(inSeconds: Self.buffered)))
         var chunk = [UInt8](repeating: 0, count: Self.chunkSize)
@@ -232,7 +233,8 @@ actor LSLReader: DeviceReader {
                 bytes = answer[accepted.length...]
             }
             guard let rows = try samples?.take(bytes), rows.count > 0 else { continue }
-            await stream.take(rows, shiftedBy: -(Nanoseconds.from(seconds: remoteClock.offset) ?? 0))
+            let shift = -(Nanoseconds.from(seconds: remoteClock.offset) ?? 0)
+            await stream.take(rows, on: .monotonic, shiftedBy: shift)
         }
     }
 }

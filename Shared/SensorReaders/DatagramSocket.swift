@@ -1,10 +1,8 @@
 import Glibc
-import PublisherCore
-import ServiceKit
-import SystemPackage
+package import SystemPackage
 
 /// A socket that takes datagrams.
-final class DatagramSocket: Sendable {
+package final class DatagramSocket: Sendable {
     /// The largest datagram that there is over IPv4, and a byte.
     private static let largest = 65_508
     /// What the system is asked to keep of datagrams until they are read, in bytes; it gives what `net.core.rmem_max` allows.
@@ -12,15 +10,15 @@ final class DatagramSocket: Sendable {
     /// SO_RXQ_OVFL of asm-generic/socket.h: each datagram says how many were thrown away before it.
     private static let overflow: Int32 = 40
 
-    let descriptor: Int32
+    package let descriptor: Int32
     /// The port that it has.
-    let port: UInt16
+    package let port: UInt16
 
     /// - Parameters:
     ///   - host: a name or an address of this machine, or `*` for all its IPv4 addresses.
     ///   - port: 0 for any that is free.
     /// - Throws: what bind(2) says; `addressNotAvailable` if the host has no address.
-    init(host: String, port: UInt16) throws(Errno) {
+    package init(host: String, port: UInt16) throws(Errno) {
         var hints = addrinfo()
         hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
         hints.ai_family = host == "*" ? AF_INET : AF_UNSPEC
@@ -58,17 +56,17 @@ final class DatagramSocket: Sendable {
     deinit { close(descriptor) }
 
     /// What was received.
-    struct Received {
-        var bytes: [UInt8]
+    package struct Received {
+        package var bytes: [UInt8]
         /// The sender's address, without its port.
-        var source: String
+        package var source: String
         /// Datagrams that the system threw away so far, if it says so.
-        var dropped: Int?
+        package var dropped: Int?
     }
 
     /// The next datagram; nil if none waits.
     /// - Throws: what recvmsg(2) says.
-    func receive() throws(Errno) -> Received? {
+    package func receive() throws(Errno) -> Received? {
         var from = sockaddr_storage()
         var control = [UInt8](repeating: 0, count: 64)
         var header = msghdr()

@@ -2,25 +2,17 @@ import Messages
 import PublisherCore
 import Runtime
 import SampleSources
+import SensorReaders
 import ZeroMQ
 
-/// Reads a device that gives each sample a time, on a thread of its own: what waits for the device makes no other stream late.
-protocol DeviceReader: Actor {
-    /// Finds the device and hands over what it samples, until it is gone.
-    /// - Throws: `PublisherError` saying why there is nothing more, `CancellationError` when the program ends.
-    func read(for stream: DeviceStream) async throws
-}
-
-/// Where a device's samples go.
-struct DeviceStream: Sendable {
+/// A stream of the engine whose samples a device gives.
+private struct EngineStream: DeviceStream {
     let engine: SamplingEngine
     let index: Int
 
-    /// Says what the device is, before its first samples.
     func connect(_ format: TimedInput.Format) async throws { try await engine.connect(index, format) }
 
-    /// - Parameter shift: what is added to the samples' times to get those of the clock, in nanoseconds.
-    func take(_ rows: PushedRows, on clock: Publication.DeviceClock = .monotonic, shiftedBy shift: Int64 = 0) async {
+    func take(_ rows: PushedRows, on clock: Publication.DeviceClock, shiftedBy shift: Int64) async {
         await engine.take(rows, on: clock, shiftedBy: shift, of: index)
     }
 
@@ -51,13 +43,13 @@ extension SamplingEngine {
     func readDevices() async throws {
         try await withThrowingDiscardingTaskGroup { group in
             for (index, device) in devices {
-                group.addTask { try await self.follow(device, for: DeviceStream(engine: self, index: index)) }
+                group.addTask { try await self.follow(device, for: EngineStream(engine: self, index: index)) }
             }
             try await self.waitForEnd()
         }
     }
 
-    private func follow(_ device: any DeviceReader, for stream: DeviceStream) async throws {
+    private func follow(_ device: any DeviceReader, for stream: EngineStream) async throws {
         while true {
             do {
                 try await device.read(for: stream)
@@ -71,14 +63,15 @@ extension SamplingEngine {
         }
     }
 
-    func connect(_ stream: Int, _ format: TimedInput.Format) throws(PublisherError) {
+    fileprivate func connect(_ stream: Int, _ format: TimedInput.Format) throws(PublisherError) {
         try core.connect(core.streams[stream], format, at: now)
         perform()
     }
 
-    func note(_ clock: RemoteClock, of stream: Int) { core.note(clock, of: core.streams[stream]) }
+    fileprivate func note(_ clock: RemoteClock, of stream: Int) { core.note(clock, of: core.streams[stream]) }
 
-    func take(_ rows: PushedRows, on clock: Publication.DeviceClock, shiftedBy shift: Int64, of stream: Int) {
+    fileprivate func take(_ rows: PushedRows, on clock: Publication.DeviceClock, shiftedBy shift: Int64, of stream: Int)
+    {
         core.take(rows, on: clock, shiftedBy: shift, of: core.streams[stream], at: now)
         perform()
     }

@@ -4,12 +4,12 @@ import ServiceKit
 import SystemPackage
 
 /// What a broker sent.
-struct MQTTMessage: Sendable {
-    let topic: String
+package struct MQTTMessage: Sendable {
+    package let topic: String
     /// nil if it is too large.
-    let payload: [UInt8]?
+    package let payload: [UInt8]?
     /// Whether the broker has it sent until it is acknowledged.
-    let isKept: Bool
+    package let isKept: Bool
 }
 
 /// One connection to a broker, with libmosquitto. A failed one is not used again.
@@ -18,11 +18,11 @@ struct MQTTMessage: Sendable {
 /// `mosquitto_threaded_set` nothing is written but by `write`. So whoever calls that late acknowledges late.
 ///
 /// `@unchecked Sendable`: it is used by one thread at a time. One connects; when that has returned, `MQTTReceiver` has it alone.
-final class MQTTConnection: @unchecked Sendable {
+package final class MQTTConnection: @unchecked Sendable {
     /// Seconds without a packet before the broker is asked whether it is there; it ends a connection after one and a half times that.
     private static let keepAlive: Int32 = 30
     /// Bytes of a message, as of a body over HTTP.
-    static let largestMessage = 1 << 20
+    package static let largestMessage = 1 << 20
     /// The library, initialized once.
     private static let library = mosquitto_lib_init()
 
@@ -31,14 +31,14 @@ final class MQTTConnection: @unchecked Sendable {
     private let topics: [String]
     private var messages: [MQTTMessage] = []
     /// Whether the broker has accepted the subscriptions.
-    private(set) var isSubscribed = false
+    package private(set) var isSubscribed = false
     /// Why the broker does not let this program have messages.
     private var refusal: String?
     /// What libmosquitto said of its latest problem.
     private var problem: String?
 
     /// - Throws: `MQTTFailure` for files that can't be used.
-    init(_ settings: MQTTSettings, to broker: MQTTBroker) throws(MQTTFailure) {
+    package init(_ settings: MQTTSettings, to broker: MQTTBroker) throws(MQTTFailure) {
         self.broker = broker
         topics = settings.topics
         _ = Self.library
@@ -70,31 +70,31 @@ final class MQTTConnection: @unchecked Sendable {
 
     /// Connects, and waits for that as long as the system does.
     /// - Returns: why that failed; nil if there is a connection, over which the broker was told nothing yet.
-    func connect() -> MQTTFailure? {
+    package func connect() -> MQTTFailure? {
         let result = mosquitto_connect(handle, broker.host, Int32(broker.port), Self.keepAlive)
         return result == MOSQ_ERR_SUCCESS.rawValue ? nil : failure(result)
     }
 
     /// What can be read when something came; negative without a connection.
-    var descriptor: Int32 { mosquitto_socket(handle) }
+    package var descriptor: Int32 { mosquitto_socket(handle) }
 
     /// Takes what came.
-    func read() throws(MQTTFailure) { try check(mosquitto_loop_read(handle, 1)) }
+    package func read() throws(MQTTFailure) { try check(mosquitto_loop_read(handle, 1)) }
 
     /// Writes what waits to be written, acknowledgements of all messages that came so far among it.
-    func write() throws(MQTTFailure) { try check(mosquitto_loop_write(handle, 1)) }
+    package func write() throws(MQTTFailure) { try check(mosquitto_loop_write(handle, 1)) }
 
     /// Asks the broker whether it is there, if it is time to.
-    func look() throws(MQTTFailure) { try check(mosquitto_loop_misc(handle)) }
+    package func look() throws(MQTTFailure) { try check(mosquitto_loop_misc(handle)) }
 
     /// Says goodbye. What waits to be written goes before.
-    func end() {
+    package func end() {
         mosquitto_disconnect(handle)
         mosquitto_loop_write(handle, 1)
     }
 
     /// The messages that came since the last time.
-    func takeMessages() -> [MQTTMessage] {
+    package func takeMessages() -> [MQTTMessage] {
         defer { messages = [] }
         return messages
     }

@@ -1,9 +1,9 @@
 import Glibc
-import SampleSources
-import SystemPackage
+package import SampleSources
+package import SystemPackage
 
 /// A serial port whose device writes lines.
-struct SerialPort: Sendable {
+package struct SerialPort: Sendable {
     /// Bits a second that Linux has a name for.
     private static let speeds: [Int: speed_t] = [
         1_200: speed_t(B1200), 2_400: speed_t(B2400), 4_800: speed_t(B4800), 9_600: speed_t(B9600),
@@ -16,7 +16,7 @@ struct SerialPort: Sendable {
     private let speed: speed_t
 
     /// - Throws: `invalidParameter` for a speed that ports don't have.
-    init(_ serial: StreamConfiguration.Serial) throws(PublisherError) {
+    package init(_ serial: StreamConfiguration.Serial) throws(PublisherError) {
         guard let speed = Self.speeds[serial.baud] else {
             let known = Self.speeds.keys.sorted().map(String.init).joined(separator: ", ")
             throw PublisherError(.invalidParameter, "baud: \(serial.baud) is not possible; give one of \(known)")
@@ -26,7 +26,7 @@ struct SerialPort: Sendable {
     }
 
     /// Opens it, with bytes as they are and no waiting.
-    func open() throws(PublisherError) -> FileDescriptor {
+    package func open() throws(PublisherError) -> FileDescriptor {
         do {
             let file = try FileDescriptor.open(
                 path, .readOnly, options: [.nonBlocking, .closeOnExec, FileDescriptor.OpenOptions(rawValue: O_NOCTTY)])
@@ -48,7 +48,7 @@ struct SerialPort: Sendable {
         return failure
     }
 
-    func problem(_ what: String, _ error: any Error) -> PublisherError {
+    package func problem(_ what: String, _ error: any Error) -> PublisherError {
         let advice =
             switch error as? Errno {
             case .permissionDenied?: "add this program's user to the group that owns it, often dialout"

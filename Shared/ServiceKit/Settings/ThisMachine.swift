@@ -1,13 +1,12 @@
 import Glibc
-import ServiceKit
 
 /// What this machine, or this container, is called and reached by.
-enum ThisMachine {
+package enum ThisMachine {
     /// Its name, without the domain.
-    static var name: String { HostName.current.map { String($0.prefix { $0 != "." }) } ?? "localhost" }
+    package static var name: String { HostName.current.map { String($0.prefix { $0 != "." }) } ?? "localhost" }
 
     /// What differs each time the machine starts, and its clock of uptimes with it.
-    static var boot: String {
+    package static var boot: String {
         var text = [UInt8](repeating: 0, count: 8)
         let file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return name }
@@ -16,7 +15,7 @@ enum ThisMachine {
     }
 
     /// Its address on the network that leads elsewhere, or else on the first one that it is on.
-    static var address: String {
+    package static var address: String {
         if let address = addressTowardsOthers { return address }
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return "127.0.0.1" }

@@ -3,6 +3,7 @@ import Messages
 import PublisherCore
 import Runtime
 import SampleSources
+import SensorReaders
 import ServiceKit
 import ZeroMQ
 

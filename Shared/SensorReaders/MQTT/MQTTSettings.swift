@@ -39,7 +39,7 @@ package struct MQTTSettings: SettingGroup {
 
     /// Refuses what can't work, and what others on the network could read along.
     /// - Throws: `ServiceError` (bad configuration).
-    func check(reading reader: ConfigurationReader) throws(ServiceError) {
+    package func check(reading reader: ConfigurationReader) throws(ServiceError) {
         guard let broker else { return }
         if !broker.isLocal, !broker.isSecure, try !reader.value(\ServiceSettings.$insecure) {
             throw ServiceError(
@@ -79,5 +79,5 @@ package struct MQTTSettings: SettingGroup {
 package struct MQTTFailure: Error, Hashable, CustomStringConvertible {
     package let description: String
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }
