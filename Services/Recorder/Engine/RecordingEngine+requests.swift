@@ -19,53 +19,30 @@ extension RecordingEngine {
     private static let finishLimit = TimeSpan.seconds(20)
     /// How long a discard may take until it is answered: less than `ReplyServer`'s time limit.
     private static let discardLimit = TimeSpan.seconds(20)
-    /// How long ago a session may begin: a relay keeps samples for days, and a recorder that takes over needs them from its start.
-    private static let earliestStart = TimeSpan.seconds(31 * 86_400)
-    /// In seconds: a session whose end has passed is recorded so much longer.
-    private static let leastDuration = 0.001
     /// How many logs are opened in one go.
     private static let streamsAtOnce = 50
-    /// How long all other keys may be together, in bytes of JSON: they stand in every status.
-    private static let maximumKeysLength = 16 << 10
 
     /// Starts a session. When this returns, every sample taken from now on will be recorded.
     func start(_ request: RecordingStart) async throws -> RecordingStart.Reply {
-        let (identifier, format, root) = try validate(request)
+        let asked = try RequestedSession(
+            request, shard: settings.shard, at: now.date, random: .random(in: .min ... .max))
+        let identifier = asked.identifier
         try checkStart(of: identifier)
         var isMine = false
         defer { if isMine { starting.remove(identifier) } }
-        let names = request.streams.map(\.stream)
-        let patterns = Set(names)
+        let patterns = Set(asked.streams)
         let session: Session
         let streams: [StreamDescription]
         do {
             try await subscribe(to: patterns)
             try await waitForDescriptions(of: patterns)
             await configure(streamsOf: patterns)
-            let date = now.date.nanosecondsSince1970
-            let before =
-                request.from.map { max(0, date - $0.nanosecondsSince1970) } ?? Int64((request.before ?? 0) * 1e9)
-            let startDate = WallTime(nanosecondsSince1970: date - before)
-            let end = request.until.map { $0.seconds(since: WallTime(nanosecondsSince1970: date)) }
+            var record = asked.record(at: now.date)
             streams = await publishers.streams(
-                names, at: core.sources(of: patterns, at: now), timeout: Self.listTimeout)
+                asked.streams, at: core.sources(of: patterns, at: now), timeout: Self.listTimeout)
             // Others may have started a session of this name meanwhile.
             try checkStart(of: identifier)
             isMine = starting.insert(identifier).inserted
-            var record = SessionRecord(
-                session: identifier, task: request.task ?? "", step: request.step ?? "", streams: names,
-                format: format, root: root, status: .starting, startDate: startDate,
-                limits: SessionRecord.Limits(
-                    maximumFileSize: request.maximumFileSize,
-                    maximumFileAge: request.maximumFileAge ?? request.keep.map(Self.fileAge),
-                    duration: end.map { max(Self.leastDuration, $0) } ?? request.duration,
-                    resultsWithin: request.resultsWithin,
-                    before: before > 0 ? Double(before) / 1e9 : nil, keep: request.keep),
-                shard: settings.shard)
-            record.choose(request.streams)
-            record.take(request.changes ?? [])
-            record.keys = request.keys
-            if request.format == nil, request.root == nil { record.isFormatDefault = true }
             record.logPosition = core.logPosition
             let directory = try await disk.run { [self, data, record] in
                 restoreReserves()
@@ -148,91 +125,6 @@ extension RecordingEngine {
         try await wait { [core] in core.isCommitted(block) }
     }
 
-    private func validate(
-        _ request: RecordingStart
-    ) throws -> (SessionIdentifier, format: LogFormat, root: JSONRoot) {
-        try require(
-            !request.streams.isEmpty,
-            "streams is empty: name at least one, as \"device/stream\", \"device/\" for all of a device, or \"*\" for all"
-        )
-        try require(
-            request.streams.count <= StreamsList.maximumPatterns,
-            "streams has \(request.streams.count) names: write at most \(StreamsList.maximumPatterns), \"device/\" for all of a "
-                + "device")
-        try checkLength(request.task, "task")
-        try checkLength(request.step, "step")
-        try SessionRecord.check(request.streams)
-        try SessionRecord.check(request.changes, from: request.from)
-        for pattern in request.streams.map(\.stream) where pattern != StreamName.everything {
-            let isDevice = pattern.hasSuffix("/") && StreamName(pattern + "x") != nil
-            try require(
-                isDevice || StreamName(pattern) != nil,
-                "'\(pattern)' names no stream: write \"device/stream\", \"device/\" for all of a device, or \"*\" for all"
-            )
-            guard let shard = settings.shard else { continue }
-            let owner = Shard(of: String(pattern.prefix { $0 != "/" }), count: shard.count)
-            try require(
-                owner == shard,
-                "'\(pattern)' is for the recorder with shard \(owner), and this one has shard \(shard): ask that one",
-                .unknownStream)
-        }
-        guard let format = LogFormat(rawValue: request.format ?? LogFormat.json.rawValue) else {
-            throw RequestError(
-                .invalidParameter, "'\(request.format ?? "")' is not a format: write one of \(LogFormat.words)")
-        }
-        guard let root = JSONRoot(rawValue: request.root ?? JSONRoot.array.rawValue) else {
-            throw RequestError(.invalidParameter, "'\(request.root ?? "")' is not a root: write array or dictionary")
-        }
-        let (duration, size, age) = (request.duration ?? 1, request.maximumFileSize ?? 1, request.maximumFileAge ?? 1)
-        let within = request.resultsWithin ?? 0
-        try require(within >= 0 && within <= 86_400, "resultsWithin is \(within): write seconds, up to 86400")
-        let before = request.before ?? 1
-        try require(before > 0 && before <= 86_400, "before is \(before): write seconds greater than 0, up to 86400")
-        let keep = request.keep ?? 1
-        try require(keep >= 1 && keep < 1e9, "keep is \(keep): write seconds, 1 or more")
-        try require(
-            request.until == nil || request.duration == nil, "duration and until say the same: write one of them")
-        if let from = request.from {
-            try require(request.before == nil, "before and from say the same: write one of them")
-            let earliest = now.date.nanosecondsSince1970 - Self.earliestStart.nanoseconds
-            try require(
-                from.nanosecondsSince1970 >= earliest, "from is \(from.utcText): write a moment of the last 31 days")
-        }
-        if let keys = request.keys {
-            guard case .object = keys else {
-                throw RequestError(.invalidParameter, "keys is no object: write {\"schedule\": \"…\"}, say")
-            }
-            let length = try WireCoding.encode(keys).count
-            try require(
-                length <= Self.maximumKeysLength,
-                "keys has \(length) bytes of JSON: write at most \(Self.maximumKeysLength)")
-        }
-        try require(duration > 0 && duration < 1e9, "duration is \(duration): write seconds greater than 0")
-        try require(size >= 1, "maximumFileSize is \(size): write bytes, 1 or more, or leave it out")
-        try require(age >= 1 && age < 1e9, "maximumFileAge is \(age): write seconds, 1 or more, or leave it out")
-        let identifier =
-            try request.session.map { try SessionIdentifier($0) }
-            ?? SessionIdentifier(startedAt: now.date, random: .random(in: .min ... .max))
-        return (identifier, format, root)
-    }
-
-    /// How old a file of a ring gets, in seconds: files are removed as a whole.
-    private static func fileAge(keep: Double) -> Double { min(max(1, keep / 24), 3_600) }
-
-    /// Refuses a request in which something is wrong.
-    private func require(
-        _ isRight: Bool, _ sentence: @autoclosure () -> String, _ reason: RequestError.Reason = .invalidParameter
-    ) throws(RequestError) {
-        if !isRight { throw RequestError(reason, sentence()) }
-    }
-
-    private func checkLength(_ name: String?, _ field: String) throws(RequestError) {
-        let count = name?.utf8.count ?? 0
-        try require(
-            count <= SessionRecord.maximumNameLength,
-            "\(field) has \(count) bytes, and stands in every record: write at most \(SessionRecord.maximumNameLength)")
-    }
-
     /// Waits until each pattern is known to have a stream, or every publisher has had the time to describe its own.
     private func waitForDescriptions(of patterns: Set<String>) async throws {
         var known = -1
@@ -245,7 +137,7 @@ extension RecordingEngine {
     }
 
     func move(_ request: RecordingMoveTo) async throws -> RecordingState {
-        try checkLength(request.step, "step")
+        try SessionRecord.check(request.step, "step")
         return try await change(request.session, .step) { session in
             session.move(to: request.step ?? "", at: now.date)
             return true
@@ -366,7 +258,7 @@ extension RecordingEngine {
     func addFile(_ request: RecordingAddFile, _ bytes: [UInt8]) async throws -> RecordingAddFile.Reply {
         let session = try await takingResults(request.session)
         let offset = request.offset ?? 0
-        try require(offset >= 0, "offset is \(offset): write how many bytes were sent before, 0 or more")
+        try RequestError.require(offset >= 0, "offset is \(offset): write how many bytes were sent before, 0 or more")
         if let freeBytes, freeBytes < settings.minimumFree.bytes {
             throw RequestError(.noSpace, "the file is not kept: \(core.tooLittleRoom(freeBytes))")
         }
@@ -418,7 +310,7 @@ extension RecordingEngine {
     /// The sessions on disk, those under way included. Those that another shard's recorder has under way are its own.
     func list(_ request: RecordingList) async throws -> RecordingList.Reply {
         if let limit = request.limit {
-            try require(
+            try RequestError.require(
                 (1...RecordingList.maximumLimit).contains(limit),
                 "limit is \(limit): write 1 to \(RecordingList.maximumLimit)")
         }

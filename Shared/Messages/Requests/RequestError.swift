@@ -109,3 +109,13 @@ public struct RequestError: Error, Codable, Hashable, Sendable, CustomStringConv
     /// The message.
     public var description: String { message }
 }
+
+extension RequestError {
+    /// Refuses a request in which something is not right.
+    /// - Parameter sentence: what is wrong, and what to write instead.
+    package static func require(
+        _ isRight: Bool, _ sentence: @autoclosure () -> String, _ reason: Reason = .invalidParameter
+    ) throws(RequestError) {
+        if !isRight { throw RequestError(reason, sentence()) }
+    }
+}

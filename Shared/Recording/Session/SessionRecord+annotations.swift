@@ -15,17 +15,15 @@ extension SessionRecord {
     package func annotation(
         _ request: RecordingAnnotate, known: [Annotation], at date: WallTime
     ) throws(RequestError) -> (annotation: Annotation, isNew: Bool) {
-        func require(_ isRight: Bool, _ sentence: @autoclosure () -> String) throws(RequestError) {
-            if !isRight { throw RequestError(.invalidParameter, sentence()) }
-        }
-        try require(
+        try RequestError.require(
             !request.label.isEmpty || request.corrects != nil, "label is empty: write what happened, as \"fall\"")
         let (label, note) = (request.label.utf8.count, request.note?.utf8.count ?? 0)
-        try require(
+        try RequestError.require(
             label <= Self.maximumLabelLength, "label has \(label) bytes: write at most \(Self.maximumLabelLength)")
-        try require(note <= Self.maximumNoteLength, "note has \(note) bytes: write at most \(Self.maximumNoteLength)")
+        try RequestError.require(
+            note <= Self.maximumNoteLength, "note has \(note) bytes: write at most \(Self.maximumNoteLength)")
         if let number = request.corrects {
-            try require(
+            try RequestError.require(
                 known.contains { $0.number == number },
                 "corrects is \(number): the session has \(known.count) annotations, numbered from 1")
         }
@@ -38,13 +36,14 @@ extension SessionRecord {
         }
         // Dates on the wire have microseconds.
         if from.nanosecondsSince1970 / 1_000 == startDate.nanosecondsSince1970 / 1_000 { from = max(from, startDate) }
-        try require(
+        try RequestError.require(
             from >= startDate, "from is \(from.utcText): write a time after the session's start, \(startDate.utcText)")
         if let endDate {
-            try require(
+            try RequestError.require(
                 from <= endDate, "from is \(from.utcText): write a time before the session's end, \(endDate.utcText)")
         }
-        try require(to.map { $0 >= from } ?? true, "to is before from, \(from.utcText): write a later time")
+        try RequestError.require(
+            to.map { $0 >= from } ?? true, "to is before from, \(from.utcText): write a later time")
         if let stream = request.stream, !stream.matches(anyOf: Set(streams)) {
             throw RequestError(
                 .unknownStream, "the session does not record \(stream): it records \(streams.joined(separator: ", "))")
@@ -53,7 +52,7 @@ extension SessionRecord {
             number: known.count + 1, label: request.label, from: from, to: to, stream: request.stream,
             note: request.note, date: date, corrects: request.corrects)
         if request.from != nil, let old = known.first(where: { $0.isSame(as: annotation) }) { return (old, false) }
-        try require(
+        try RequestError.require(
             known.count < Self.maximumAnnotations,
             "the session has \(known.count) annotations: it takes no more; record them as a stream")
         return (annotation, true)

@@ -26,6 +26,16 @@ extension SessionRecord {
         self.choices = choices.isEmpty ? nil : choices
     }
 
+    /// Refuses a name that is too long.
+    /// - Parameter field: what it is the name of, as the request calls it.
+    /// - Throws: `invalidParameter`.
+    package static func check(_ name: String?, _ field: String) throws(RequestError) {
+        let count = name?.utf8.count ?? 0
+        try RequestError.require(
+            count <= maximumNameLength,
+            "\(field) has \(count) bytes, and stands in every record: write at most \(maximumNameLength)")
+    }
+
     /// Refuses steps that can't be.
     /// - Throws: `invalidParameter`.
     package static func check(_ asked: [StreamChoice]) throws(RequestError) {
