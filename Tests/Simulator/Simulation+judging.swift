@@ -23,11 +23,11 @@ extension Simulation {
         }
         try advance(until: now + 3_000_000_000)
         try restRelays()
-        for _ in 0..<400 where violations.isEmpty && !recorder.isDone {
+        for turn in 0..<600 where violations.isEmpty && !recorder.isDone {
             // A recorder that was killed may not know that it was asked to.
             for identifier in asked.keys.sorted() { stopSession(identifier) }
-            // What is stored at the end must survive everything, too.
-            if faults.kills, happens(0.02) { try killRecorder(cutsPower: faults.powerCuts && happens(0.4)) }
+            // What is stored at the end must survive everything, too. But an end may need its time, 10 s for missing samples.
+            if faults.kills, turn < 300, happens(0.02) { try killRecorder(cutsPower: faults.powerCuts && happens(0.4)) }
             try advance(until: now + 100_000_000)
         }
         try rest()
