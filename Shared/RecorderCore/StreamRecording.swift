@@ -120,11 +120,13 @@ package final class StreamRecording {
             return epoch
         }
         var intake = ReorderBuffer()
-        for position in recovered.positions {
-            intake.start(epoch: position.epoch, at: position.next)
-            if !epochs.contains(where: { $0.name == position.epoch }), let last = epochs.last {
-                epochs.append(PublisherEpoch(position.epoch, like: last))
-            }
+        for position in recovered.positions where !epochs.contains(where: { $0.name == position.epoch }) {
+            if let last = epochs.last { epochs.append(PublisherEpoch(position.epoch, like: last)) }
+        }
+        // In their order: that of the positions is one in which the last one has the latest sample.
+        for epoch in epochs {
+            let position = recovered.positions.first { $0.epoch == epoch.name }
+            intake.start(epoch: epoch.name, at: position?.next ?? 0)
         }
         for epoch in epochs {
             if let end = epoch.record.end { intake.end(epoch: epoch.name, before: end) }
@@ -300,7 +302,9 @@ package final class StreamRecording {
 
     /// Keeps a batch until its turn, in the write-ahead log too. If too much waits already, it is asked for later.
     private func hold(_ batch: ReceivedBatch, epoch: String) {
-        guard held.hasRoom else { return }
+        guard held.hasRoom else {
+            return intake.noteUnheld(epoch: epoch, upTo: batch.body.sequence + batch.body.count)
+        }
         intake.hold(ReorderBuffer.HeldBatch(batch, epoch: epoch))
         log.appender.append(held: batch.frame, packed: batch.packed, of: log.number)
         account()

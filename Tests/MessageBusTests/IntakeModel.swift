@@ -7,6 +7,8 @@ final class IntakeModel {
     private let maximumHeldBytes: Int
     /// The samples that were written, in the order in which they were.
     private(set) var taken: [String: [Int]] = [:]
+    /// The epochs in the order in which their samples were written.
+    private(set) var order: [String] = []
     /// The samples that were given up.
     private(set) var lost: [Gap] = []
 
@@ -36,7 +38,11 @@ final class IntakeModel {
             let frame = [UInt8](repeating: 0, count: 100)
             let batch = ReorderBuffer.HeldBatch(
                 epoch: epoch, sequence: samples.lowerBound, count: samples.count, frames: [frame])
-            if intake.heldBytes < maximumHeldBytes { intake.hold(batch) }
+            if intake.heldBytes < maximumHeldBytes {
+                intake.hold(batch)
+            } else {
+                intake.noteUnheld(epoch: epoch, upTo: samples.upperBound)
+            }
         }
     }
 
@@ -63,6 +69,7 @@ final class IntakeModel {
     }
 
     private func take(_ epoch: String, _ samples: Range<Int>, _ rows: Range<Int>) {
+        if !rows.isEmpty, order.last != epoch { order.append(epoch) }
         taken[epoch, default: []] += rows.map { samples.lowerBound + $0 }
     }
 }

@@ -91,11 +91,79 @@ struct ReorderBufferTests {
         model.arrive("a", 6..<8)
         model.bring("a", 0..<2)
         #expect(model.taken == ["a": Array(0..<6)])
-        model.arrive("a", 8..<10)
         #expect(model.missing == 6..<8)
+        model.arrive("a", 8..<10)
         model.bring("a", 6..<8)
         #expect(model.taken == ["a": Array(0..<10)])
         #expect(model.lost.isEmpty)
+    }
+
+    @Test func runsForWhichThereWasNoRoomAreAskedForBeforeALaterOne() {
+        let model = IntakeModel(maximumHeldBytes: 150)
+        model.arrive("a", 2..<4)
+        model.arrive("b", 0..<5)
+        model.arrive("c", 0..<5)
+        model.arrive("d", 0..<5)
+        model.bring("a", 0..<2)
+        #expect(model.taken == ["a": Array(0..<4), "b": Array(0..<5)])
+        #expect(model.intake.recovery?.epoch == "c")
+        #expect(model.missing == 0..<5)
+        // There is room again.
+        model.arrive("d", 5..<7)
+        model.bring("c", 0..<3)
+        model.giveUp()
+        #expect(model.intake.recovery?.epoch == "d")
+        #expect(model.missing == 0..<5)
+        model.bring("d", 0..<5)
+        #expect(model.order == ["a", "b", "c", "d"])
+        #expect(model.taken["d"] == Array(0..<7))
+        #expect(model.lost == [Gap(epoch: "c", from: 3, count: 2, reason: .notRetained)])
+        #expect(model.intake.isComplete)
+    }
+
+    @Test func runsThatWaitedBeforeTheOneThatEndsAreTaken() {
+        for room in [Int.max, 150] {
+            let model = IntakeModel(maximumHeldBytes: room)
+            model.arrive("a", 2..<4)
+            model.arrive("b", 0..<3)
+            model.arrive("c", 0..<3)
+            model.arrive("d", 0..<3)
+            model.end("d", before: 2)
+            model.bring("a", 0..<2)
+            model.bring("b", 0..<3)
+            model.bring("c", 0..<3)
+            model.bring("d", 0..<3)
+            #expect(model.order == ["a", "b", "c", "d"])
+            #expect(model.taken["d"] == [0, 1])
+            #expect(model.intake.isComplete)
+        }
+    }
+
+    /// It began after the end that the session has.
+    @Test func aRunThatOnlyWaitedWhenTheEndWasSetIsNotTaken() {
+        for room in [Int.max, 150] {
+            let model = IntakeModel(maximumHeldBytes: room)
+            model.arrive("a", 2..<4)
+            model.arrive("a", 4..<6)
+            model.arrive("new", 0..<3)
+            model.end("a", before: 6)
+            model.arrive("new", 3..<5)
+            model.bring("a", 0..<2)
+            #expect(model.taken["a"] == Array(0..<6))
+            #expect(model.taken["new", default: []].isEmpty)
+            #expect(model.intake.isComplete)
+        }
+    }
+
+    @Test func whatHadNoRoomBehindTheEndIsNotAskedFor() {
+        let model = IntakeModel(maximumHeldBytes: 50)
+        model.arrive("a", 2..<4)
+        model.arrive("a", 4..<9)
+        model.end("a", before: 6)
+        model.bring("a", 0..<2)
+        #expect(model.missing == 4..<6)
+        model.bring("a", 4..<6)
+        #expect(model.intake.isComplete)
     }
 
     @Test func aDescriptionTellsWhatNoBatchDid() {

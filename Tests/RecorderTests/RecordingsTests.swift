@@ -385,6 +385,22 @@ import Testing
         }
     }
 
+    /// Checkpoints and restarts write into the log again what waits: it must not be more each time.
+    @Test func whatWaitedIsTakenAgainOnceHoweverOftenTheLogHasIt() throws {
+        try withScript { script in
+            script.keepLog()
+            try script.sample(10)
+            try script.sample(10, isLost: true)
+            try script.sample(10)
+            try #require(script.session.streams[Self.stream]).holdOn()
+            _ = script.settle()
+            let (recovered, session) = try script.restart()
+            #expect(recovered.held.count == 1)
+            #expect(session.streams[Self.stream]?.intake.heldCount == 1)
+            #expect(session.streams[Self.stream]?.intake.recovery?.missing == 10..<20)
+        }
+    }
+
     /// A failed session gives up what it waits for. If no file takes the marker, the session says it all the same.
     @Test func aGapThatNoFileTakesIsListed() throws {
         try withScript { script in

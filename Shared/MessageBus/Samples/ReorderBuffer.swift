@@ -72,6 +72,13 @@ package struct ReorderBuffer: Sendable {
         var cursor: SequenceCursor
         /// The first sample that is not wanted any more.
         var end: Int?
+        /// Whether it was met: otherwise batches of it only wait, or had no room.
+        var isMet = false
+        /// Behind the last sample that came and could not wait here.
+        var unheld = 0
+
+        /// Whether samples that came are neither taken nor given up, and not being asked for.
+        var lacksUnheld: Bool { cursor.next < min(unheld, end ?? .max) }
     }
 
     /// A run of samples that is being asked for: from its epoch's next one on.
@@ -99,7 +106,7 @@ package struct ReorderBuffer: Sendable {
 
     /// The sample of an epoch that is expected next: how many of it were taken or given up.
     package func next(of epoch: String) -> Int? {
-        epochs.last { $0.epoch == epoch }?.cursor.next
+        epochs.last { $0.epoch == epoch && $0.isMet }?.cursor.next
     }
 
     /// What is being asked for, if anything is.
@@ -117,12 +124,14 @@ package struct ReorderBuffer: Sendable {
 
     /// Says that a given sample of an epoch that nothing was said of before is the first one wanted.
     package mutating func start(epoch: String, at sequence: Int) {
-        epochs[index(of: epoch)].cursor.advance(to: Self.possible(sequence))
+        epochs[meet(epoch)].cursor.advance(to: Self.possible(sequence))
     }
 
     /// Says that nothing is wanted from a given sample of an epoch on, and nothing of epochs which were not met yet.
     package mutating func end(epoch: String, before sequence: Int) {
-        let index = index(of: epoch)
+        let index = meet(epoch)
+        // What came before it is wanted, also where it only waits.
+        for earlier in epochs[..<index].indices { epochs[earlier].isMet = true }
         let end = Self.possible(sequence)
         epochs[index].end = end
         if let asked, asked.epoch == index { self.asked?.end = min(asked.end, end) }
@@ -136,8 +145,8 @@ package struct ReorderBuffer: Sendable {
     /// Decides about a batch as it arrives. Its numbers must be possible.
     package mutating func admit(epoch: String, sequence: Int, count: Int) -> Admission {
         if asked != nil { return .wait }
-        if epochs.contains(where: { $0.end != nil }), next(of: epoch) == nil { return .late }
-        let index = index(of: epoch)
+        if hasEnd, next(of: epoch) == nil { return .late }
+        let index = meet(epoch)
         let count = epochs[index].end.map { min(count, $0 - sequence) } ?? count
         guard count > 0 else { return .late }
         switch epochs[index].cursor.arrival(of: sequence, count: count) {
@@ -156,7 +165,7 @@ package struct ReorderBuffer: Sendable {
     /// - Returns: whether samples were found missing that nobody knew of.
     package mutating func expect(epoch: String, upTo nextSequence: Int) -> Bool {
         guard asked == nil else { return false }
-        let index = index(of: epoch)
+        let index = meet(epoch)
         let end = min(Self.possible(nextSequence), epochs[index].end ?? .max)
         guard end > epochs[index].cursor.next else { return false }
         asked = Asked(epoch: index, end: end)
@@ -171,11 +180,19 @@ package struct ReorderBuffer: Sendable {
         return true
     }
 
-    /// Keeps a batch until its turn. One that is not given to this is missing later, and asked for then: so a program that
-    /// must not keep more simply does not.
+    /// Keeps a batch until its turn.
     package mutating func hold(_ batch: HeldBatch) {
+        // So that epochs have the order in which they came.
+        _ = index(of: batch.epoch)
         held.append(batch)
         heldBytes += batch.byteCount
+    }
+
+    /// Notes that a batch came for which there is no room: up to a given sample of its epoch, everything is asked for when its turn
+    /// comes, before anything of a later epoch.
+    package mutating func noteUnheld(epoch: String, upTo sequence: Int) {
+        let index = index(of: epoch)
+        epochs[index].unheld = max(epochs[index].unheld, Self.possible(sequence))
     }
 
     /// Lends each batch that waits, in order.
@@ -213,11 +230,19 @@ package struct ReorderBuffer: Sendable {
     }
 
     /// The next of the batches that wait, once nothing before it is missing, with those of its samples that are new: none at
-    /// its end if it is a duplicate, none at its beginning if it is late. If it meets another gap, that is missing next. If
-    /// no batch waits, the recovery is over.
+    /// its end if it is a duplicate, none at its beginning if it is late. If it meets another gap, or samples before it had no room
+    /// here, they are missing next. If no batch waits, the recovery is over.
     package mutating func takeHeld() -> (batch: HeldBatch, rows: Range<Int>)? {
         if recovery?.missing.isEmpty == true { asked = nil }
-        guard asked == nil, let batch = held.first else { return nil }
+        guard asked == nil else { return nil }
+        let turn = held.first.map { index(of: $0.epoch) } ?? epochs.count
+        let hasEnd = hasEnd
+        if let unheld = epochs[..<turn].firstIndex(where: { $0.lacksUnheld && ($0.isMet || !hasEnd) }) {
+            epochs[unheld].isMet = true
+            asked = Asked(epoch: unheld, end: min(epochs[unheld].unheld, epochs[unheld].end ?? .max))
+            return nil
+        }
+        guard let batch = held.first else { return nil }
         let rows: Range<Int>
         switch admit(epoch: batch.epoch, sequence: batch.sequence, count: batch.count) {
         case .take(let new): rows = new
@@ -234,7 +259,15 @@ package struct ReorderBuffer: Sendable {
         epochs.firstIndex { state in state.end.map { state.cursor.next < $0 } ?? false }
     }
 
+    private var hasEnd: Bool { epochs.contains { $0.end != nil } }
+
     private static func possible(_ sequence: Int) -> Int { min(max(sequence, 0), maximumSequence) }
+
+    private mutating func meet(_ epoch: String) -> Int {
+        let index = index(of: epoch)
+        epochs[index].isMet = true
+        return index
+    }
 
     private mutating func index(of epoch: String) -> Int {
         if let index = epochs.lastIndex(where: { $0.epoch == epoch }) { return index }

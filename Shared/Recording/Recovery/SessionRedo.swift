@@ -43,6 +43,8 @@ package final class SessionRedo {
     private var order: [Stream] = []
     private var held: [HeldBatch] = []
     private var heldBytes = 0
+    /// Hashes of what is held. One that two batches have costs nothing: the second is asked for again.
+    private var heldHashes: Set<Int> = []
     private var failure: RecordingError?
 
     /// - Parameter record: what `session.json` says, which must name its place in the log.
@@ -171,6 +173,11 @@ package final class SessionRedo {
         guard bytes.count >= 8, heldBytes + bytes.count <= Self.maximumHeldBytes else { return }
         let count = Int(Int64(littleEndian: bytes.loadUnaligned(as: Int64.self)))
         guard count >= 0, count <= bytes.count - 8 else { return }
+        // A checkpoint or a restart writes into the log again what still waits.
+        var hasher = Hasher()
+        hasher.combine(log)
+        hasher.combine(bytes: bytes)
+        guard heldHashes.insert(hasher.finalize()).inserted else { return }
         let packed = bytes[(8 + count)...]
         heldBytes += bytes.count
         held.append(
