@@ -2,23 +2,31 @@ import CNATS
 
 /// Messages of a stream in their order, from where the consumer of this name left off: the servers keep its place.
 ///
-/// Confined to one thread, except for `close`.
+/// It requests messages as JetStream's protocol has it (ADR-37 of nats-architecture-and-design, "JetStream Simplification", pull
+/// requests) and reads them from a subscription of its own. Not with `natsSubscription_Fetch`: libnats 3.4.1 writes behind the end of
+/// its list if a fetch gets messages that one before it requested, which ran out of time.
+///
+/// Confined to one thread.
 package final class NATSConsumer {
     /// How long messages may be unacknowledged before they come again, in nanoseconds.
     private static let acknowledgementLimit: Int64 = 30_000_000_000
-    /// How long is waited for more messages where one was, in milliseconds. Not shorter: if a request ends while its messages are on
-    /// their way, they come to the next one, and libnats 3.4.1 writes more of them than that asked for behind the end of its list.
-    private static let shortWait: Int64 = 200
     /// Messages on their way to here that were not acknowledged.
     private static let maximumUnacknowledged: Int64 = 16_384
+    /// How much longer than a request lasts its end is waited for, in milliseconds.
+    private static let grace: Int64 = 500
 
     private let connection: NATSConnection
     private let name: String
-    private let subscription: OpaquePointer
     private let stream: String
     private let headers: [String]
-    /// The last message that was fetched: acknowledging it acknowledges those before it.
-    private var last: OpaquePointer?
+    /// Where messages come to.
+    private let inbox: UnsafeMutablePointer<natsInbox>
+    private let subscription: OpaquePointer
+    /// How many messages the servers may still send for the last request. There is one at a time: if messages are lost on their way,
+    /// none come behind them, and the caller can look for them by their place.
+    private var requested = 0
+    /// Where the last message is acknowledged that was fetched, and with it those before it.
+    private var acknowledgementSubject: String?
 
     /// Continues the consumer of a name, or makes it: it begins with what is stored from then on.
     /// - Parameters:
@@ -31,90 +39,182 @@ package final class NATSConsumer {
         self.name = name
         self.stream = stream
         self.headers = headers
-        var made: OpaquePointer?
-        var number = jsErrCode(0)
-        let status = stream.withCString { stream in
-            var options = jsSubOptions()
-            jsSubOptions_Init(&options)
-            options.Stream = stream
-            options.Config.DeliverPolicy = js_DeliverNew
-            options.Config.AckPolicy = js_AckAll
-            options.Config.AckWait = Self.acknowledgementLimit
-            options.Config.MaxAckPending = Self.maximumUnacknowledged
-            return js_PullSubscribe(&made, connection.jetStream, filter, name, nil, &options, &number)
+        let operation = "consume \(filter) as \(name)"
+        try Self.make(name, of: stream, filter: filter, connection, during: operation)
+        var inbox: UnsafeMutablePointer<natsInbox>?
+        try check(natsInbox_Create(&inbox), during: operation)
+        guard let inbox else { throw NATSError(NATS_NO_MEMORY, during: operation) }
+        var subscription: OpaquePointer?
+        let status = natsConnection_SubscribeSync(&subscription, connection.connection, UnsafePointer(inbox))
+        guard let subscription, status == NATS_OK else {
+            natsInbox_Destroy(inbox)
+            throw NATSError(status, during: operation)
         }
-        try check(status, number, during: "consume \(filter) as \(name)")
-        guard let made else { throw NATSError(NATS_NO_MEMORY, during: "consume \(filter)") }
-        subscription = made
+        self.inbox = inbox
+        self.subscription = subscription
+        // Requests are the bound. What libnats dropped beyond one of its own would be acknowledged with what comes after it.
+        try check(natsSubscription_SetPendingLimits(subscription, -1, -1), during: operation)
     }
 
     deinit {
-        natsMsg_Destroy(last)
         natsSubscription_Destroy(subscription)
+        natsInbox_Destroy(inbox)
     }
 
-    /// Takes the messages that there are, or waits until there is one.
-    /// - Parameters:
-    ///   - limit: how many at most.
-    ///   - wait: milliseconds until it returns without any.
-    package func fetch(_ limit: Int, wait: Int64) throws(NATSError) -> [NATSMessage] {
-        // For more than one it would wait until all have come.
-        let first = try fetchAll(1, wait: wait)
-        return first.isEmpty || limit == 1 ? first : first + (try fetchAll(limit - 1, wait: Self.shortWait))
-    }
-
-    private func fetchAll(_ limit: Int, wait: Int64) throws(NATSError) -> [NATSMessage] {
-        var list = natsMsgList()
+    /// Makes the consumer if there is none of its name.
+    private static func make(
+        _ name: String, of stream: String, filter: String, _ connection: NATSConnection, during operation: String
+    ) throws(NATSError) {
+        do throws(NATSError) {
+            let known = try information(name, of: stream, connection) { info in
+                info.Config?.pointee.FilterSubject.map { String(cString: $0) } ?? ""
+            }
+            guard known == filter else {
+                throw NATSError(
+                    NATS_ERR, during: operation, reason: "the servers have it for \(known): choose another name")
+            }
+            return
+        } catch {
+            guard error.isNotFound else { throw error }
+        }
         var number = jsErrCode(0)
-        let status = natsSubscription_Fetch(&list, subscription, Int32(limit), wait, &number)
-        if status == NATS_TIMEOUT || status == NATS_NOT_FOUND { return [] }
-        try check(status, number, during: "fetch from the stream \(stream)")
-        defer { natsMsgList_Destroy(&list) }
-        var messages: [NATSMessage] = []
-        messages.reserveCapacity(Int(list.Count))
-        for index in 0..<Int(list.Count) {
-            guard let message = list.Msgs[index] else { continue }
-            if let taken = taken(message) { messages.append(taken) }
-            if index == Int(list.Count) - 1 {
-                natsMsg_Destroy(last)
-                last = message
-                list.Msgs[index] = nil
+        let status = name.withCString { name in
+            filter.withCString { filter in
+                var configuration = jsConsumerConfig()
+                jsConsumerConfig_Init(&configuration)
+                configuration.Durable = name
+                configuration.FilterSubject = filter
+                configuration.DeliverPolicy = js_DeliverNew
+                configuration.AckPolicy = js_AckAll
+                configuration.AckWait = acknowledgementLimit
+                configuration.MaxAckPending = maximumUnacknowledged
+                return js_AddConsumer(nil, connection.jetStream, stream, &configuration, nil, &number)
             }
         }
-        return messages
+        try check(status, number, during: operation)
     }
 
-    /// How far messages were given out, to whoever consumes as this consumer, and up to where all of them were acknowledged: numbers in
-    /// the stream.
-    package func place() throws(NATSError) -> (acknowledged: UInt64, given: UInt64) {
+    private static func information<Result>(
+        _ name: String, of stream: String, _ connection: NATSConnection, _ body: (jsConsumerInfo) -> Result
+    ) throws(NATSError) -> Result {
         var options = jsOptions()
         jsOptions_Init(&options)
         options.Wait = NATSConnection.requestLimit
         var info: UnsafeMutablePointer<jsConsumerInfo>?
         var number = jsErrCode(0)
+        let operation = "inspect the consumer \(name) of the stream \(stream)"
         try check(
-            js_GetConsumerInfo(&info, connection.jetStream, stream, name, &options, &number), number,
-            during: "inspect the consumer of the stream \(stream)")
-        guard let info else { throw NATSError(NATS_NOT_FOUND, during: "inspect the consumer of \(stream)") }
+            js_GetConsumerInfo(&info, connection.jetStream, stream, name, &options, &number), number, during: operation)
+        guard let info else { throw NATSError(NATS_NOT_FOUND, during: operation) }
         defer { jsConsumerInfo_Destroy(info) }
-        return (info.pointee.AckFloor.Stream, info.pointee.Delivered.Stream)
+        return body(info.pointee)
+    }
+
+    /// How far messages were given out, to whoever consumes as this consumer, and up to where all of them were acknowledged: numbers in
+    /// the stream.
+    package func place() throws(NATSError) -> (acknowledged: UInt64, given: UInt64) {
+        try Self.information(name, of: stream, connection) { ($0.AckFloor.Stream, $0.Delivered.Stream) }
+    }
+
+    // MARK: Messages
+
+    /// Takes the messages that there are, or waits until there is one.
+    /// - Parameters:
+    ///   - limit: how many at most.
+    ///   - wait: milliseconds until it returns without any, or half a second more if no server answers.
+    /// - Throws: if there is no connection, or the servers end what was requested. What is missing then has to be looked for.
+    package func fetch(_ limit: Int, wait: Int64) throws(NATSError) -> [NATSMessage] {
+        let end = nats_Now() + wait
+        var messages: [NATSMessage] = []
+        while messages.count < limit {
+            if requested == 0 {
+                // The next one may take longer to come than the caller wants to leave these alone.
+                if !messages.isEmpty { break }
+                try request(limit, expires: wait)
+            }
+            do throws(NATSError) {
+                let patience = messages.isEmpty ? max(0, end + Self.grace - nats_Now()) : 0
+                guard let event = try next(within: patience) else {
+                    if messages.isEmpty { requested = 0 }
+                    break
+                }
+                switch event {
+                case .message(let message):
+                    requested -= 1
+                    messages.append(message)
+                case .requestOver:
+                    requested = 0
+                    if messages.isEmpty, nats_Now() >= end { return [] }
+                }
+            } catch {
+                requested = 0
+                if messages.isEmpty { throw error }
+                break
+            }
+        }
+        return messages
+    }
+
+    private enum Event {
+        case message(NATSMessage)
+        /// The servers send nothing more for the last request.
+        case requestOver
+    }
+
+    /// - Returns: nil if nothing comes in that many milliseconds.
+    private func next(within limit: Int64) throws(NATSError) -> Event? {
+        let operation = "fetch from the stream \(stream)"
+        while true {
+            var message: OpaquePointer?
+            let status = natsSubscription_NextMsg(&message, subscription, limit)
+            if status == NATS_TIMEOUT { return nil }
+            try check(status, during: operation)
+            guard let message else { return nil }
+            defer { natsMsg_Destroy(message) }
+            switch NATSMessage.header("Status", of: message) {
+            case nil: if let taken = taken(message) { return .message(taken) }
+            // A sign of life. It does not come unless it is asked for.
+            case "100": continue
+            // No messages; the request lasted as long as it was to.
+            case "404", "408": return .requestOver
+            case let code?:
+                let reason = NATSMessage.header("Description", of: message) ?? "status \(code)"
+                throw NATSError(NATS_ERR, during: operation, reason: reason)
+            }
+        }
+    }
+
+    /// Requests messages.
+    /// - Parameters:
+    ///   - limit: how many at most.
+    ///   - expires: how long it lasts, in milliseconds.
+    private func request(_ limit: Int, expires: Int64) throws(NATSError) {
+        let operation = "request messages of the stream \(stream)"
+        // libnats would keep one request after the other until there is a connection again.
+        guard connection.isConnected else { throw NATSError(NATS_CONNECTION_DISCONNECTED, during: operation) }
+        try check(
+            natsConnection_PublishRequestString(
+                connection.connection, "$JS.API.CONSUMER.MSG.NEXT.\(stream).\(name)", UnsafePointer(inbox),
+                #"{"batch":\#(limit),"expires":\#(expires * 1_000_000)}"#),
+            during: operation)
+        requested = limit
     }
 
     private func taken(_ message: OpaquePointer) -> NATSMessage? {
         var place: UnsafeMutablePointer<jsMsgMetaData>?
         guard natsMsg_GetMetaData(&place, message) == NATS_OK, let place else { return nil }
         defer { jsMsgMetaData_Destroy(place) }
+        acknowledgementSubject = natsMsg_GetReply(message).map { String(cString: $0) }
         return NATSMessage(
             message, headers: headers, sequence: place.pointee.Sequence.Stream, time: place.pointee.Timestamp)
     }
 
     /// Acknowledges everything that was fetched. If that does not arrive, it comes again.
     package func acknowledge() throws(NATSError) {
-        guard let last else { return }
-        defer {
-            natsMsg_Destroy(last)
-            self.last = nil
-        }
-        try check(natsMsg_Ack(last, nil), during: "acknowledge messages of the stream \(stream)")
+        guard let subject = acknowledgementSubject else { return }
+        acknowledgementSubject = nil
+        try check(
+            natsConnection_PublishString(connection.connection, subject, ""),
+            during: "acknowledge messages of the stream \(stream)")
     }
 }

@@ -2,13 +2,15 @@ import FoundationEssentials
 import MessageBus
 import Messages
 import NATS
+import RelayCore
 import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
 import ZeroMQ
 
-/// How fast a session catches up through three servers, beside a plain loop that sends the same messages through the same servers.
+/// How fast a session catches up through three servers, beside plain loops that send the same through the same servers: each batch in a
+/// message of its own, as a loop does that sends what it hears; and the messages that the relay made of batches.
 @Suite(
     .serialized, .timeLimit(.minutes(30)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing),
     .enabled(if: RelayKills.backlog != nil, "HOLDFAST_RELAY_BACKLOG=60 measures with a minute's samples"))
@@ -55,7 +57,8 @@ struct RelayThroughputTests {
                 }
                 try await eventually("samples", within: Self.limit) { try await recorded() > 0 }
                 let connection = try NATSConnection(NATSSettings(servers: servers.addresses, name: "test"))
-                let copies = try NATSConsumer("copies", of: "holdfast", filter: "holdfast.>", headers: [], connection)
+                let copies = try NATSConsumer(
+                    "copies", of: "holdfast", filter: "holdfast.>", headers: RelayedMessage.Header.all, connection)
 
                 // A majority is away: what is sampled meanwhile waits on the site's disk.
                 try await servers.servers[0].hold()
@@ -84,16 +87,24 @@ struct RelayThroughputTests {
                 #expect(result.report.isWhole)
                 let samples = result.logs.reduce(0) { $0 + $1.samples } - before
 
-                var messages: [[UInt8]] = []
+                var messages: [NATSMessage] = []
                 while case let fetched = try copies.fetch(500, wait: 2_000), !fetched.isEmpty {
-                    messages += fetched.map(\.data)
+                    messages += fetched
                     try copies.acknowledge()
                 }
-                let plain = try await Self.plainLoop(messages, through: servers)
-                let bytes = messages.reduce(0) { $0 + $1.count }
-                print(
-                    "\(messages.count) messages of \(bytes / max(1, messages.count)) bytes, \(samples) samples:",
-                    "relays and recorder \(time), plain loop \(plain), ratio \(plain / time)")
+                let batches = messages.compactMap {
+                    RelayedMessage(subject: $0.subject, headers: $0.headers, data: $0.data)
+                }.flatMap(\.events).map { event in
+                    event.body + (event.packed ?? [])
+                }
+                print("\(samples) samples, relays and recorder: \(time)")
+                for (name, loop) in [("batches", batches), ("messages", messages.map(\.data))] {
+                    let plain = try await Self.plainLoop(loop, named: name, through: servers)
+                    let bytes = loop.reduce(0) { $0 + $1.count }
+                    print(
+                        "plain loop, \(loop.count) \(name) of \(bytes / max(1, loop.count)) bytes: \(plain),",
+                        "ratio \(plain / time)")
+                }
             }
         }
     }
@@ -111,7 +122,9 @@ struct RelayThroughputTests {
     }
 
     /// Sends messages through a stream with three copies, and reads them back meanwhile.
-    private static func plainLoop(_ messages: [[UInt8]], through servers: NATSServers) async throws -> Duration {
+    private static func plainLoop(
+        _ messages: [[UInt8]], named name: String, through servers: NATSServers
+    ) async throws -> Duration {
         let acknowledged = Atomic(0)
         let sender = try NATSConnection(NATSSettings(servers: servers.addresses, name: "sender")) { _ in
         } acknowledged: { _ in
@@ -119,14 +132,14 @@ struct RelayThroughputTests {
         }
         try sender.createStream(
             NATSStreamSettings(
-                name: "plain", subjects: ["plain.>"], replicas: 3, maximumBytes: nil, maximumAge: nil,
+                name: name, subjects: ["\(name).>"], replicas: 3, maximumBytes: nil, maximumAge: nil,
                 duplicateWindow: 120_000_000_000))
-        let reader = try OwnReader(servers)
+        let reader = try OwnReader(of: name, servers)
         let began = ContinuousClock.now
         async let read = reader.read(messages.count)
         for (number, message) in messages.enumerated() {
             while number - acknowledged.load(ordering: .relaxed) >= underWay { await Task.yield() }
-            try sender.publish(message, to: "plain.\(number % 100)", identifier: "\(number)", headers: [])
+            try sender.publish(message, to: "\(name).\(number % 100)", identifier: "\(number)", headers: [])
         }
         #expect(try await read == messages.count)
         return ContinuousClock.now - began
@@ -139,18 +152,17 @@ struct RelayThroughputTests {
 
         nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-        init(_ servers: NATSServers) throws {
+        init(of stream: String, _ servers: NATSServers) throws {
             thread = try SocketThread(name: "reader")
             consumer = try NATSConsumer(
-                "plain", of: "plain", filter: "plain.>", headers: [],
+                "reader", of: stream, filter: "\(stream).>", headers: [],
                 NATSConnection(NATSSettings(servers: servers.addresses, name: "reader")))
         }
 
         func read(_ count: Int) throws -> Int {
             var read = 0
-            let deadline = MonotonicClock.now + 120_000_000_000
+            let deadline = MonotonicClock.now + 600_000_000_000
             while read < count, MonotonicClock.now < deadline {
-                // An answer to a request before this one may end it without a message.
                 read += try consumer.fetch(500, wait: 1_000).count
                 try consumer.acknowledge()
             }
