@@ -13,11 +13,23 @@ struct CommitPaceTests {
     }
 
     /// A sync of 5 ms is followed by one 20 ms after it began at the earliest, one of 60 ms by the next interval.
-    @Test(arguments: [(1, 10), (5, 20), (20, 80), (60, 100), (500, 100)] as [(Int64, Int64)])
+    @Test(arguments: [(1, 8), (5, 20), (20, 80), (60, 100), (500, 100)] as [(Int64, Int64)])
     func aSlowDiskIsLeftAlone(sync: Int64, next: Int64) {
         var pace = CommitPace(interval: 100 * Self.millisecond)
         pace.note(began: 0, ended: sync * Self.millisecond)
         #expect(pace.next(after: Self.millisecond) == next * Self.millisecond)
+    }
+
+    /// Of 100 samples a second, each is committed as soon as the burst that it may belong to is over.
+    @Test func commitsDoNotKeepPaceWithSamples() {
+        var pace = CommitPace(interval: 100 * Self.millisecond)
+        var commit: Int64 = 9 * Self.millisecond
+        for sample in stride(from: 0, to: 10, by: 1) {
+            let time = Int64(sample) * 10 * Self.millisecond
+            commit = max(commit, pace.next(after: time))
+            pace.note(began: commit, ended: commit + Self.millisecond)
+        }
+        #expect(commit == 92 * Self.millisecond)
     }
 
     /// However slow the disk is, nothing waits longer than the interval.
