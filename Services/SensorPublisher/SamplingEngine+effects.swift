@@ -44,12 +44,13 @@ extension SamplingEngine {
 
     private func publish(_ batch: RowBatch, of stream: PublishedStream, clock: ClockReading) throws {
         body.removeAll()
+        let encoder = stream.encoder
         batch.rows.withUnsafeBufferPointer { rows in
             if let records = batch.records {
-                stream.encoder.encode(
+                encoder.encode(
                     sequence: Int(batch.firstSequence), clock: clock, uptimes: rows, values: records.all, into: &body)
             } else {
-                stream.encoder.encode(
+                encoder.encode(
                     sequence: Int(batch.firstSequence), count: batch.count, clock: clock, rows: rows, into: &body)
             }
         }
@@ -58,7 +59,7 @@ extension SamplingEngine {
         }
         if var packed = matrix.take() {
             packed.removeAll()
-            batch.rows.withUnsafeBufferPointer { stream.encoder.encodePacked($0, into: &packed) }
+            batch.rows.withUnsafeBufferPointer { encoder.encodePacked($0, into: &packed) }
             matrix = consume packed
         }
         try events.publish(topic: stream.topic, body: body, packed: matrix, at: runtime.now.date)

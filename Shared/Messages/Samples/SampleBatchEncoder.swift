@@ -1,8 +1,8 @@
 /// Writes the batches of one stream, without allocating: the same bytes as
 /// `JSONEncoder` gives for a `SampleBatch` with `.sortedKeys` and `.withoutEscapingSlashes`.
 ///
-/// Make it once per stream; what stays the same from batch to batch is laid out then.
-public struct SampleBatchEncoder: Sendable {
+/// Make it once per stream; what stays the same from batch to batch is laid out then. A class, so that a batch copies one reference.
+public final class SampleBatchEncoder: Sendable {
     /// How many numbers a row has: in a stream of records only its uptime.
     public let columns: Int
     /// Whether the samples travel in a frame of their own, so that the body has no `values`.

@@ -21,7 +21,6 @@ package struct RetentionBuffer {
 
     private struct Entry {
         let batch: RowBatch
-        let insertedAt: Int64
 
         var bytes: Int {
             batch.rows.count * MemoryLayout<Double>.stride + (batch.records?.memory ?? 0) + overhead
@@ -35,8 +34,8 @@ package struct RetentionBuffer {
     }
 
     private var streams: [Stream] = []
-    /// For each batch that is kept, oldest first, the stream that it is of.
-    private var order = Deque<Int>()
+    /// For each batch that is kept, oldest first, the stream that it is of, and since when it is kept.
+    private var order = Deque<(position: Int, insertedAt: Int64)>()
 
     /// - Parameters:
     ///   - maximumAge: Nanoseconds; 10 minutes unless said otherwise.
@@ -57,10 +56,10 @@ package struct RetentionBuffer {
         while streams.count <= position { streams.append(Stream()) }
         precondition(
             batch.firstSequence >= streams[position].nextSequence, "batches come in the order of their sequence")
-        let entry = Entry(batch: batch.trimmed, insertedAt: now)
+        let entry = Entry(batch: batch.trimmed)
         streams[position].entries.append(entry)
         streams[position].nextSequence = entry.end
-        order.append(position)
+        order.append((position, now))
         bytes += entry.bytes
         while bytes > maximumBytes { dropOldest() }
         expire(at: now)
@@ -76,20 +75,14 @@ package struct RetentionBuffer {
 
     /// Drops what is older than `maximumAge`: also to be called now and then while nothing comes in.
     package mutating func expire(at now: Int64) {
-        while let position = order.first, let oldest = streams[position].entries.first,
-            now - oldest.insertedAt > maximumAge
-        {
-            dropOldest()
-        }
+        while let oldest = order.first, now - oldest.insertedAt > maximumAge { dropOldest() }
     }
 
     /// For how many seconds a batch is kept, judged by how fast batches came so far; nil before there is a second of them.
     ///
     /// Whole seconds, rounded down, so that descriptions change rarely.
     package func span(at now: Int64) -> Double? {
-        guard let position = order.first, let oldest = streams[position].entries.first,
-            now - oldest.insertedAt >= Nanoseconds.perSecond
-        else { return nil }
+        guard let oldest = order.first, now - oldest.insertedAt >= Nanoseconds.perSecond else { return nil }
         let untilFull = Nanoseconds.seconds(now - oldest.insertedAt) * Double(maximumBytes) / Double(bytes)
         return min(Nanoseconds.seconds(maximumAge), untilFull).rounded(.down)
     }
@@ -134,7 +127,7 @@ package struct RetentionBuffer {
     }
 
     private mutating func dropOldest() {
-        guard let position = order.popFirst(), let entry = streams[position].entries.popFirst() else { return }
+        guard let oldest = order.popFirst(), let entry = streams[oldest.position].entries.popFirst() else { return }
         bytes -= entry.bytes
     }
 

@@ -5,7 +5,7 @@ package import SampleSources
 /// times, `LiveInput` those of a program as it sends them.
 ///
 /// Knows no clock: every call is told the time, in nanoseconds of a monotonic clock.
-package protocol Sampler {
+package protocol Sampler: AnyObject {
     var state: SamplerState { get }
     /// Why the source failed, if it did.
     var failure: PublisherError? { get }
@@ -34,15 +34,15 @@ package protocol Sampler {
     func lastSample(at now: Int64) -> Int64?
 
     /// Begins, with the source's first sample if it can begin anew.
-    mutating func start(at now: Int64) throws(PublisherError)
+    func start(at now: Int64) throws(PublisherError)
     /// Takes rows that were wanted. Takes their values out of `rows` rather than copy them.
-    mutating func take(_ rows: inout SourceRows)
+    func take(_ rows: inout SourceRows)
     /// Takes the batch that is complete at `now`, or has waited long enough.
-    mutating func advance(to now: Int64) -> RowBatch?
+    func advance(to now: Int64) -> RowBatch?
     /// Takes the samples that wait for their batch to fill, as far as they are due. Call `advance` first.
-    mutating func flush(at now: Int64) -> RowBatch?
+    func flush(at now: Int64) -> RowBatch?
     /// Gives what `flush(at:)` gives, and nothing after that.
-    mutating func stop(at now: Int64) -> RowBatch?
+    func stop(at now: Int64) -> RowBatch?
 }
 
 extension Sampler {
@@ -50,5 +50,5 @@ extension Sampler {
     package var needsRewind: Bool { false }
     package var remoteClock: RemoteClock? { nil }
 
-    package mutating func take(_ rows: inout SourceRows) {}
+    package func take(_ rows: inout SourceRows) {}
 }

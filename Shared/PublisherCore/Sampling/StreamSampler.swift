@@ -12,7 +12,7 @@ package import SampleSources
 ///
 /// The samples of one batch are read from the source ahead of their time, so that its completion is known beforehand; what is
 /// not due yet when the stream is stopped was not sampled, and is forgotten.
-package struct StreamSampler: Sampler {
+package final class StreamSampler: Sampler {
     package private(set) var state = SamplerState.idle
     package private(set) var failure: PublisherError?
     /// The sequence number of the next sample: how many were published since the sampler was made.
@@ -78,7 +78,7 @@ package struct StreamSampler: Sampler {
     /// Begins with the source's first sample, whose time 0 is `now`. The source must be at its first sample.
     ///
     /// - Throws: `alreadyRunning`.
-    package mutating func start(at now: Int64) throws(PublisherError) {
+    package func start(at now: Int64) throws(PublisherError) {
         guard state != .running else {
             throw PublisherError(.alreadyRunning, "the stream is running already; stop it before it is started again")
         }
@@ -105,7 +105,7 @@ package struct StreamSampler: Sampler {
         dues.last { $0 <= now } ?? lastDue
     }
 
-    package mutating func take(_ read: inout SourceRows) {
+    package func take(_ read: inout SourceRows) {
         guard rowsWanted > 0 else { return }
         swap(&rows, &read.values)
         if types != nil { swap(&records, &read.records) }
@@ -119,7 +119,7 @@ package struct StreamSampler: Sampler {
     }
 
     /// Takes the batch that is complete at `now`; after the source's last sample also a partial one.
-    package mutating func advance(to now: Int64) -> RowBatch? {
+    package func advance(to now: Int64) -> RowBatch? {
         guard state == .running, dues.last ?? now <= now else { return nil }
         let finished = give(dues.count, at: now)
         forgetBatch()
@@ -133,12 +133,12 @@ package struct StreamSampler: Sampler {
         return finished
     }
 
-    package mutating func flush(at now: Int64) -> RowBatch? {
+    package func flush(at now: Int64) -> RowBatch? {
         guard state == .running else { return nil }
         return give(dues.firstIndex { $0 > now } ?? dues.count, at: now)
     }
 
-    package mutating func stop(at now: Int64) -> RowBatch? {
+    package func stop(at now: Int64) -> RowBatch? {
         guard state == .running else { return nil }
         let last = flush(at: now)
         state = .stopped
@@ -147,7 +147,7 @@ package struct StreamSampler: Sampler {
     }
 
     /// Gives the samples of the batch under way up to `end` that were not given yet.
-    private mutating func give(_ end: Int, at now: Int64) -> RowBatch? {
+    private func give(_ end: Int, at now: Int64) -> RowBatch? {
         guard end > given else { return nil }
         let isWhole = given == 0 && end == dues.count
         let finished = RowBatch(
@@ -162,7 +162,7 @@ package struct StreamSampler: Sampler {
         return finished
     }
 
-    private mutating func forgetBatch() {
+    private func forgetBatch() {
         // The rows went out with the batch: a new array, not a copy of the old one's storage.
         rows = []
         if types != nil { records = RecordValues() }
