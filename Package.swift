@@ -165,7 +165,7 @@ let package = Package(
             path: "Shared/Archives", swiftSettings: strict),
         .target(
             name: "Import",
-            dependencies: ["Archives", "Encryption", "Files", "Messages", "Recording", "TextInput", system],
+            dependencies: ["Archives", "Encryption", "Files", "Hashing", "Messages", "Recording", "TextInput", system],
             path: "Shared/Import", swiftSettings: strict),
         .target(
             name: "Upload",

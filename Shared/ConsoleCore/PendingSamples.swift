@@ -1,4 +1,3 @@
-import MessageBus
 import Messages
 
 /// Samples of a stream that are sent together: batches that follow on each other are joined, column by column.

@@ -1,4 +1,3 @@
-import MessageBus
 package import Messages
 import SessionOverview
 

@@ -1,5 +1,4 @@
 import Export
-import MessageBus
 import Messages
 
 /// Samples of a stream as messages for viewers of robots' data: each as JSON, and those of an accelerometer as

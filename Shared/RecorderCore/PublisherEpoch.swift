@@ -133,12 +133,6 @@ package struct PublisherEpoch {
 
     /// The uptime at the session's start, in nanoseconds.
     package static func origin(_ clock: ClockReading, startDate: WallTime) throws(MessageError) -> Int64 {
-        let (sinceStart, overflow) = clock.date.nanosecondsSince1970.subtractingReportingOverflow(
-            startDate.nanosecondsSince1970)
-        guard clock.isPossible, !overflow, sinceStart.magnitude < 1 << 62 else {
-            throw MessageError(
-                .outOfRange, "uptime \(clock.uptime) at \(clock.date.utcText) can't be a clock's reading")
-        }
-        return Int64(nanosecondsIn: clock.uptime) - sinceStart
+        try clock.uptime(at: startDate)
     }
 }

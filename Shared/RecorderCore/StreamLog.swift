@@ -1,5 +1,4 @@
 package import Files
-package import MessageBus
 package import Messages
 package import Recording
 

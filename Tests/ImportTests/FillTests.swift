@@ -39,9 +39,8 @@ struct FillTests {
     ) throws(RecordingError) -> SessionFill.Outcome {
         var options = SessionFill.Options()
         change(&options)
-        return try SessionFill(
-            session.directory.path, from: export, options, version: "0", date: date, calls: calls
-        ).run()
+        return try SessionFill(session.directory.path, options, version: "0", date: date, calls: calls)
+            .run(from: PhoneExport(export))
     }
 
     /// The samples of a stream as everybody reads them: nanoseconds since the session's start, and the values as JSON.
@@ -75,7 +74,7 @@ struct FillTests {
         return samples
     }
 
-    private static func files(_ session: SessionDirectory) throws -> [String: [UInt8]] {
+    static func files(_ session: SessionDirectory) throws -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         for name in try session.directory.names() { files[name] = try session.directory.read(name) }
         return files
@@ -363,6 +362,34 @@ struct FillTests {
         }
     }
 
+    @Test func aGapInAPauseIsNoneOnceItsSamplesAreKnown() throws {
+        try withTemporaryDirectory { directory in
+            let phone = PhoneRecording()
+            let made = try MadeSession(in: directory, "walk-1")
+            let stream = "phone/accelerometer"
+            try made.add(stream, unit: nil)
+            let truth = phone.own("accelerometer")
+            for sample in truth[..<100] {
+                try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
+            }
+            try made.gap(stream, count: 20, at: 1)
+            // All of this one was taken in the pause.
+            try made.gap(stream, count: 80, reason: .publisherUnreachable, at: 1.2)
+            try made.gap(stream, count: 20, at: 2)
+            try made.pause(from: 1.1, to: 2.1, leavingOut: [:])
+            for sample in truth[220...] {
+                try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
+            }
+            try made.finish(at: 8.5)
+            let outcome = try Self.fill(made.directory, from: try Self.write(phone, .csvZip, in: directory))
+            #expect(outcome.samples == 20)
+            let verification = made.directory.verify()
+            #expect(verification.verdict == .whole, "\(verification.findings)")
+            let found = try Self.samples(of: "accelerometer", in: made.directory)
+            #expect(found.map(\.sample) == Array(truth[..<110]) + Array(truth[210...]))
+        }
+    }
+
     /// The publisher was killed, and the recorder can't know how many samples it had.
     @Test func whatIsBetweenTwoRunsOfThePublisherIsFilledIn() throws {
         try withTemporaryDirectory { directory in
@@ -622,7 +649,7 @@ struct FillTests {
     // MARK: Kills
 
     /// Calls of which the n-th does something else.
-    private static func calls(
+    static func calls(
         _ count: SharedCount, at number: Int, _ body: @escaping @Sendable () throws(Errno) -> Void
     ) -> FileCalls {
         let system = FileCalls.system
@@ -661,7 +688,7 @@ struct FillTests {
         return calls
     }
 
-    private final class SharedCount: Sendable {
+    final class SharedCount: Sendable {
         private let count = Mutex(0)
 
         var value: Int { count.withLock { $0 } }

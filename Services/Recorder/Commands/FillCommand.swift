@@ -7,50 +7,86 @@ import Runtime
 import ServiceKit
 import SystemPackage
 
-/// The `fill` subcommand: fills a session's gaps from what a phone recorded itself. Needs no running recorder.
+/// The `fill` subcommand: fills a session's gaps from what a phone recorded itself, or from what a publisher or a relay still has.
+/// Needs no running recorder.
 ///
 /// Exits 0 if no gap is left, 3 if some are, 1 if nothing can be filled.
-struct FillCommand: ParsableCommand {
+struct FillCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "fill", abstract: "Fill a session's gaps from the phone's own recording.",
+        commandName: "fill", abstract: "Fill a session's gaps from a phone's own recording, a publisher or a relay.",
         discussion: """
             recorder fill data/recordings/walk-1 export.zip
+            recorder fill data/recordings/walk-1 --from tcp://127.0.0.1:5551
 
             Takes an export of Sensor Logger: a zip of CSV or JSON, a JSON file, or the directory of an unpacked zip. Samples are \
-            matched by device, sensor and time, and are marked as filled in. Nothing that was recorded is changed. An archive that \
-            was made before and not uploaded is removed, so that an archiver makes it anew.
+            matched by device, sensor and time.
+
+            With --from, asks a publisher that still runs and keeps the samples, or a relay whose servers keep them. Samples are \
+            matched by epoch and number.
+
+            Samples are marked as filled in. Nothing that was recorded is changed. An archive that was made before and not uploaded \
+            is removed, so that an archiver makes it anew.
             """)
 
     /// Notes of a stream that are shown.
     private static let maximumNotes = 20
 
+    @OptionGroup var options: ServiceOptions
+
     @Argument(help: ArgumentHelp("The session's directory.", valueName: "dir"), completion: .directory)
     var directory: String
 
     @Argument(help: ArgumentHelp("The phone's export: a zip, a JSON file, or a directory.", valueName: "export"))
-    var export: String
+    var export: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Ask the publisher, or the relay, that answers requests here, in place of an export.", valueName: "endpoint"
+        ))
+    var from: Endpoint?
 
     @Option(
         help:
-            "The device that made the export, as the session names it (default: what the export says, or the only one with gaps)."
+            "The device to fill, as the session names it (default: the one that the export names, or the only one with gaps; with --from all)."
     )
     var device: String?
 
     @Flag(help: "Show what would be filled, and change nothing.")
     var dryRun = false
 
-    func run() throws {
+    func validate() throws {
+        switch (export, from) {
+        case (nil, nil): throw ValidationError("name the phone's export, or give --from ENDPOINT to ask a publisher")
+        case (.some(let export), .some):
+            throw ValidationError("give the export '\(export)' or --from ENDPOINT, not both")
+        default: break
+        }
+    }
+
+    func run() async throws {
         FileMode.applyStandard()
-        var options = SessionFill.Options()
-        options.device = device
-        options.isDryRun = dryRun
-        let outcome = try SessionDirectory.opening(directory) { path throws(RecordingError) in
-            try SessionFill(
-                path, from: FilePath(export), options, version: Version.current, date: RecordingEngine.clock().date
-            ).run()
+        let outcome: SessionFill.Outcome
+        do {
+            outcome = try await fill()
+        } catch {
+            StandardStream.error.print("recorder: \(error)\n")
+            throw ExitCode(ExitStatus(error).rawValue)
         }
         StandardStream.output.print(text(of: outcome))
         if outcome.remainingGaps > 0 { throw ExitCode(ExitStatus.doneWithLoss.rawValue) }
+    }
+
+    private func fill() async throws -> SessionFill.Outcome {
+        var fillOptions = SessionFill.Options()
+        fillOptions.device = device
+        fillOptions.isDryRun = dryRun
+        let fill = SessionFill(
+            FilePath(directory), fillOptions, version: Version.current, date: RecordingEngine.clock().date)
+        if let from {
+            let replies = try PublisherReplies(at: from, options: options)
+            return try await fill.run(from: BusReplays(from: from.description, by: replies))
+        }
+        return try fill.run(from: PhoneExport(FilePath(export ?? "")))
     }
 
     private func text(of outcome: SessionFill.Outcome) -> String {

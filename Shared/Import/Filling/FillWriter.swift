@@ -48,7 +48,7 @@ final class FillWriter {
     ///   - uptime: of its first sample, in nanoseconds.
     ///   - origin: the publisher's uptime at the session's start.
     func begin(_ epoch: String, from number: Int, at uptime: Int64, origin: Int64) {
-        let time = uptime - origin
+        let time = uptime &- origin
         let date = WallTime(nanosecondsSince1970: record.startDate.nanosecondsSince1970.addingClamped(time))
         formatter.append(
             Marker(
@@ -88,6 +88,25 @@ final class FillWriter {
             }
         }
         buffered += 1
+        if buffer.count >= Self.bufferSize { try write() }
+    }
+
+    /// Adds rows of a batch, with their digits as they came: none of them was taken in a pause.
+    func append(_ rows: Range<Int>, of batch: ReceivedBatch, origin: Int64) throws(RecordingError) {
+        if let packed = batch.packed {
+            _ = formatter.append(packed: packed, rows: rows, timeline: timeline, origin: origin, to: &buffer)
+        } else {
+            do throws(MessageError) {
+                _ = try formatter.append(
+                    values: batch.body.values ?? 0..<0, of: batch.frame, count: batch.body.count, rows: rows,
+                    timeline: timeline, origin: origin, to: &buffer)
+            } catch {
+                throw .notFilled(
+                    "\(log.device)/\(log.stream) has a value that can't be written: \(error.message)",
+                    "Update the program that publishes it.")
+            }
+        }
+        buffered += rows.count
         if buffer.count >= Self.bufferSize { try write() }
     }
 

@@ -63,9 +63,8 @@ package struct ReorderBuffer: Sendable {
         fileprivate var byteCount: Int { frames.reduce(0) { $0 + $1.count } }
     }
 
-    /// The end of the last sample that can be counted: the largest whole number that every reader of JSON knows exactly.
-    /// At a million samples per second it is reached after 285 years.
-    package static let maximumSequence = 1 << 53
+    /// The end of the last sample that can be counted.
+    package static let maximumSequence = ReceivedBatch.maximumSequence
 
     private struct EpochState {
         let epoch: String
@@ -101,7 +100,7 @@ package struct ReorderBuffer: Sendable {
 
     /// Whether a batch's numbers are ones that a stream can come to.
     package static func isPossible(sequence: Int, count: Int) -> Bool {
-        (0...maximumSequence).contains(sequence) && (0...maximumSequence - sequence).contains(count)
+        ReceivedBatch.isPossible(sequence: sequence, count: count)
     }
 
     /// The sample of an epoch that is expected next: how many of it were taken or given up.

@@ -1,7 +1,7 @@
 package import Messages
 
 extension SessionRecord {
-    /// Samples that were added to a session that was over, from what a device had recorded itself.
+    /// Samples that were added to a session that was over, from what a device had recorded itself, or from what a publisher still had.
     ///
     /// Nothing that was recorded is changed: filled samples are in files of their own, and the documents that were there before
     /// are kept under other names.
@@ -12,11 +12,13 @@ extension SessionRecord {
         /// The device whose streams were filled.
         package var device: String
         package var source: Source
-        /// What is added to a time of the source, in nanoseconds, to get the publisher's uptime: by epoch.
+        /// What is added to a time of the source, in nanoseconds, to get the publisher's uptime: by epoch. Empty if the samples were a
+        /// publisher's, whose times are its uptimes.
         package var offsets: [String: Int64]
         /// The program's version.
         package var version: String
-        /// What `session.json`, `report.json` and `SHA256SUMS` were before.
+        /// What `session.json`, `report.json` and `SHA256SUMS` were before. Empty if another fill was made together with it, which
+        /// has them.
         package var former: [FormerFile]
 
         package init(
@@ -35,11 +37,12 @@ extension SessionRecord {
 
     /// What a fill was taken from.
     package struct Source: Codable, Hashable, Sendable {
-        /// The file's name, or the directory's.
+        /// The file's name, or the directory's; the endpoint if a publisher was asked.
         package var name: String
-        /// Bytes, of a directory those of its files together.
+        /// Bytes, of a directory those of its files together, of a publisher those of its frames with samples.
         package var bytes: Int
-        /// Of a directory, that of the lines which sha256sum(1) prints of its files, in the order of their names.
+        /// Of a directory, that of the lines which sha256sum(1) prints of its files, in the order of their names; of a publisher, that
+        /// of its frames in order.
         package var sha256: String
 
         package init(name: String, bytes: Int, sha256: String) {
@@ -161,7 +164,7 @@ extension SessionRecord.Log {
 
 extension Gap {
     /// Whether both are of the same samples, for the same reason: a marker in a file says no more.
-    func isAlike(_ other: Gap) -> Bool {
+    package func isAlike(_ other: Gap) -> Bool {
         (epoch, from, count, reason) == (other.epoch, other.from, other.count, other.reason)
     }
 }

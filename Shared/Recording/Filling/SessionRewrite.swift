@@ -34,6 +34,9 @@ package final class SessionRewrite {
     /// The name of what a rewrite has made, before it has the session's.
     static func temporaryName(_ name: String) -> String { ".\(name)~filling" }
 
+    /// The name of a directory for files that a fill makes before it rewrites the session.
+    static func scratchName(_ name: String) -> String { ".\(name)~fetched" }
+
     /// Takes a session that nothing else is done with meanwhile.
     /// - Throws: `locked`.
     package static func lock(_ session: SessionDirectory) throws(RecordingError) -> DirectoryLock {
@@ -120,11 +123,13 @@ package final class SessionRewrite {
 }
 
 extension SessionDirectory {
-    /// Removes what a rewrite has left of a session that was killed.
+    /// Removes what a fill that was killed has left of a session.
     package func removeRewrite() throws(RecordingError) {
         let path = directory.path
-        let left = path.removingLastComponent().appending(
-            SessionRewrite.temporaryName(path.lastComponent?.string ?? ""))
-        if Directory(left).exists { try Directory.removeTree(left) }
+        let name = path.lastComponent?.string ?? ""
+        for left in [SessionRewrite.temporaryName(name), SessionRewrite.scratchName(name)] {
+            let left = path.removingLastComponent().appending(left)
+            if Directory(left).exists { try Directory.removeTree(left) }
+        }
     }
 }

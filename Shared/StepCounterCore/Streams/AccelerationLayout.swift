@@ -1,4 +1,3 @@
-import MessageBus
 import Messages
 
 /// Which columns of a stream's samples are the acceleration: three axes, or one column that is their magnitude.

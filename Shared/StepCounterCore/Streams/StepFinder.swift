@@ -1,4 +1,3 @@
-import MessageBus
 import Messages
 import StepDetection
 

@@ -1,5 +1,3 @@
-package import Messages
-
 /// A batch of samples where it lies in memory: its body, and its matrix where it is packed.
 ///
 /// Lent by the socket for the time of one call: not to be kept.
@@ -14,6 +12,15 @@ package struct ReceivedBatch {
         self.body = body
         self.frame = frame
         self.packed = body.values == nil ? packed : nil
+    }
+
+    /// The end of the last sample that can be counted: the largest whole number that every reader of JSON knows exactly.
+    /// At a million samples per second it is reached after 285 years.
+    package static let maximumSequence = 1 << 53
+
+    /// Whether a batch's numbers are ones that a stream can come to.
+    package static func isPossible(sequence: Int, count: Int) -> Bool {
+        (0...maximumSequence).contains(sequence) && (0...maximumSequence - sequence).contains(count)
     }
 
     /// The names of its columns.
@@ -56,7 +63,7 @@ package struct ReceivedBatch {
     /// Refuses a batch that is not as long as it says, before anything is counted by what it says.
     /// - Parameter columns: how many values a row has.
     package func check(columns: () throws(MessageError) -> Int) throws(MessageError) {
-        guard ReorderBuffer.isPossible(sequence: body.sequence, count: body.count) else {
+        guard Self.isPossible(sequence: body.sequence, count: body.count) else {
             throw MessageError(.outOfRange, "there can't be \(body.count) samples from \(body.sequence) on")
         }
         if body.types != nil, body.values == nil {

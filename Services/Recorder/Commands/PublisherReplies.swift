@@ -1,0 +1,33 @@
+import Import
+import MessageBus
+import Messages
+import ServiceKit
+import ZeroMQ
+
+/// Asks a publisher, or a relay in its place, for samples.
+struct PublisherReplies: SampleReplies {
+    /// How long it may give no answer at all; a request without one is sent again meanwhile. A recorder waits as long.
+    private static let timeout = Duration.seconds(10)
+
+    private let client: RequestClient
+
+    /// - Throws: `ServiceError` (bad configuration) if a key is missing, or keys are.
+    init(at endpoint: Endpoint, options: ServiceOptions) throws {
+        let reader = try ConfigurationReader(for: .recorder, flags: options.flags)
+        var socketOptions = SocketOptions()
+        // Nothing is owed to a program that did not answer.
+        socketOptions.linger = .zero
+        let peers = Peers(
+            context: try Context(), thread: try SocketThread(name: "client"),
+            security: try Security(askingWith: reader, as: .recorder))
+        client = try peers.client(of: .sensorPublisher, at: endpoint, options: socketOptions)
+    }
+
+    func answer(_ request: SamplesReplay) async throws -> (reply: SamplesReplay.Reply, frames: ArraySlice<[UInt8]>) {
+        try await client.sendForFrames(request, timeout: Self.timeout)
+    }
+
+    func pause(seconds: Double) async throws {
+        try await ContinuousClock().sleep(for: .seconds(seconds))
+    }
+}

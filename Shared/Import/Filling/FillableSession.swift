@@ -1,0 +1,116 @@
+import Files
+import Glibc
+import Messages
+import Recording
+import SystemPackage
+
+/// A session that is over, whole on disk and locked, so that its gaps can be filled.
+final class FillableSession {
+    let session: SessionDirectory
+    let record: SessionRecord
+    let lock: DirectoryLock
+    let archives: SessionArchives?
+    /// Of its files, by name.
+    let hashes: [String: String]
+    /// As it was given, for messages.
+    private let path: FilePath
+    /// Keeps archivers away.
+    private var claim: DirectoryLock?
+
+    /// Locks a session, and checks it.
+    /// - Parameter isDryRun: whether it is only looked at.
+    /// - Throws: `invalidParameter`, saying why it can't be filled; `locked`, `unreadable`.
+    init(_ path: FilePath, isDryRun: Bool) throws(RecordingError) {
+        let session = try SessionDirectory(at: try Self.absolute(path))
+        let lock = try SessionRewrite.lock(session)
+        if !isDryRun { try session.removeRewrite() }
+        let record = try session.record()
+        let archives = SessionArchives(of: session)
+        try Self.check(session, record, archives, path)
+        // A session without gaps is left as it is, whatever its files are.
+        let verification = record.logs.contains { !$0.gaps.isEmpty } ? session.verify() : nil
+        if let finding = verification?.findings.first(where: { $0.verdict == .damaged }) {
+            throw Self.refusal(
+                path, "the session does not verify: \(finding)",
+                "See `recorder verify`; bring back what it was, then fill it.")
+        }
+        self.session = session
+        self.record = record
+        self.lock = lock
+        self.archives = archives
+        self.path = path
+        hashes = verification?.hashes ?? [:]
+    }
+
+    /// Gaps of all streams.
+    var gapCount: Int { record.logs.reduce(0) { $0 + $1.gaps.count } }
+
+    /// The devices with gaps, in order.
+    var devicesWithGaps: [String] { Set(record.logs.filter { !$0.gaps.isEmpty }.map(\.device)).sorted() }
+
+    /// Keeps archivers from the session from now on.
+    /// - Throws: `locked` while one is at work on it; `invalidParameter` if its archive was uploaded.
+    func claimArchives() throws(RecordingError) {
+        if claim == nil { claim = try archives?.claim() }
+        try Self.checkUpload(archives, path)
+    }
+
+    /// Removes archives that were made before, and says which.
+    func removeArchives() throws(RecordingError) -> [String] {
+        guard let archives else { return [] }
+        let made = try archives.made()
+        try archives.remove(made)
+        return made
+    }
+
+    // MARK: Refusals
+
+    /// The error for a session that can't be filled.
+    func refusal(_ reason: String, _ advice: String) -> RecordingError { Self.refusal(path, reason, advice) }
+
+    /// Refuses a device that the session does not have.
+    func check(device: String) throws(RecordingError) {
+        let all = Set(record.logs.map(\.device)).sorted()
+        guard all.contains(device) else {
+            throw refusal(
+                "the session has no device \(device)", "It has \(all.joined(separator: ", ")): say which with --device."
+            )
+        }
+    }
+
+    private static func refusal(_ path: FilePath, _ reason: String, _ advice: String) -> RecordingError {
+        RecordingError(.invalidParameter, action: "fill", path: path, reason: reason, advice: advice)
+    }
+
+    private static func check(
+        _ session: SessionDirectory, _ record: SessionRecord, _ archives: SessionArchives?, _ path: FilePath
+    ) throws(RecordingError) {
+        guard record.status.isOver else {
+            throw refusal(path, "the session is \(record.status)", "Stop it first.")
+        }
+        guard session.hasChecksums, record.logs.allSatisfy({ $0.file == nil }) else {
+            throw refusal(
+                path, "the session was not finished",
+                "Let the recorder finish it, or repair a copy with `recorder recover`.")
+        }
+        try checkUpload(archives, path)
+    }
+
+    private static func checkUpload(_ archives: SessionArchives?, _ path: FilePath) throws(RecordingError) {
+        guard let archives, let uploaded = archives.uploaded else { return }
+        throw refusal(
+            path, "its archive was uploaded on \(uploaded.utcText), so the receiver has the session with the gaps",
+            "Move \(archives.receiptPath) away and fill the session again: an archiver then makes its archive anew and uploads "
+                + "it, and the receiver has both.")
+    }
+
+    /// A path that tells where it leads: its last part is a name.
+    static func absolute(_ path: FilePath) throws(RecordingError) -> FilePath {
+        guard let resolved = realpath(path.string, nil) else {
+            throw RecordingError(
+                .notFound, action: "find", path: path, reason: "it does not exist", advice: "Check the path.")
+        }
+        defer { free(resolved) }
+        return FilePath(platformString: resolved)
+    }
+}

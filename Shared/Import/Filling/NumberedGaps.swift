@@ -1,0 +1,116 @@
+import Files
+import Messages
+import Recording
+
+/// A gap of a stream whose samples can be asked for by their numbers, and what bounds those that belong into it.
+struct NumberedGap {
+    let gap: Gap
+    /// The samples that may belong into it. Of a gap with an unknown number, up to the next one that was recorded.
+    var numbers: Range<Int>
+    /// Nanoseconds since the session's start from which samples do not belong into it; nil if its numbers say which do.
+    var latest: Int64?
+    /// Whether no sample was recorded before it.
+    let isFirst: Bool
+    /// Whether no sample was recorded behind it.
+    var isLast = true
+    /// Why it can't be said what belongs into it.
+    var problem: String?
+
+    /// Whether it is not known how many samples are missing.
+    var isOpen: Bool { gap.count == 0 }
+}
+
+/// The gaps of a stream of a session that is over, in the order of its files.
+struct NumberedGaps {
+    let log: SessionRecord.Log
+    private(set) var gaps: [NumberedGap] = []
+    private let startDate: WallTime
+
+    var name: StreamName { StreamName(device: log.device, stream: log.stream) }
+
+    init(
+        _ log: SessionRecord.Log, of record: SessionRecord, in session: SessionDirectory
+    ) throws(RecordingError) {
+        self.log = log
+        startDate = record.startDate
+        try read(record, session)
+    }
+
+    private mutating func read(_ record: SessionRecord, _ session: SessionDirectory) throws(RecordingError) {
+        var reader = try StreamReader(log, of: record, in: session)
+        var hasSample = false
+        /// Gaps behind which nothing was recorded yet.
+        var waiting: Range<Int> { lastClosed..<gaps.count }
+        var lastClosed = 0
+        while let item = try reader.next() {
+            switch item {
+            case .sample:
+                defer { hasSample = true }
+                if waiting.isEmpty { continue }
+                var time = Int64.max
+                reader.withSample { bytes, timestamp, _ in
+                    time = Self.nanoseconds(UnsafeRawBufferPointer(rebasing: bytes[timestamp]))
+                }
+                for index in waiting {
+                    gaps[index].isLast = false
+                    gaps[index].latest = gaps[index].latest.map { min($0, time) }
+                    end(index, before: reader.sequence, of: reader.epoch)
+                }
+                lastClosed = gaps.count
+            case .marker(let marker, _):
+                guard let marked = marker.gap, let gap = log.gaps.first(where: { $0.isAlike(marked) }) else { continue }
+                for index in waiting { end(index, before: gap.from, of: gap.epoch) }
+                gaps.append(place(gap, record, isFirst: !hasSample))
+            case .absent:
+                // What was in the file is not known, but for the numbers of the samples that are missing.
+                for index in waiting where gaps[index].isOpen { gaps[index].problem = "the file behind it was removed" }
+                for index in waiting { gaps[index].isLast = false }
+                hasSample = true
+                lastClosed = gaps.count
+            }
+        }
+    }
+
+    private func place(_ gap: Gap, _ record: SessionRecord, isFirst: Bool) -> NumberedGap {
+        guard gap.count == 0 else {
+            return NumberedGap(
+                gap: gap, numbers: gap.from..<gap.from.addingClamped(gap.count), latest: nil, isFirst: isFirst)
+        }
+        let epoch = log.epochs.last { $0.epoch == gap.epoch }
+        let end = epoch?.end ?? ReceivedBatch.maximumSequence
+        var latest = Int64.max
+        if let endDate = record.endDate {
+            latest = endDate.nanosecondsSince1970.subtractingClamped(record.startDate.nanosecondsSince1970)
+            // Samples have the time of their publisher's clock.
+            let comparison = record.clocks.last { $0.endpoint == epoch?.replay }
+            latest = latest.addingClamped(Int64(nanosecondsIn: comparison?.offset ?? 0))
+        }
+        return NumberedGap(gap: gap, numbers: gap.from..<max(gap.from, end), latest: latest, isFirst: isFirst)
+    }
+
+    /// Notes that a sample of an epoch is behind a gap. If it is of the gap's own, its number says more than its time.
+    private mutating func end(_ index: Int, before number: Int, of epoch: String?) {
+        guard gaps[index].isOpen, gaps[index].gap.epoch == epoch else { return }
+        let from = gaps[index].gap.from
+        gaps[index].latest = nil
+        gaps[index].numbers = from..<max(from, min(gaps[index].numbers.upperBound, number))
+    }
+
+    /// Whether the publisher was started anew after an epoch, so that nothing comes any more of that.
+    func isOver(_ epoch: String) -> Bool { log.epochs.last?.epoch != epoch }
+
+    /// What must be subtracted from an uptime of an epoch, in nanoseconds, to get the time since the session's start; the same as the
+    /// recorder's.
+    func origin(of epoch: String, at uptime: Int64) throws(MessageError) -> Int64 {
+        guard let epoch = log.epochs.last(where: { $0.epoch == epoch }) else {
+            throw MessageError(.malformed, "the session does not say when epoch \(epoch) began")
+        }
+        let start = try epoch.clock.uptime(at: startDate)
+        return epoch.sleeps?.origin(at: uptime, start: start) ?? start
+    }
+
+    private static func nanoseconds(_ text: UnsafeRawBufferPointer) -> Int64 {
+        let nanoseconds = ((DecimalParser.parse(text) ?? .nan) * 1e9).rounded()
+        return nanoseconds.magnitude < 0x1p62 ? Int64(nanoseconds) : .max
+    }
+}

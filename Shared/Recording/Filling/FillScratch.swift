@@ -1,0 +1,20 @@
+package import Files
+import SystemPackage
+
+/// A directory beside a session for files that a fill makes, until `SessionRewrite` has taken them. It is removed with this value.
+///
+/// What a kill leaves has no session's name; the next fill of the same session removes it.
+package final class FillScratch {
+    package let directory: Directory
+
+    /// - Parameter session: locked with `SessionRewrite.lock`, so that no other fill has such a directory.
+    package init(beside session: SessionDirectory) throws(RecordingError) {
+        let path = session.directory.path
+        directory = Directory(
+            path.removingLastComponent().appending(SessionRewrite.scratchName(path.lastComponent?.string ?? "")))
+        if directory.exists { try Directory.removeTree(directory.path) }
+        try directory.createExclusively()
+    }
+
+    deinit { try? Directory.removeTree(directory.path) }
+}

@@ -1,0 +1,93 @@
+import FoundationEssentials
+import MessageBus
+import Messages
+import SystemPackage
+import TestSupport
+import Testing
+import ZeroMQ
+
+/// The end of a publisher's run that a recorder did not hear is filled in from what real NATS servers keep.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: NATSServers.areInstalled, NATSServers.areMissing))
+struct RelayFillTests {
+    private static let limit = Duration.seconds(120)
+
+    @Test(arguments: NATSServers.Kind.allCases, [[], ["--packed"]])
+    func theEndOfARunThatWasNotHeardIsFilledInFromTheServers(kind: NATSServers.Kind, options: [String]) async throws {
+        try await withTemporaryDirectory { directory in
+            let servers = try NATSServers(kind, count: 1, in: directory)
+            let ends = try FreePort.endpoints(8)
+            func program(_ name: String, _ first: Int, _ arguments: [String]) throws -> RevivedProgram {
+                try RevivedProgram(name, at: ends[first...(first + 1)], arguments, in: directory)
+            }
+            let signal = ["--signal", "noise:seed=1", "--rate", "200", "--device", "phone", "--stream", "noise"]
+            let publisher = try program("sensor-publisher", 0, signal + options)
+            let sender = try program(
+                "relay", 2,
+                servers.options("to") + ["--subscribe", ends[0], "--data", "site", "--site", "lab", "--replicas", "1"])
+            let server = try program("relay", 4, servers.options("from") + ["--data", "centre"])
+            let recorder = try program("recorder", 6, ["--subscribe", ends[4], "--data", "centre"])
+            let context = try Context()
+            let thread = try SocketThread(name: "test")
+            let centre = try RequestClient(context: context, thread: thread, endpoint: ends[5])
+            let recordings = try RequestClient(context: context, thread: thread, endpoint: ends[7])
+            func served() async throws -> StreamDescription? {
+                try await centre.send(StreamsList(), timeout: .seconds(60)).streams.first
+            }
+            func recorded(_ samples: Int) async throws {
+                try await eventually("\(samples) samples", within: Self.limit) {
+                    let status = try? await recordings.send(RecordingStatus(session: "far"), timeout: .seconds(60))
+                    return status?.logs.first?.samples ?? 0 >= samples
+                }
+            }
+            try await RevivedProgram.run(servers.servers + [publisher, sender, server, recorder]) {
+                try await eventually("the stream at the centre", within: Self.limit) { try await served() != nil }
+                let request = RecordingStart(session: "far", streams: ["*"])
+                try await eventually("a session", within: Self.limit) {
+                    (try? await recordings.send(request, timeout: .seconds(60)))?.status == "running"
+                }
+                try await recorded(200)
+                try await recorder.hold()
+                let former = try #require(try await served())
+                try await eventually("samples without a recorder", within: Self.limit) {
+                    try await served()?.nextSequence ?? 0 > former.nextSequence + 300
+                }
+                try await publisher.kill()
+                try await eventually("the next run at the centre", within: Self.limit) {
+                    guard let now = try await served() else { return false }
+                    return now.epoch != former.epoch && now.nextSequence > 100
+                }
+                try await recorder.release()
+                try await recorded(500)
+                let result = try await recordings.send(RecordingStop(session: "far"), timeout: .seconds(60))
+                let stream = try #require(result.report.streams.first)
+                #expect(stream.gaps.map(\.epoch) == [former.epoch] && stream.gaps.map(\.count) == [0], "\(stream.gaps)")
+                func run(_ arguments: [String]) async throws -> (end: ProgramEnd, output: String) {
+                    try await ProgramUnderTest.run("recorder", arguments: arguments, in: directory) { program in
+                        let end = try await program.end()
+                        return (end, program.standardOutput + program.standardError)
+                    }
+                }
+                let filled = try await run(["fill", result.directory, "--from", ends[5]])
+                #expect(filled.end == .exited(0), "\(filled)")
+                let verified = try await run(["verify", result.directory])
+                #expect(verified.end == .exited(0), "\(verified)")
+                // All that the servers have of the run, from where the session began.
+                let span = try #require(stream.epochs?.first)
+                var kept = 0
+                while true {
+                    let reply = try await centre.send(
+                        SamplesReplay(
+                            device: "phone", stream: "noise", epoch: former.epoch, from: span.from + kept,
+                            count: 100_000),
+                        timeout: .seconds(60))
+                    guard reply.count > 0 else { break }
+                    kept += reply.count
+                }
+                let own = span.next - span.from
+                #expect(own >= 200 && kept > own + 300)
+                #expect(
+                    filled.output.contains("filled \(kept - own) samples; no gap is left"), "\(filled) \(kept) \(own)")
+            }
+        }
+    }
+}
