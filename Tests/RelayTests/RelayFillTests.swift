@@ -45,7 +45,8 @@ struct RelayFillTests {
                 try await eventually("a session", within: Self.limit) {
                     (try? await recordings.send(request, timeout: .seconds(60)))?.status == "running"
                 }
-                try await recorded(200)
+                // What came in the last moments before the kill is not durable, and is filled in too.
+                try await recorded(400)
                 try await recorder.hold()
                 let former = try #require(try await served())
                 try await eventually("samples without a recorder", within: Self.limit) {
@@ -57,7 +58,7 @@ struct RelayFillTests {
                     return now.epoch != former.epoch && now.nextSequence > 100
                 }
                 try await recorder.release()
-                try await recorded(500)
+                try await recorded(700)
                 let result = try await recordings.send(RecordingStop(session: "far"), timeout: .seconds(60))
                 let stream = try #require(result.report.streams.first)
                 #expect(stream.gaps.map(\.epoch) == [former.epoch] && stream.gaps.map(\.count) == [0], "\(stream.gaps)")
