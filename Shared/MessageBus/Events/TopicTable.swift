@@ -4,24 +4,25 @@ import Messages
 /// order of their batches is not known.
 ///
 /// A class, and so is its index: a table that is a value is copied by those who look something up in it.
-package final class TopicTable<Value> {
+public final class TopicTable<Value> {
     @usableFromInline let topics = TopicIndex()
     @usableFromInline var values: [Value] = []
 
-    @inlinable package init() {}
+    /// A table without topics.
+    @inlinable public init() {}
 
     /// How many topics there are.
-    @inlinable package var count: Int { values.count }
+    @inlinable public var count: Int { values.count }
 
     /// What belongs to a topic; nil for an unknown one.
-    @inlinable package func value(of topic: UnsafeRawBufferPointer) -> Value? {
+    @inlinable public func value(of topic: UnsafeRawBufferPointer) -> Value? {
         // Not `map`, which is generic code that runs for each message.
         guard let index = topics.index(of: topic) else { return nil }
         return values[index]
     }
 
     /// Adds a topic, which must be new.
-    @inlinable package func add(_ topic: UnsafeRawBufferPointer, _ value: Value) {
+    @inlinable public func add(_ topic: UnsafeRawBufferPointer, _ value: Value) {
         values.append(value)
         topics.add(topic)
     }
