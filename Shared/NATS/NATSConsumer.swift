@@ -140,7 +140,8 @@ package final class NATSConsumer {
                 }
                 switch event {
                 case .message(let message):
-                    requested -= 1
+                    // What was requested before may still come, after it was waited for in vain.
+                    requested = max(0, requested - 1)
                     messages.append(message)
                 case .requestOver:
                     requested = 0
