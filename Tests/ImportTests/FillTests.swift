@@ -338,44 +338,32 @@ struct FillTests {
     }
 
     @Test func samplesOfAPauseAreNotFilledIn() throws {
-        try withTemporaryDirectory { directory in
-            let phone = PhoneRecording()
-            let made = try MadeSession(in: directory, "walk-1")
-            let stream = "phone/accelerometer"
-            try made.add(stream, unit: nil)
-            let truth = phone.own("accelerometer")
-            for sample in truth[..<100] {
-                try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
-            }
-            // All of the pause, and ten samples on each side.
-            try made.gap(stream, count: 120, at: 1)
-            try made.pause(from: 1.1, to: 2.1, leavingOut: [:])
-            for sample in truth[220...] {
-                try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
-            }
-            try made.finish(at: 8.5)
-            let outcome = try Self.fill(made.directory, from: try Self.write(phone, .csvZip, in: directory))
-            #expect(outcome.samples == 20)
-            #expect(made.directory.verify().verdict == .whole)
-            let found = try Self.samples(of: "accelerometer", in: made.directory)
-            #expect(found.map(\.sample) == Array(truth[..<110]) + Array(truth[210...]))
-        }
+        // All of the pause, and ten samples on each side.
+        try expectOnlyThoseBesideThePause { made, stream in try made.gap(stream, count: 120, at: 1) }
     }
 
     @Test func aGapInAPauseIsNoneOnceItsSamplesAreKnown() throws {
-        try withTemporaryDirectory { directory in
-            let phone = PhoneRecording()
-            let made = try MadeSession(in: directory, "walk-1")
-            let stream = "phone/accelerometer"
-            try made.add(stream, unit: nil)
-            let truth = phone.own("accelerometer")
-            for sample in truth[..<100] {
-                try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
-            }
+        try expectOnlyThoseBesideThePause { made, stream in
             try made.gap(stream, count: 20, at: 1)
             // All of this one was taken in the pause.
             try made.gap(stream, count: 80, reason: .publisherUnreachable, at: 1.2)
             try made.gap(stream, count: 20, at: 2)
+        }
+    }
+
+    /// Loses samples 100 to 219 around a pause, and expects that those of the pause, 110 to 209, are not filled in.
+    /// - Parameter lose: notes the gaps.
+    private func expectOnlyThoseBesideThePause(_ lose: (MadeSession, String) throws -> Void) throws {
+        try withTemporaryDirectory { directory in
+            let phone = PhoneRecording()
+            let made = try MadeSession(in: directory, "walk-1")
+            let stream = "phone/accelerometer"
+            try made.add(stream, unit: nil)
+            let truth = phone.own("accelerometer")
+            for sample in truth[..<100] {
+                try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
+            }
+            try lose(made, stream)
             try made.pause(from: 1.1, to: 2.1, leavingOut: [:])
             for sample in truth[220...] {
                 try made.sample(stream, Double(sample.time) / 1e9, sample.values.joined(separator: ","))
@@ -688,6 +676,14 @@ struct FillTests {
         return calls
     }
 
+    /// The gaps of a session of which a fill was cut short: it is as it was, or filled.
+    static func gaps(of session: SessionDirectory, before: Int) throws -> Int {
+        let gaps = try session.record().logs.reduce(0) { $0 + $1.gaps.count }
+        #expect(gaps == 0 || gaps == before)
+        #expect(session.verify().verdict == (gaps == 0 ? .whole : .loss))
+        return gaps
+    }
+
     final class SharedCount: Sendable {
         private let count = Mutex(0)
 
@@ -721,9 +717,7 @@ struct FillTests {
                 }
                 isOver = error == nil
                 #expect(isOver == (count.value < number))
-                let gaps = try session.record().logs.reduce(0) { $0 + $1.gaps.count }
-                #expect(gaps == 0 || gaps == 2)
-                #expect(session.verify().verdict == (gaps == 0 ? .whole : .loss))
+                let gaps = try Self.gaps(of: session, before: 2)
                 states.append(gaps)
                 let names = try SessionDirectory.recordings(in: data).names()
                 #expect(names == ["walk-1"])
@@ -760,9 +754,7 @@ struct FillTests {
                     let calls = Self.calls(SharedCount(), at: number) { () throws(Errno) in raise(SIGKILL) }
                     _ = try Self.fill(SessionDirectory(at: FilePath(path)), from: FilePath(file), calls: calls)
                 }
-                let gaps = try session.record().logs.reduce(0) { $0 + $1.gaps.count }
-                #expect(gaps == 0 || gaps == 2)
-                #expect(session.verify().verdict == (gaps == 0 ? .whole : .loss))
+                _ = try Self.gaps(of: session, before: 2)
                 #expect(try SessionDirectory.sessions(in: data).map(\.text) == ["walk-1"])
                 let recordings = SessionDirectory.recordings(in: data)
                 leftovers += try recordings.names().contains { $0.hasSuffix("~filling") } ? 1 : 0

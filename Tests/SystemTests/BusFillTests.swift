@@ -45,7 +45,7 @@ struct BusFillTests {
                     try await cutoff.more(200, in: "walk")
                     try await cutoff.kill(recorder)
                 }
-                // Nobody records these.
+                // No recorder runs while these are sampled.
                 let before = try await description().nextSequence
                 try await eventually("samples without a recorder") {
                     try await description().nextSequence > before + 300
@@ -74,10 +74,11 @@ struct BusFillTests {
                 #expect(both.end == .exited(64) && both.output.contains("not both"), "\(both)")
                 let neither = try await run(["fill", result.directory], in: data)
                 #expect(neither.end == .exited(64) && neither.output.contains("--from"), "\(neither)")
-                let nobody = try await run(
+                let unanswered = try await run(
                     ["fill", result.directory, "--from", cutoff.recorderEndpoint.reply], in: data)
-                #expect(nobody.end == .exited(1), "\(nobody)")
-                #expect(nobody.output.contains("no answer came from \(cutoff.recorderEndpoint.reply)"), "\(nobody)")
+                #expect(unanswered.end == .exited(1), "\(unanswered)")
+                #expect(
+                    unanswered.output.contains("no answer came from \(cutoff.recorderEndpoint.reply)"), "\(unanswered)")
                 let dry = try await run(["fill"] + options + ["--dry-run"], in: data)
                 #expect(dry.end == .exited(0) && dry.output.contains("would fill"), "\(dry)")
                 let filled = try await run(["fill"] + options, in: data)

@@ -101,8 +101,7 @@ struct FillStream {
                 var sample = GapHole.Neighbour(
                     epoch: reader.epoch ?? "", uptime: Self.nanoseconds(reader.uptime), timestamp: 0, key: SampleKey())
                 reader.withSample { bytes, timestamp, values in
-                    let seconds = DecimalParser.parse(UnsafeRawBufferPointer(rebasing: bytes[timestamp])) ?? .nan
-                    sample.timestamp = Self.nanoseconds(seconds)
+                    sample.timestamp = Self.nanoseconds(UnsafeRawBufferPointer(rebasing: bytes[timestamp]))
                     for (value, type) in zip(values, types) {
                         sample.key.add(
                             recorded: UnsafeRawBufferPointer(rebasing: bytes[value]), isTable: isTable, as: type)
@@ -152,7 +151,9 @@ struct FillStream {
         close(nil)
     }
 
-    /// `.max` for what is no time.
+    /// A time as it stands in a file, in seconds; `.max` for what is no time.
+    static func nanoseconds(_ text: UnsafeRawBufferPointer) -> Int64 { nanoseconds(DecimalParser.parse(text) ?? .nan) }
+
     private static func nanoseconds(_ seconds: Double) -> Int64 {
         let nanoseconds = (seconds * 1e9).rounded()
         return nanoseconds.magnitude < 0x1p62 ? Int64(nanoseconds) : .max

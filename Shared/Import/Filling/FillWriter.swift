@@ -75,20 +75,13 @@ final class FillWriter {
             rows.append(UInt8(ascii: ","))
             rows.append(json)
             rows.append(utf8: "]]")
-            do throws(MessageError) {
-                _ = try rows.withUnsafeBytes { bytes throws(MessageError) in
-                    try formatter.append(
-                        values: 0..<bytes.count, of: bytes, count: 1, rows: 0..<1, timeline: timeline, origin: origin,
-                        to: &buffer)
-                }
-            } catch {
-                throw .notFilled(
-                    "\(log.device)/\(log.stream) has a value that can't be written: \(error.message)",
-                    "Leave the table out of the export.")
+            try rows.withUnsafeBytes { bytes throws(RecordingError) in
+                try append(
+                    values: 0..<bytes.count, of: bytes, count: 1, rows: 0..<1, origin: origin,
+                    advice: "Leave the table out of the export.")
             }
         }
-        buffered += 1
-        if buffer.count >= Self.bufferSize { try write() }
+        try note(1)
     }
 
     /// Adds rows of a batch, with their digits as they came: none of them was taken in a pause.
@@ -96,17 +89,31 @@ final class FillWriter {
         if let packed = batch.packed {
             _ = formatter.append(packed: packed, rows: rows, timeline: timeline, origin: origin, to: &buffer)
         } else {
-            do throws(MessageError) {
-                _ = try formatter.append(
-                    values: batch.body.values ?? 0..<0, of: batch.frame, count: batch.body.count, rows: rows,
-                    timeline: timeline, origin: origin, to: &buffer)
-            } catch {
-                throw .notFilled(
-                    "\(log.device)/\(log.stream) has a value that can't be written: \(error.message)",
-                    "Update the program that publishes it.")
-            }
+            try append(
+                values: batch.body.values ?? 0..<0, of: batch.frame, count: batch.body.count, rows: rows,
+                origin: origin,
+                advice: "Update the program that publishes it.")
         }
-        buffered += rows.count
+        try note(rows.count)
+    }
+
+    /// Adds rows of a matrix of JSON.
+    private func append(
+        values: Range<Int>, of bytes: UnsafeRawBufferPointer, count: Int, rows: Range<Int>, origin: Int64,
+        advice: String
+    ) throws(RecordingError) {
+        do throws(MessageError) {
+            _ = try formatter.append(
+                values: values, of: bytes, count: count, rows: rows, timeline: timeline, origin: origin, to: &buffer)
+        } catch {
+            throw .notFilled(
+                "\(log.device)/\(log.stream) has a value that can't be written: \(error.message)", advice)
+        }
+    }
+
+    /// Notes samples that were added, and writes if there are enough.
+    private func note(_ samples: Int) throws(RecordingError) {
+        buffered += samples
         if buffer.count >= Self.bufferSize { try write() }
     }
 

@@ -49,7 +49,7 @@ struct NumberedGaps {
                 if waiting.isEmpty { continue }
                 var time = Int64.max
                 reader.withSample { bytes, timestamp, _ in
-                    time = Self.nanoseconds(UnsafeRawBufferPointer(rebasing: bytes[timestamp]))
+                    time = FillStream.nanoseconds(UnsafeRawBufferPointer(rebasing: bytes[timestamp]))
                 }
                 for index in waiting {
                     gaps[index].isLast = false
@@ -107,10 +107,5 @@ struct NumberedGaps {
         }
         let start = try epoch.clock.uptime(at: startDate)
         return epoch.sleeps?.origin(at: uptime, start: start) ?? start
-    }
-
-    private static func nanoseconds(_ text: UnsafeRawBufferPointer) -> Int64 {
-        let nanoseconds = ((DecimalParser.parse(text) ?? .nan) * 1e9).rounded()
-        return nanoseconds.magnitude < 0x1p62 ? Int64(nanoseconds) : .max
     }
 }

@@ -28,11 +28,14 @@ package struct SessionFill {
         package var rest: [Gap] = []
         /// What a person should know.
         package var notes: [String] = []
+        /// How many gaps it had.
+        let gapsBefore: Int
 
         /// A stream of which nothing is filled yet.
         init(_ log: SessionRecord.Log) {
             name = StreamName(device: log.device, stream: log.stream)
             rest = log.gaps
+            gapsBefore = log.gaps.count
         }
 
         /// Takes what is filled into its gaps.
@@ -113,10 +116,7 @@ package struct SessionFill {
         outcome.streams = findings.streams
         outcome.formerFill = findings.formerFill
         guard findings.formerFill == nil else { return outcome }
-        let gapsBefore = Dictionary(
-            fillable.record.logs.map { (StreamName(device: $0.device, stream: $0.stream), $0.gaps.count) }
-        ) { first, _ in first }
-        outcome.remainingGaps += findings.streams.reduce(0) { $0 + $1.rest.count - gapsBefore[$1.name, default: 0] }
+        outcome.remainingGaps += findings.streams.reduce(0) { $0 + $1.rest.count - $1.gapsBefore }
         if options.isDryRun { return outcome }
         try fillable.claimArchives()
         try write(findings.additions, into: fillable) { () throws(RecordingError) in
