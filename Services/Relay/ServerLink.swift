@@ -16,6 +16,8 @@ final class ServerLink: Sendable {
     private let connected = Mutex<Bool?>(nil)
     /// Is told that there is something to take.
     private let news = Wake<Void>()
+    /// Is told that the library will not connect any more.
+    private let loss = Wake<Void>()
 
     /// Connects.
     /// - Parameter thread: where that may wait for servers.
@@ -30,6 +32,11 @@ final class ServerLink: Sendable {
                     connected: { [self] isConnected in
                         connected.withLock { $0 = isConnected }
                         news.tell(())
+                    },
+                    gaveUp: { [self] in
+                        connected.withLock { $0 = false }
+                        news.tell(())
+                        loss.tell(())
                     },
                     acknowledged: { [self] result in
                         waiting.withLock { $0.append(result) }
@@ -52,6 +59,13 @@ final class ServerLink: Sendable {
     /// - Parameter thread: that of the actor that waits.
     func forEachNews(on thread: SocketThread, _ take: () async -> Void) async throws {
         while await news.next(on: thread) != nil { await take() }
+        throw CancellationError()
+    }
+
+    /// Calls a closure whenever the library gave the connection up, until the task is cancelled.
+    /// - Parameter thread: that of the actor that waits.
+    func forEachLoss(on thread: SocketThread, _ connect: () async throws -> Void) async throws {
+        while await loss.next(on: thread) != nil { try await connect() }
         throw CancellationError()
     }
 

@@ -28,7 +28,7 @@ package struct KeyValue: Sendable {
     ///   - maximumValue: bytes.
     package func create(replicas: Int, maximumValue: Int) throws(NATSError) {
         var store: OpaquePointer?
-        let known = js_KeyValue(&store, connection.jetStream, bucket)
+        let known = connection.withJetStream { js_KeyValue(&store, $0, bucket) }
         if known == NATS_NOT_FOUND {
             let status = bucket.withCString { name in
                 var configuration = kvConfig()
@@ -38,7 +38,7 @@ package struct KeyValue: Sendable {
                 configuration.MaxValueSize = Int32(clamping: maximumValue)
                 configuration.Replicas = Int32(clamping: replicas)
                 configuration.StorageType = js_FileStorage
-                return js_CreateKeyValue(&store, connection.jetStream, &configuration)
+                return connection.withJetStream { js_CreateKeyValue(&store, $0, &configuration) }
             }
             try check(status, during: "create the bucket \(bucket)")
         } else {
@@ -73,10 +73,11 @@ package struct KeyValue: Sendable {
         options.ExpectNoMessage = revision == nil
         var acknowledgement: UnsafeMutablePointer<jsPubAck>?
         var number = jsErrCode(0)
-        let status = value.withUnsafeBytes {
-            js_Publish(
-                &acknowledgement, connection.jetStream, subject(key), $0.baseAddress, Int32($0.count), &options, &number
-            )
+        let status = connection.withJetStream { jetStream in
+            value.withUnsafeBytes {
+                js_Publish(
+                    &acknowledgement, jetStream, subject(key), $0.baseAddress, Int32($0.count), &options, &number)
+            }
         }
         defer { jsPubAck_Destroy(acknowledgement) }
         try check(status, number, during: "write \(key) of \(bucket)")

@@ -29,7 +29,7 @@ extension NATSConnection {
             jsPubOptions_Init(&options)
             options.MsgId = identifier
             options.MaxWait = limit
-            return js_PublishMsgAsync(jetStream, &made, &options)
+            return withJetStream { js_PublishMsgAsync($0, &made, &options) }
         }
         try check(sent, during: "publish to \(subject)")
     }

@@ -91,7 +91,7 @@ extension NATSConnection {
                 configuration.MaxAge = settings.maximumAge ?? 0
                 configuration.Duplicates = settings.duplicateWindow
                 configuration.AllowDirect = true
-                return js_AddStream(nil, jetStream, &configuration, nil, &number)
+                return withJetStream { js_AddStream(nil, $0, &configuration, nil, &number) }
             }
         }
         try check(status, number, during: "create the stream \(settings.name)")
@@ -125,8 +125,8 @@ extension NATSConnection {
         options.Stream.Info.SubjectsFilter = UnsafePointer(filter)
         var info: UnsafeMutablePointer<jsStreamInfo>?
         var number = jsErrCode(0)
-        try check(
-            js_GetStreamInfo(&info, jetStream, name, &options, &number), number, during: "inspect the stream \(name)")
+        let status = withJetStream { js_GetStreamInfo(&info, $0, name, &options, &number) }
+        try check(status, number, during: "inspect the stream \(name)")
         guard let info else { throw NATSError(NATS_NOT_FOUND, during: "inspect the stream \(name)") }
         defer { jsStreamInfo_Destroy(info) }
         return body(info.pointee)
@@ -161,7 +161,7 @@ extension NATSConnection {
     func request(_ subject: String, _ question: String, limit: Int64) throws(NATSError) -> [UInt8] {
         var reply: OpaquePointer?
         try check(
-            natsConnection_RequestString(&reply, connection, subject, question, limit),
+            withConnection { natsConnection_RequestString(&reply, $0, subject, question, limit) },
             during: "request \(subject)")
         defer { natsMsg_Destroy(reply) }
         return reply.map { NATSMessage.data(of: $0) } ?? []

@@ -4,12 +4,13 @@ import Synchronization
 
 /// A connection to a cluster of NATS servers, and its JetStream.
 ///
-/// It begins to connect when it is made, and connects again whenever it is lost, without end. Calls wait for a server's answer: make
-/// them on a thread that may be blocked.
+/// It begins to connect when it is made, and connects again whenever it is lost. Calls wait for a server's answer: make them on a thread
+/// that may be blocked.
 ///
-/// `@unchecked Sendable`: the pointers never change, and libnats' connections, contexts and subscriptions may be used by any number of
-/// threads (nats.h, "Thread safety" of the library's README).
-package final class NATSConnection: @unchecked Sendable {
+/// libnats gives some connections up for good: if a server refuses it twice for the same reason, or if the first attempt fails after
+/// a server took it, which its own mistake may cause too (3.4.1 sends no signature that begins with a zero byte: one of 256). Call
+/// `connectAgain` then.
+package final class NATSConnection: Sendable {
     /// How often a server is asked whether it is still there, in milliseconds: two requests without an answer end the connection.
     private static let pingInterval: Int64 = 1_000
     /// The pause between attempts to connect, in milliseconds, and what is added to it at random.
@@ -26,13 +27,55 @@ package final class NATSConnection: @unchecked Sendable {
         /// Whether there was ever a connection.
         let wasConnected = Atomic(false)
         let connected: @Sendable (Bool) -> Void
+        let gaveUp: @Sendable () -> Void
         let acknowledged: @Sendable (PublishResult) -> Void
 
         init(
-            _ connected: @escaping @Sendable (Bool) -> Void, _ acknowledged: @escaping @Sendable (PublishResult) -> Void
+            _ connected: @escaping @Sendable (Bool) -> Void, _ gaveUp: @escaping @Sendable () -> Void,
+            _ acknowledged: @escaping @Sendable (PublishResult) -> Void
         ) {
             self.connected = connected
+            self.gaveUp = gaveUp
             self.acknowledged = acknowledged
+        }
+
+        func noteConnected() {
+            wasConnected.store(true, ordering: .relaxed)
+            connected(true)
+        }
+    }
+
+    /// What libnats has for a connection.
+    ///
+    /// `@unchecked Sendable`: the pointers never change, and libnats' connections, contexts and subscriptions may be used by any number
+    /// of threads (nats.h, "Thread safety" of the library's README).
+    private final class Native: @unchecked Sendable {
+        let connection: OpaquePointer
+        let jetStream: OpaquePointer
+
+        init(_ settings: NATSSettings, _ handlers: Unmanaged<Handlers>) throws(NATSError) {
+            let options = try NATSConnection.options(settings)
+            defer { natsOptions_Destroy(options) }
+            try NATSConnection.makeLasting(options, handlers.toOpaque())
+            var connection: OpaquePointer?
+            let status = natsConnection_Connect(&connection, options)
+            guard let connection, status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {
+                throw NATSError(status, during: "connect to \(settings.servers.joined(separator: ", "))")
+            }
+            do throws(NATSError) {
+                jetStream = try NATSConnection.jetStream(of: connection, handlers.toOpaque())
+            } catch {
+                natsConnection_Destroy(connection)
+                throw error
+            }
+            self.connection = connection
+            if status == NATS_OK { handlers.takeUnretainedValue().noteConnected() }
+        }
+
+        deinit {
+            natsConnection_Close(connection)
+            jsCtx_Destroy(jetStream)
+            natsConnection_Destroy(connection)
         }
     }
 
@@ -54,65 +97,75 @@ package final class NATSConnection: @unchecked Sendable {
         package let outcome: Outcome
     }
 
+    /// It is not released: a thread of libnats may still be in one of its closures. There is one connection in a program's life.
     private let handlers: Unmanaged<Handlers>
-    let connection: OpaquePointer
-    let jetStream: OpaquePointer
+    private let native: Mutex<Native>
     private let settings: NATSSettings
 
     /// - Parameters:
-    ///   - connected: called on a thread of libnats when a connection is made (true) or lost (false).
-    ///   - acknowledged: called on a thread of libnats for each message that `publish` was given, unless it threw.
+    ///   - connected: called on a thread of libnats, or by this and `connectAgain`, when a connection is made (true) or lost (false).
+    ///   - gaveUp: called on a thread of libnats, or by `connectAgain`, when it will not connect any more.
+    ///   - acknowledged: called on a thread of libnats for each message that `publish` was given, unless it threw or libnats gave up.
     /// - Throws: for settings that libnats can't use. Servers that are away are no error.
     package init(
         _ settings: NATSSettings, connected: @escaping @Sendable (Bool) -> Void = { _ in },
+        gaveUp: @escaping @Sendable () -> Void = {},
         acknowledged: @escaping @Sendable (PublishResult) -> Void = { _ in }
     ) throws(NATSError) {
         self.settings = settings
-        handlers = .passRetained(Handlers(connected, acknowledged))
+        let handlers = Unmanaged.passRetained(Handlers(connected, gaveUp, acknowledged))
+        self.handlers = handlers
         do throws(NATSError) {
-            let options = try Self.options(settings)
-            defer { natsOptions_Destroy(options) }
-            try Self.makeLasting(options, handlers.toOpaque())
-            var connection: OpaquePointer?
-            let status = natsConnection_Connect(&connection, options)
-            guard let connection, status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {
-                throw NATSError(status, during: "connect to \(settings.servers.joined(separator: ", "))")
-            }
-            if status == NATS_OK { handlers.takeUnretainedValue().wasConnected.store(true, ordering: .relaxed) }
-            self.connection = connection
-            jetStream = try Self.jetStream(of: connection, handlers.toOpaque())
+            native = Mutex(try Native(settings, handlers))
         } catch {
             handlers.release()
             throw error
         }
     }
 
-    /// Ends the connection; what waits to be acknowledged is not.
-    package func close() { natsConnection_Close(connection) }
+    /// Connects anew if libnats gave up; does nothing otherwise. What is published, and was not acknowledged, is not: publish it again.
+    package func connectAgain() {
+        guard isGivenUp else { return }
+        do throws(NATSError) {
+            let native = try Native(settings, handlers)
+            self.native.withLock { $0 = native }
+        } catch {
+            // A file of the settings may be away at the moment.
+            handlers.takeUnretainedValue().gaveUp()
+        }
+    }
 
-    deinit {
-        natsConnection_Close(connection)
-        jsCtx_Destroy(jetStream)
-        natsConnection_Destroy(connection)
-        // The handlers are not released: a thread of libnats may still be in one. There is one connection in a program's life.
+    private var isGivenUp: Bool { withConnection { natsConnection_IsClosed($0) } }
+
+    /// Calls libnats with its connection.
+    func withConnection<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+        let native = native.withLock { $0 }
+        return withExtendedLifetime(native) { body(native.connection) }
+    }
+
+    /// Calls libnats with its context of JetStream.
+    func withJetStream<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+        let native = native.withLock { $0 }
+        return withExtendedLifetime(native) { body(native.jetStream) }
     }
 
     /// Whether there is a connection. Like `problem` it waits while the library tries to connect.
-    package var isConnected: Bool { natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED }
+    package var isConnected: Bool { withConnection { natsConnection_Status($0) } == NATS_CONN_STATUS_CONNECTED }
 
     /// Why there is no connection; nil if the library says nothing.
     ///
-    /// Until there was one, this makes an attempt of its own: libnats says why it failed, such as a wrong password, and nothing of those
-    /// that it repeats.
+    /// Until there was one, and if libnats gave up, this makes an attempt of its own: libnats says why it failed, such as a wrong
+    /// password, and nothing of those that it repeats.
     package var problem: String? {
-        if !handlers.takeUnretainedValue().wasConnected.load(ordering: .relaxed), let problem = attempt() {
-            return problem
+        let wasConnected = handlers.takeUnretainedValue().wasConnected.load(ordering: .relaxed)
+        if !wasConnected || isGivenUp, let problem = attempt() { return problem }
+        return withConnection { connection in
+            var text: UnsafePointer<CChar>?
+            let status = natsConnection_GetLastError(connection, &text)
+            guard status != NATS_OK else { return nil }
+            let detail = text.map { String(cString: $0) } ?? ""
+            return detail.isEmpty ? String(cString: natsStatus_GetText(status)) : detail
         }
-        var text: UnsafePointer<CChar>?
-        let status = natsConnection_GetLastError(connection, &text)
-        guard status != NATS_OK else { return nil }
-        let detail = text.map { String(cString: $0) } ?? ""
-        return detail.isEmpty ? String(cString: natsStatus_GetText(status)) : detail
     }
 
     /// Connects for a moment.
@@ -130,7 +183,7 @@ package final class NATSConnection: @unchecked Sendable {
 
     // MARK: Making it
 
-    /// Has a connection that is made with the options be made again, without end, whenever it is lost or can't be made.
+    /// Has a connection that is made with the options be made again whenever it is lost or no server takes it.
     private static func makeLasting(
         _ options: OpaquePointer, _ handlers: UnsafeMutableRawPointer
     ) throws(NATSError) {
@@ -140,6 +193,7 @@ package final class NATSConnection: @unchecked Sendable {
             natsOptions_SetRetryOnFailedConnect(options, true, noteConnected, handlers),
             natsOptions_SetReconnectedCB(options, noteConnected, handlers),
             natsOptions_SetDisconnectedCB(options, noteDisconnected, handlers),
+            natsOptions_SetClosedCB(options, noteClosed, handlers),
         ] {
             try check(status, during: "connect")
         }
@@ -170,14 +224,15 @@ package final class NATSConnection: @unchecked Sendable {
     }
 
     private static let noteConnected: natsConnectionHandler = { _, handlers in
-        guard let handlers else { return }
-        let told = Unmanaged<Handlers>.fromOpaque(handlers).takeUnretainedValue()
-        told.wasConnected.store(true, ordering: .relaxed)
-        told.connected(true)
+        handlers.map { Unmanaged<Handlers>.fromOpaque($0).takeUnretainedValue().noteConnected() }
     }
 
     private static let noteDisconnected: natsConnectionHandler = { _, handlers in
         handlers.map { Unmanaged<Handlers>.fromOpaque($0).takeUnretainedValue().connected(false) }
+    }
+
+    private static let noteClosed: natsConnectionHandler = { _, handlers in
+        handlers.map { Unmanaged<Handlers>.fromOpaque($0).takeUnretainedValue().gaveUp() }
     }
 
     private static func setServers(_ settings: NATSSettings, _ options: OpaquePointer) throws(NATSError) {

@@ -45,7 +45,9 @@ package final class NATSConsumer {
         try check(natsInbox_Create(&inbox), during: operation)
         guard let inbox else { throw NATSError(NATS_NO_MEMORY, during: operation) }
         var subscription: OpaquePointer?
-        let status = natsConnection_SubscribeSync(&subscription, connection.connection, UnsafePointer(inbox))
+        let status = connection.withConnection {
+            natsConnection_SubscribeSync(&subscription, $0, UnsafePointer(inbox))
+        }
         guard let subscription, status == NATS_OK else {
             natsInbox_Destroy(inbox)
             throw NATSError(status, during: operation)
@@ -88,7 +90,7 @@ package final class NATSConsumer {
                 configuration.AckPolicy = js_AckAll
                 configuration.AckWait = acknowledgementLimit
                 configuration.MaxAckPending = maximumUnacknowledged
-                return js_AddConsumer(nil, connection.jetStream, stream, &configuration, nil, &number)
+                return connection.withJetStream { js_AddConsumer(nil, $0, stream, &configuration, nil, &number) }
             }
         }
         try check(status, number, during: operation)
@@ -103,8 +105,8 @@ package final class NATSConsumer {
         var info: UnsafeMutablePointer<jsConsumerInfo>?
         var number = jsErrCode(0)
         let operation = "inspect the consumer \(name) of the stream \(stream)"
-        try check(
-            js_GetConsumerInfo(&info, connection.jetStream, stream, name, &options, &number), number, during: operation)
+        let status = connection.withJetStream { js_GetConsumerInfo(&info, $0, stream, name, &options, &number) }
+        try check(status, number, during: operation)
         guard let info else { throw NATSError(NATS_NOT_FOUND, during: operation) }
         defer { jsConsumerInfo_Destroy(info) }
         return body(info.pointee)
@@ -193,11 +195,12 @@ package final class NATSConsumer {
         let operation = "request messages of the stream \(stream)"
         // libnats would keep one request after the other until there is a connection again.
         guard connection.isConnected else { throw NATSError(NATS_CONNECTION_DISCONNECTED, during: operation) }
-        try check(
+        let status = connection.withConnection {
             natsConnection_PublishRequestString(
-                connection.connection, "$JS.API.CONSUMER.MSG.NEXT.\(stream).\(name)", UnsafePointer(inbox),
-                #"{"batch":\#(limit),"expires":\#(expires * 1_000_000)}"#),
-            during: operation)
+                $0, "$JS.API.CONSUMER.MSG.NEXT.\(stream).\(name)", UnsafePointer(inbox),
+                #"{"batch":\#(limit),"expires":\#(expires * 1_000_000)}"#)
+        }
+        try check(status, during: operation)
         requested = limit
     }
 
@@ -215,7 +218,7 @@ package final class NATSConsumer {
         guard let subject = acknowledgementSubject else { return }
         acknowledgementSubject = nil
         try check(
-            natsConnection_PublishString(connection.connection, subject, ""),
+            connection.withConnection { natsConnection_PublishString($0, subject, "") },
             during: "acknowledge messages of the stream \(stream)")
     }
 }

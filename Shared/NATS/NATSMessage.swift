@@ -56,7 +56,7 @@ extension NATSConnection {
             jsDirectGetMsgOptions_Init(&options)
             options.Sequence = sequence
             options.NextBySubject = subject
-            return js_DirectGetMsg(&message, jetStream, stream, &request, &options)
+            return withJetStream { js_DirectGetMsg(&message, $0, stream, &request, &options) }
         }
         return try taken(message, status, jsErrCode(0), headers, during: "get a message of the stream \(stream)")
     }
@@ -68,21 +68,21 @@ extension NATSConnection {
         at sequence: UInt64, in stream: String, headers: [String], limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSMessage? {
         try fromLeader(headers, limit, during: "get message \(sequence) of the stream \(stream)") {
-            js_GetMsg(&$0, jetStream, stream, sequence, &$1, &$2)
+            js_GetMsg(&$1, $0, stream, sequence, &$2, &$3)
         }
     }
 
     /// Gets a message from a stream's leader, with a call of libnats.
     private func fromLeader(
         _ headers: [String], _ limit: Int64, during operation: String,
-        _ get: (inout OpaquePointer?, inout jsOptions, inout jsErrCode) -> natsStatus
+        _ get: (_ jetStream: OpaquePointer, inout OpaquePointer?, inout jsOptions, inout jsErrCode) -> natsStatus
     ) throws(NATSError) -> NATSMessage? {
         var options = jsOptions()
         jsOptions_Init(&options)
         options.Wait = limit
         var message: OpaquePointer?
         var number = jsErrCode(0)
-        let status = get(&message, &options, &number)
+        let status = withJetStream { get($0, &message, &options, &number) }
         return try taken(message, status, number, headers, during: operation)
     }
 
@@ -125,7 +125,7 @@ extension NATSConnection {
         of subject: String, in stream: String, headers: [String], limit: Int64 = requestLimit
     ) throws(NATSError) -> NATSMessage? {
         try fromLeader(headers, limit, during: "get the last message of \(subject)") {
-            js_GetLastMsg(&$0, jetStream, stream, subject, &$1, &$2)
+            js_GetLastMsg(&$1, $0, stream, subject, &$2, &$3)
         }
     }
 
@@ -145,13 +145,13 @@ extension NATSConnection {
         guard let inbox else { return [] }
         let name = UnsafePointer<CChar>(inbox)
         var subscription: OpaquePointer?
-        try check(natsConnection_SubscribeSync(&subscription, connection, name), during: operation)
+        try check(withConnection { natsConnection_SubscribeSync(&subscription, $0, name) }, during: operation)
         defer { natsSubscription_Destroy(subscription) }
         let request = """
             {"seq":\(sequence),"batch":\(count),"max_bytes":\(maximumBytes),"next_by_subj":"\(Self.quoted(subject))"}
             """
         try check(
-            natsConnection_PublishRequestString(connection, "$JS.API.DIRECT.GET.\(stream)", name, request),
+            withConnection { natsConnection_PublishRequestString($0, "$JS.API.DIRECT.GET.\(stream)", name, request) },
             during: operation)
         let end = nats_Now() + limit
         var messages: [NATSMessage] = []

@@ -282,6 +282,21 @@ struct SendingTests {
         #expect(world.samples == Array(0..<20))
     }
 
+    @Test func whatWasUnderWayWhenTheConnectionWasGivenUpIsSentAgain() throws {
+        let world = try World.describing(next: 0)
+        world.drain()
+        try world.publish(0..<10)
+        world.pass(0.15)
+        #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10"])
+        world.sent = []
+        world.core.noteGivenUp(at: world.now)
+        world.pass(10)
+        #expect(world.sent.isEmpty)
+        world.connect()
+        world.pass(1)
+        #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10"])
+    }
+
     @Test func aFullSpoolTakesNothingAndRequestsItLater() throws {
         let world = World()
         world.settings.spoolLimit = 1_000

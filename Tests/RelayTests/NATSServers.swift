@@ -99,6 +99,9 @@ extension NATSConnection {
         let settings = NATSStreamSettings(
             name: "holdfast", subjects: ["holdfast.>"], replicas: 1, maximumBytes: nil, maximumAge: nil,
             duplicateWindow: 120_000_000_000)
-        try await eventually("a stream", within: limit) { (try? createStream(settings)) != nil }
+        try await eventually("a stream", within: limit) {
+            connectAgain()
+            return (try? createStream(settings)) != nil
+        }
     }
 }

@@ -161,6 +161,48 @@ struct RelaySecurityTests {
         }
     }
 
+    /// A server may refuse a relay for a while, such as before its users are put right. libnats gives the connection up then.
+    @Test func aRelayThatIsRefusedComesBack() async throws {
+        try await withTemporaryDirectory { directory in
+            let secret = directory.appending("secret").string
+            try "secret".write(toFile: secret, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
+            func permit(_ password: String) throws {
+                try "authorization { users: [ { user: lab, password: \(password) }, { user: boss, password: boss } ] }"
+                    .write(toFile: directory.appending("users.conf").string, atomically: true, encoding: .utf8)
+            }
+            try permit("another")
+            let servers = try NATSServers(.current, count: 1, security: #"include "users.conf""#, in: directory)
+            let user = ["--nats-user", "lab", "--nats-password-file", secret]
+            let ends = try FreePort.endpoints(2)
+            let publisher = try RevivedProgram(
+                "sensor-publisher", at: ends[...], ["--signal", "sine", "--device", "wrist"], in: directory)
+            let site = try Self.relay(
+                "site", servers.options("to") + ["--subscribe", ends[0], "--site", "lab"] + user, in: directory)
+            let centre = try Self.relay("centre", servers.options("from") + user, in: directory)
+            var settings = NATSSettings(servers: servers.addresses, name: "test")
+            (settings.user, settings.password) = ("boss", "boss")
+            try await RevivedProgram.run(servers.servers) {
+                try await NATSConnection(settings).makeStream(within: Self.limit)
+                try await RevivedProgram.run([publisher, site.program, centre.program]) {
+                    for _ in 0..<2 {
+                        for client in [site.client, centre.client] {
+                            try await Self.hears("Authorization Violation", from: client)
+                        }
+                        let before = try await Self.streams(at: centre.client).map(\.nextSequence).max() ?? 0
+                        try permit("secret")
+                        try await servers.servers[0].kill()
+                        try await eventually("samples at the centre", within: Self.limit) {
+                            try await Self.streams(at: centre.client).contains { $0.nextSequence > before + 100 }
+                        }
+                        try permit("another")
+                        try await servers.servers[0].kill()
+                    }
+                }
+            }
+        }
+    }
+
     @Test(arguments: NATSServers.Kind.allCases)
     func credentialsOfAnOperatorAreTaken(kind: NATSServers.Kind) async throws {
         try await withTemporaryDirectory { directory in

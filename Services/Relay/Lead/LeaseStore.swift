@@ -25,6 +25,7 @@ final class LeaseStore {
     }
 
     func read() -> Leadership.Answer {
+        connection.connectAgain()
         do {
             if !isOpen { try store.create(replicas: replicas, maximumValue: Self.maximumValue) }
             isOpen = true
@@ -37,6 +38,7 @@ final class LeaseStore {
     }
 
     func write(_ value: LeaseValue, replacing revision: UInt64?) -> Leadership.Answer {
+        connection.connectAgain()
         do {
             let bytes = try WireCoding.encode(value)
             return .stored(revision: try store.write(bytes, to: key, replacing: revision, limit: limit))

@@ -14,6 +14,8 @@ import ZeroMQ
 /// Runs a relay that sends: passes to `Sending` what happens and when, and carries out its effects.
 actor SendingEngine: Engine {
     static let directoryName = "relay"
+    /// The pause before a connection is made anew that the library gave up, in nanoseconds.
+    private static let pause: Int64 = 1_000_000_000
 
     let thread: SocketThread
     let runtime: Runtime<Sending.Effect, Queue>
@@ -67,6 +69,7 @@ actor SendingEngine: Engine {
         try await serve(
             { try await self.listener.forEachBatch { await self.take($0) } },
             { try await self.link.forEachNews(on: self.thread) { await self.takeNews() } },
+            { try await self.link.forEachLoss(on: self.thread) { try await self.connectAgain() } },
             finish: { await self.finish() })
     }
 
@@ -91,6 +94,14 @@ actor SendingEngine: Engine {
             core.acknowledged(results.map { ($0.identifier, Sending.Outcome($0.outcome)) }, at: now)
         }
         perform()
+    }
+
+    /// Connects anew after the library gave up.
+    private func connectAgain() async throws {
+        core.noteGivenUp(at: now)
+        perform()
+        try await wait(until: now.monotonic + Self.pause) { false }
+        await asking.run { [connection] _ in connection.connectAgain() }
     }
 
     /// Takes nothing more, stores what there is, and waits a moment for acknowledgements.

@@ -69,7 +69,8 @@ actor ServingEngine: Engine {
         core.begin(replayEndpoint: replayEndpoint)
         try await serve(
             { try await self.fetch() },
-            { try await self.link.forEachNews(on: self.thread) { await self.noteConnection() } })
+            { try await self.link.forEachNews(on: self.thread) { await self.noteConnection() } },
+            { try await self.link.forEachLoss(on: self.thread) { try await self.connectAgain() } })
     }
 
     private func noteConnection() async {
@@ -79,6 +80,12 @@ actor ServingEngine: Engine {
         let problem = await fetching.run { [connection] _ in connection.problem }
         if !link.isConnected { core.noteServers(isConnected: false, problem: problem) }
         perform()
+    }
+
+    /// Connects anew after the library gave up.
+    private func connectAgain() async throws {
+        try await wait(until: now.monotonic + Self.pause) { false }
+        await fetching.run { [connection] _ in connection.connectAgain() }
     }
 
     // MARK: Fetching

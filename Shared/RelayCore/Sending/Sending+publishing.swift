@@ -29,6 +29,12 @@ extension Sending {
         pump(at: now)
     }
 
+    /// Takes it that nothing more will be said of messages that are under way: the library gave the connection up.
+    package func noteGivenUp(at now: Moment) {
+        isConnected = false
+        acknowledged(underWay.keys.map { ($0, .unknown("the connection has ended")) }, at: now)
+    }
+
     func prepare(at now: Moment) {
         guard isConnected, servers == nil, !isPreparing, now.monotonic >= prepareAt else { return }
         isPreparing = true
