@@ -1,5 +1,6 @@
 package import Messages
 package import Recording
+import ServiceKit
 
 /// One run of a publisher, as a session sees it.
 package struct PublisherEpoch {
@@ -33,6 +34,8 @@ package struct PublisherEpoch {
     }
     /// Whether its publisher told how far it came before it ended.
     var isOver: Bool { record.isOver == true }
+    /// Whether it came from a relay, which still answers for it when it is over.
+    var isRelayed: Bool { record.isRelayed == true }
     /// Whether its clock is another epoch's, because nothing was stored of its own yet.
     private(set) var isGuessed = false
 
@@ -101,7 +104,7 @@ package struct PublisherEpoch {
         isGuessed = false
     }
 
-    /// - Returns: whether its machine slept, it ended, or its data's origin or device was not known before.
+    /// - Returns: whether its machine slept, it ended, or its data's origin or device, or that it is relayed, was not known before.
     package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         record.replay = description.replay
         record.heard = now.date
@@ -112,7 +115,10 @@ package struct PublisherEpoch {
         self.hasSlept = self.hasSlept || hasSlept
         let isEnd = description.over == true && !isOver
         if isEnd { record.isOver = true }
-        let isNew = noteRemote(description) || isEnd
+        let isRelayed = description.source == Program.relay.rawValue
+        let isOther = isRelayed != self.isRelayed
+        if isOther { record.isRelayed = isRelayed ? true : nil }
+        let isNew = noteRemote(description) || isEnd || isOther
         guard record.origin != description.origin, let origin = description.origin else { return hasSlept || isNew }
         record.origin = origin
         return true

@@ -16,6 +16,9 @@ extension Recordings {
     /// How long samples may come in after a stop: as long as publishers keep them by default. A hostile one could give one
     /// at a time of as many as it says that there are.
     private static let settlingLimit = TimeSpan.seconds(600)
+    /// How long a session that is stopped waits for a publisher that answers and can't give its samples yet, such as a relay whose
+    /// servers have no leader.
+    private static let longestDelay = TimeSpan.seconds(60)
     /// Sessions whose report could not be stored are kept in memory, at most so many.
     private static let maximumUnstored = 64
 
@@ -39,6 +42,8 @@ extension Recordings {
         /// When this round of waiting ends, and when all waiting ends, on the monotonic clock.
         var deadline: Int64
         let limit: Int64
+        /// When it ends if publishers only say that they are to be asked again.
+        let delayLimit: Int64
         /// Streams that may not have everything. Whatever arrives asks again, so only one is looked at that keeps the others
         /// waiting.
         var rest: ArraySlice<StreamRecording>
@@ -46,6 +51,8 @@ extension Recordings {
         var isAsked = false
         /// Whether the publishers' clocks were compared for the last time.
         var isCompared = false
+        /// Whether a publisher said since then that it is to be asked again.
+        var isPutOff = false
         /// The samples that were dealt with when it was asked for last.
         var settled = -1
     }
@@ -109,7 +116,8 @@ extension Recordings {
         endings[identifier] = .settling(
             Settling(
                 deadline: now.monotonic + Self.travelTime.nanoseconds,
-                limit: now.monotonic + Self.settlingLimit.nanoseconds, rest: session.ordered[...]))
+                limit: now.monotonic + Self.settlingLimit.nanoseconds,
+                delayLimit: now.monotonic + Self.longestDelay.nanoseconds, rest: session.ordered[...]))
         advance(at: now)
     }
 
@@ -153,9 +161,11 @@ extension Recordings {
             // As long as something comes: a recorder that hung may have much to catch up with.
             let streams = session.ordered
             let settled = streams.reduce(0) { $0.addingClamped($1.settled) }
-            guard now.monotonic < settling.limit, settled > settling.settled, !streams.allSatisfy(\.intake.isComplete)
+            let isDelayed = settling.isPutOff && now.monotonic < settling.delayLimit
+            guard now.monotonic < settling.limit, settled > settling.settled || isDelayed,
+                !streams.allSatisfy(\.intake.isComplete)
             else { return compareLast(session, settling, at: now) }
-            settling.settled = settled
+            (settling.settled, settling.isPutOff) = (settled, false)
             settling.isAsked = true
             settling.deadline = now.monotonic + settings.recoveryLimit
             settling.rest = streams[...]

@@ -55,7 +55,7 @@ extension Recordings {
             if count > 0 { try stream.takeReplayed(frames, at: now) }
             // An answer that brings nothing would be asked for without end.
             guard stream.intake.isMissing(request) else { return }
-            try stream.giveUp(count > 0 ? .malformed : .notRetained, at: now)
+            if count > 0 { try stream.giveUp(.malformed, at: now) } else { try stream.takeNothing(at: now) }
         }
     }
 
@@ -66,6 +66,13 @@ extension Recordings {
     ) -> Bool {
         guard let (session, stream) = asker(of: request, in: identifier) else { return true }
         return resume(stream, of: session, at: now) { try stream.giveUp(reason, at: now) }
+    }
+
+    /// Notes that a publisher answers, and can't give yet what a session misses: while a session is stopped, that is waited for longer.
+    package func putOff(in identifier: SessionIdentifier) {
+        guard case .settling(var settling) = endings[identifier] else { return }
+        settling.isPutOff = true
+        endings[identifier] = .settling(settling)
     }
 
     /// Whose missing samples a request asks for, if it is what must be had next.

@@ -54,7 +54,10 @@ package final class StreamRecording {
     }
 
     /// Runs of the publisher that had ended when the session began: what still arrives of them was sampled before.
-    private(set) var ended: [String] = []
+    private(set) var ended: [String] {
+        get { log.record.ended ?? [] }
+        set { log.record.ended = newValue.isEmpty ? nil : newValue }
+    }
     /// Whether the session began before it was asked for.
     private let isFromPast: Bool
     /// Of such a session, the first sample that was asked for of the first epoch.
@@ -90,8 +93,9 @@ package final class StreamRecording {
         record.configure(by: configuration, in: session.record)
         self.init(record, [], current: 0, next: first ?? 0, ReorderBuffer(), of: session, at: now)
         if isFromPast, !formers.isEmpty {
+            if let first = formers.first { earliest = uptimeAtStart(by: first.description, at: first.heard) }
             for former in formers {
-                // Samples of an ended run can't be fetched any more. Meeting the next run makes them a gap, for which the log
+                // Only a relay still has samples of an ended run. Otherwise meeting the next run makes them a gap, for which the log
                 // must be open.
                 try meet(former.description, from: firstLost(of: former), at: now)
                 log.epochs[log.epochs.count - 1].isUnseen = true
@@ -124,9 +128,13 @@ package final class StreamRecording {
             if let last = epochs.last { epochs.append(PublisherEpoch(position.epoch, like: last)) }
         }
         // In their order: that of the positions is one in which the last one has the latest sample.
-        for epoch in epochs {
-            let position = recovered.positions.first { $0.epoch == epoch.name }
-            intake.start(epoch: epoch.name, at: position?.next ?? 0)
+        let lastEnded = epochs.lastIndex { $0.record.end != nil } ?? epochs.count
+        for (index, epoch) in epochs.enumerated() {
+            let next = recovered.positions.first { $0.epoch == epoch.name }?.next ?? 0
+            let hasBegun = next > epoch.record.from
+            // What only waited when the session was stopped began after its end.
+            if index > lastEnded, !hasBegun { continue }
+            intake.start(epoch: epoch.name, at: next, hasBegun: hasBegun)
         }
         for epoch in epochs {
             if let end = epoch.record.end { intake.end(epoch: epoch.name, before: end) }
@@ -145,6 +153,7 @@ package final class StreamRecording {
         self.init(record, epochs, current: current, next: last.next, intake, of: session, at: now)
         log.take(recovered, at: now)
         announcedGaps = gaps.count
+        for index in epochs.indices { searchEnds(before: index) }
         if record.counts.written > 0 { earliest = nil }
         // The file is missing, or the session was interrupted between two files.
         if log.isClosed { log.openAgain(at: now) }
@@ -197,10 +206,25 @@ package final class StreamRecording {
         for index in log.epochs.indices where log.epochs[index].isUnseen {
             let epoch = log.epochs[index].name
             if let next, log.epochs[index].record.replay != next.replay || epoch == next.epoch { continue }
+            // Once that is over.
+            if next != nil, log.epochs[index].record.isEndUnknown == true { continue }
             log.epochs[index].isUnseen = false
             noteChange()
             let reason = next == nil ? Gap.Reason.publisherUnreachable : .epochEnded
             note(Gap(epoch: epoch, from: intake.next(of: epoch) ?? 0, count: 0, reason: reason), at: date)
+        }
+    }
+
+    /// Has the unknown ends of runs asked for that a run followed, where a relay may still have them.
+    private func searchEnds(before next: Int) {
+        for index in log.epochs[..<next].indices
+        where log.epochs[index].record.isEndUnknown == true
+            && log.epochs[index].record.replay == log.epochs[next].record.replay
+            && !intake.searchEnd(of: log.epochs[index].name)
+        {
+            // It is too late for that: a gap says so once the next run is described.
+            log.epochs[index].isUnseen = true
+            log.epochs[index].record.isEndUnknown = nil
         }
     }
 
@@ -363,7 +387,26 @@ package final class StreamRecording {
         }
     }
 
+    /// Takes an answer that has no samples: of what is missing there is nothing.
+    package func takeNothing(at now: Moment) throws {
+        guard intake.isSearchingEnd else { return try giveUp(.notRetained, at: now) }
+        if endSearch() { return try giveUp(.epochEnded, at: now) }
+        intake.finishSearch()
+        try resume(at: now)
+    }
+
+    /// Notes that the unknown end that is being asked for was found, or can't be.
+    /// - Returns: whether it was not heard for so long that all of another run may be missing behind it.
+    private func endSearch() -> Bool {
+        guard intake.isSearchingEnd, let index = intake.recovery.flatMap({ index(of: $0.epoch) }) else { return false }
+        defer { noteChange() }
+        log.epochs[index].record.isEndUnknown = nil
+        defer { log.epochs[index].isUnseen = false }
+        return log.epochs[index].isUnseen
+    }
+
     package func giveUp(_ reason: Gap.Reason, at now: Moment) throws {
+        _ = endSearch()
         let behind = earliest == nil ? nil : intake.firstBehind
         let uptime = try? behind?.batch.withBatch { try $0.uptimes.dropFirst(behind?.row ?? 0).first }
         note(ofSession(intake.giveUp(reason: reason), before: uptime, at: now), at: now.date)
@@ -372,7 +415,7 @@ package final class StreamRecording {
 
     /// Which of `epochs` a batch is of. One that is met for the first time is added. A batch that is not as long as it says is
     /// refused, before anything is counted by what it says.
-    /// - Returns: nil for a batch of a run that had ended when the session began.
+    /// - Returns: nil for a batch of a run that had ended when the session began, or that began after its end.
     private func epoch(of batch: ReceivedBatch, at now: Moment) throws(MessageError) -> Int? {
         try batch.check { () throws(MessageError) in
             batch.hasFields(fieldsToken) ? log.record.fields.count : try batch.fields.count
@@ -387,7 +430,7 @@ package final class StreamRecording {
             return known
         }
         let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
-        if ended.contains(name) { return nil }
+        if ended.contains(name) || intake.hasEnd { return nil }
         followClock(to: now)
         let replay = log.epochs[log.epochs.count - 1].record.replay
         let index = try add(
@@ -413,12 +456,14 @@ package final class StreamRecording {
         }
         let new = try PublisherEpoch(epoch, token: token, startDate: log.startDate, at: now)
         if let last = log.epochs.lastIndex(where: { $0.record.replay == epoch.replay }),
-            log.epochs[last].record.end == nil, !log.epochs[last].isOver,
-            log.epochs[last].silence(until: epoch.clock, at: now) > Self.longestUnheard.nanoseconds
+            log.epochs[last].record.end == nil, !log.epochs[last].isOver
         {
-            log.epochs[last].isUnseen = true
+            let silence = log.epochs[last].silence(until: epoch.clock, at: now)
+            if silence > Self.longestUnheard.nanoseconds { log.epochs[last].isUnseen = true }
+            if log.epochs[last].isRelayed { log.epochs[last].record.isEndUnknown = true }
         }
         log.epochs.append(new)
+        searchEnds(before: log.epochs.count - 1)
         return log.epochs.count - 1
     }
 

@@ -20,6 +20,7 @@ final class IntakeModel {
     func end(_ epoch: String, before sequence: Int) { intake.end(epoch: epoch, before: sequence) }
     func expect(_ epoch: String, upTo sequence: Int) -> Bool { intake.expect(epoch: epoch, upTo: sequence) }
     func expectEnd() -> Bool { intake.expectEnd() }
+    func searchEnd(of epoch: String) -> Bool { intake.searchEnd(of: epoch) }
 
     /// What the intake says of a batch.
     func admit(_ epoch: String, _ samples: Range<Int>) -> ReorderBuffer.Admission {
@@ -58,6 +59,12 @@ final class IntakeModel {
     /// What is being asked for can't be had.
     func giveUp(before sequence: Int? = nil, _ reason: Gap.Reason = .notRetained) {
         if let gap = intake.giveUp(before: sequence, reason: reason) { lost.append(gap) }
+        goOn()
+    }
+
+    /// An end that is searched for was found: an answer brought nothing.
+    func finishSearch() {
+        intake.finishSearch()
         goOn()
     }
 

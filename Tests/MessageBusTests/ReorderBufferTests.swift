@@ -175,6 +175,64 @@ struct ReorderBufferTests {
         #expect(!model.expect("a", upTo: 9))
     }
 
+    @Test func anUnknownEndIsSearchedForBeforeALaterEpoch() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<3)
+        #expect(model.searchEnd(of: "a"))
+        #expect(!model.intake.isComplete)
+        #expect(model.admit("b", 0..<2) == .gap)
+        model.arrive("b", 0..<2)
+        #expect(model.missing == 3..<ReorderBuffer.maximumSequence && model.intake.isSearchingEnd)
+        model.bring("a", 3..<5)
+        #expect(model.missing?.lowerBound == 5 && model.intake.isSearchingEnd)
+        model.finishSearch()
+        #expect(model.taken == ["a": Array(0..<5), "b": [0, 1]])
+        #expect(model.order == ["a", "b"] && model.lost.isEmpty && model.intake.isComplete)
+    }
+
+    @Test func anUnknownEndThatIsGivenUpIsAGapOfUnknownLength() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<3)
+        #expect(model.searchEnd(of: "a"))
+        model.arrive("b", 0..<2)
+        model.giveUp(before: 5)
+        model.giveUp(.epochEnded)
+        #expect(model.lost.map(\.from) == [3, 5] && model.lost.map(\.count) == [2, 0])
+        #expect(model.intake.next(of: "a") == 5 && !model.intake.isSearchingEnd)
+        #expect(model.taken == ["a": [0, 1, 2], "b": [0, 1]])
+    }
+
+    /// Of the later epoch samples are missing, too, and are asked for already.
+    @Test func anUnknownEndComesBeforeWhatALaterEpochMisses() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<3)
+        model.arrive("b", 5..<7)
+        #expect(model.missing == 0..<5)
+        #expect(model.searchEnd(of: "a"))
+        #expect(model.missing?.lowerBound == 3 && model.intake.isSearchingEnd)
+        model.bring("b", 0..<5)
+        model.bring("a", 3..<4)
+        model.finishSearch()
+        #expect(model.missing == 0..<5)
+        model.bring("b", 0..<5)
+        #expect(model.taken == ["a": [0, 1, 2, 3], "b": Array(0..<7)])
+        #expect(!model.searchEnd(of: "a"))
+        #expect(!model.searchEnd(of: "c"))
+    }
+
+    @Test func whatEndsLastAsksForAnUnknownEndBefore() {
+        let model = IntakeModel()
+        model.arrive("a", 0..<3)
+        model.start("b", at: 0)
+        #expect(model.searchEnd(of: "a"))
+        model.end("b", before: 2)
+        #expect(model.expectEnd())
+        #expect(model.intake.isSearchingEnd)
+        model.finishSearch()
+        #expect(model.expectEnd())
+        #expect(model.missing == 0..<2)
+    }
+
     @Test func whatCameAfterTheEndIsNotTaken() {
         let model = IntakeModel()
         model.arrive("a", 0..<2)

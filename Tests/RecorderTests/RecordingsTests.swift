@@ -509,6 +509,48 @@ import Testing
         }
     }
 
+    /// A relay whose servers have no leader says that it is to be asked again.
+    @Test func aStopWaitsAMinuteForAPublisherThatPutsItOff() throws {
+        try withScript { script in
+            try script.sample(10)
+            _ = script.settle()
+            try script.sample(10, isLost: true)
+            script.core.stop(script.session.identifier, at: script.now)
+            script.core.listed(script.session.identifier, [script.description], at: script.now)
+            script.wait(Self.second)
+            script.core.tick(at: script.now)
+            #expect(script.settle().contains("recover"))
+            var waited = 1
+            while !script.settle().contains("compareClocks"), waited < 100 {
+                script.core.putOff(in: script.session.identifier)
+                script.wait(10 * Self.second)
+                waited += 10
+                script.core.tick(at: script.now)
+            }
+            #expect(waited == 61)
+            script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
+            _ = script.settle()
+            #expect(script.core.isIdle)
+            #expect(script.session.report.streams.map(\.lost) == [10])
+        }
+    }
+
+    /// A session that is stopped takes nothing of a run that began afterwards, also if the recorder is killed meanwhile.
+    @Test func aRunThatBeginsAfterAStopIsNoneOfTheSession() throws {
+        try withScript { script in
+            try script.sample(10)
+            _ = script.settle()
+            try script.sample(10, isLost: true)
+            script.core.stop(script.session.identifier, at: script.now)
+            script.core.listed(script.session.identifier, [script.description], at: script.now)
+            script.restartPublisher(as: "f")
+            try script.sample(10)
+            _ = script.settle()
+            #expect(script.session.ordered[0].record.epochs.map(\.epoch) == ["e"])
+            #expect(script.session.ordered[0].record.counts.written == 10)
+        }
+    }
+
     /// A publisher that did not say where its streams are may be heard again when nothing seems to be missing any more.
     @Test func aLossThatShowsWhileClocksAreComparedIsAskedFor() throws {
         try withScript { script in

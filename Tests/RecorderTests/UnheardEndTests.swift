@@ -17,16 +17,19 @@ struct UnheardEndTests {
         return Moment(monotonic: nanoseconds, date: WallTime(nanosecondsSince1970: start + nanoseconds))
     }
 
-    private static func description(_ epoch: String, next: Int, at seconds: Double) -> StreamDescription {
+    private static func description(
+        _ epoch: String, next: Int, at seconds: Double, from source: String = "sensor-publisher"
+    ) -> StreamDescription {
         StreamDescription(
-            source: "sensor-publisher", sequence: 0, device: name.device, stream: name.stream, epoch: epoch,
+            source: source, sequence: 0, device: name.device, stream: name.stream, epoch: epoch,
             state: .running, fields: ["uptime", "x"], rate: 10, packed: false, nextSequence: next,
             replay: "tcp://10.0.0.1:5552", clock: ClockReading(uptime: seconds, date: moment(seconds).date))
     }
 
     private static func take(
         _ epoch: String, from first: Int, count: Int = 10, by stream: StreamRecording, at seconds: Double,
-        received: Double? = nil, spelling: (String) -> String = { $0 }
+        received: Double? = nil, becoming expected: StreamRecording.Outcome = .written,
+        spelling: (String) -> String = { $0 }
     ) throws {
         let encoder = SampleBatchEncoder(
             source: "sensor-publisher", device: name.device, stream: name.stream, epoch: epoch,
@@ -44,7 +47,7 @@ struct UnheardEndTests {
             let outcome = try stream.take(
                 ReceivedBatch(SampleBody(bytes), bytes, packed: nil), published: moment(seconds).date,
                 at: moment(received ?? seconds))
-            #expect(outcome == .written)
+            #expect(outcome == expected)
         }
     }
 
@@ -76,10 +79,12 @@ struct UnheardEndTests {
 
     /// Records a run of 20 samples, the second half of which arrives at 3 s.
     /// - Parameter body: is given the stream, and what continues the session after a kill.
-    private func withStream(_ body: (StreamRecording) throws -> Void) throws {
+    private func withStream(
+        from source: String = "sensor-publisher", _ body: (StreamRecording) throws -> Void
+    ) throws {
         try withTemporaryDirectory { data in
             let stream = try Self.session(in: data).open(
-                Self.description("E1", next: 0, at: 1), from: 0, at: Self.moment(1)
+                Self.description("E1", next: 0, at: 1, from: source), from: 0, at: Self.moment(1)
             ) { _ in
                 nil
             }
@@ -182,6 +187,58 @@ struct UnheardEndTests {
             other.replay = "tcp://10.0.0.2:5552"
             try stream.meet(other, from: nil, at: Self.moment(9))
             #expect(stream.gaps.isEmpty)
+        }
+    }
+
+    /// A relay still has what it published before, so that it is asked, however short the silence was.
+    @Test func aRelayIsAskedForTheUnknownEndOfARun() throws {
+        try withStream(from: "relay") { stream in
+            try Self.take("E2", from: 0, by: stream, at: 3.5, becoming: .recover)
+            #expect(stream.intake.recovery?.epoch == "E1" && stream.intake.recovery?.missing.lowerBound == 20)
+            try stream.meet(Self.description("E2", next: 10, at: 4, from: "relay"), from: nil, at: Self.moment(4))
+            #expect(stream.record.epochs[0].isEndUnknown == true && stream.record.counts.written == 20)
+            try stream.takeNothing(at: Self.moment(4))
+            #expect(stream.gaps.isEmpty && stream.record.counts.written == 30)
+            #expect(stream.record.epochs.map(\.isEndUnknown) == [nil, nil])
+        }
+    }
+
+    /// All of another run may have been published meanwhile.
+    @Test func aLongSilenceLeavesAGapWhateverARelayHas() throws {
+        try withStream(from: "relay") { stream in
+            try Self.take("E2", from: 0, by: stream, at: 5.5, becoming: .recover)
+            try stream.meet(Self.description("E2", next: 10, at: 6, from: "relay"), from: nil, at: Self.moment(6))
+            #expect(stream.gaps.isEmpty)
+            try stream.takeNothing(at: Self.moment(6))
+            #expect(stream.gaps.map(\.from) == [20] && stream.gaps.map(\.count) == [0])
+            #expect(stream.record.epochs.map(\.isUnseen) == [nil, nil] && stream.record.counts.written == 30)
+            try stream.meet(Self.description("E2", next: 10, at: 7, from: "relay"), from: nil, at: Self.moment(7))
+            #expect(stream.gaps.count == 1)
+        }
+    }
+
+    @Test func whatARelayNoLongerHasIsAGapOfUnknownLength() throws {
+        try withStream(from: "relay") { stream in
+            try Self.take("E2", from: 0, by: stream, at: 3.5, becoming: .recover)
+            try stream.giveUp(.epochEnded, at: Self.moment(4))
+            try stream.meet(Self.description("E2", next: 10, at: 4, from: "relay"), from: nil, at: Self.moment(4))
+            #expect(stream.gaps.map(\.from) == [20] && stream.gaps.map(\.count) == [0])
+            #expect(stream.record.epochs.map(\.isUnseen) == [nil, nil] && stream.record.counts.written == 30)
+        }
+    }
+
+    /// The next run is described before anything of it arrives; or the recorder is killed while the relay is being asked.
+    @Test(arguments: [false, true])
+    func aRelayIsAskedAfterAKill(isKnown: Bool) throws {
+        try withStream(from: "relay") { stream in
+            let next = Self.description("E2", next: 10, at: 31, from: "relay")
+            if isKnown { try stream.meet(next, from: nil, at: Self.moment(4)) }
+            try Self.resume(stream.record) { stream in
+                try stream.meet(next, from: nil, at: Self.moment(31))
+                let isMissing = stream.intake.expect(epoch: "E2", upTo: 10)
+                #expect(isMissing && stream.intake.isSearchingEnd && stream.intake.recovery?.epoch == "E1")
+                #expect(stream.gaps.isEmpty && stream.record.epochs[0].isEndUnknown == true)
+            }
         }
     }
 

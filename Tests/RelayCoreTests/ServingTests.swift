@@ -72,6 +72,18 @@ struct ServingTests {
         #expect(core.streams[name]?.description.epoch == "e")
     }
 
+    /// A recorder that met the stream after that run would take it for one of its own.
+    @Test func whatComesAgainOfAnEarlierRunIsNotSentAgain() throws {
+        core.take([samples(0..<10, sequence: 2), samples(10..<20, sequence: 3)], at: Self.moment(0))
+        core.take([samples(0..<10, sequence: 4, epoch: "f")], at: Self.moment(1))
+        _ = takeSent()
+        core.take([samples(10..<20, sequence: 3), samples(0..<10, sequence: 4, epoch: "f")], at: Self.moment(2))
+        core.take([samples(0..<10, sequence: 5, epoch: "g")], at: Self.moment(2))
+        #expect(takeSent() == [0, 0])
+        core.take([samples(0..<10, sequence: 4, epoch: "f")], at: Self.moment(3))
+        #expect(takeSent().isEmpty)
+    }
+
     @Test func ofTwoSitesWithOneNameTheFirstIsServed() throws {
         core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
         _ = takeSent()

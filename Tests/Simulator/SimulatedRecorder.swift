@@ -492,7 +492,8 @@ final class SimulatedRecorder: WakingProgram {
                         passMoment()
                     }
                     return core.giveUp(request, reason: reason, in: session, at: now)
-                }))
+                },
+                putOff: { [self] in core.putOff(in: session) }))
     }
 
     // MARK: Files

@@ -7,6 +7,7 @@ struct ReplayedStream {
     let isHeard: () -> Bool
     let take: (SamplesReplay.Reply, ArraySlice<[UInt8]>, SamplesReplay) -> Bool
     let giveUp: (SamplesReplay, Gap.Reason) -> Bool
+    var putOff: () -> Void = {}
 }
 
 /// Asks publishers for missing samples in virtual time: what the real client decides is `ReplaySchedule`'s.
@@ -178,7 +179,9 @@ final class SimulatedReplayClient {
                     repeatLater { _ = stream.take(reply, frames[range], request) }
                 }
             case .gone(let reason): giveUp(request, reason, verdict.stream, stream)
-            case .again: conclude(verdict.stream, stream, isMore: true, isUnanswered: true)
+            case .again:
+                stream.putOff()
+                conclude(verdict.stream, stream, isMore: true, isUnanswered: true)
             }
         }
     }

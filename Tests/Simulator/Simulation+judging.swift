@@ -23,10 +23,12 @@ extension Simulation {
         }
         try advance(until: now + 3_000_000_000)
         try restRelays()
-        for turn in 0..<600 where violations.isEmpty && !recorder.isDone {
+        let turns = relays == nil ? 600 : 2_400
+        for turn in 0..<turns where violations.isEmpty && !recorder.isDone {
             // A recorder that was killed may not know that it was asked to.
             for identifier in asked.keys.sorted() { stopSession(identifier) }
-            // What is stored at the end must survive everything, too. But an end may need its time, 10 s for missing samples.
+            // What is stored at the end must survive everything, too. But an end may need its time: 10 s for missing samples, and 60 s
+            // for those that a relay finds slowly.
             if faults.kills, turn < 300, happens(0.02) { try killRecorder(cutsPower: faults.powerCuts && happens(0.4)) }
             try advance(until: now + 100_000_000)
         }

@@ -23,6 +23,8 @@ struct SessionStream: RecoveringStream {
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async -> Bool {
         await engine.giveUp(request, reason: reason, in: session)
     }
+
+    func putOff() async { await engine.putOff(in: session) }
 }
 
 extension RecordingEngine {
@@ -48,6 +50,8 @@ extension RecordingEngine {
         defer { perform() }
         return core.giveUp(request, reason: reason, in: session, at: now)
     }
+
+    fileprivate func putOff(in session: SessionIdentifier) { core.putOff(in: session) }
 
     fileprivate func isHeard(_ name: StreamName) -> Bool { core.isHeard(name, at: now) }
 }

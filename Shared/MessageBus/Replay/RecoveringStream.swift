@@ -17,6 +17,12 @@ package protocol RecoveringStream: Sendable {
     /// Gives up what a request asked for.
     /// - Returns: as `take`.
     func giveUp(_ request: SamplesReplay, reason: Gap.Reason) async -> Bool
+    /// Notes that a publisher answered, and that it is to be asked again: it can't give the samples yet.
+    func putOff() async
+}
+
+extension RecoveringStream {
+    package func putOff() {}
 }
 
 /// A request for missing samples, with where to send it.

@@ -73,17 +73,28 @@ package struct ReorderBuffer: Sendable {
         var end: Int?
         /// Whether it was met: otherwise batches of it only wait, or had no room.
         var isMet = false
+        /// Whether it is over, and nobody said how far it came.
+        var isEndUnknown = false
+        /// Whether samples of it were taken or given up here.
+        var hasBegun = false
         /// Behind the last sample that came and could not wait here.
         var unheld = 0
 
         /// Whether samples that came are neither taken nor given up, and not being asked for.
         var lacksUnheld: Bool { cursor.next < min(unheld, end ?? .max) }
+
+        mutating func advance(to next: Int) {
+            cursor.advance(to: next)
+            hasBegun = true
+        }
     }
 
     /// A run of samples that is being asked for: from its epoch's next one on.
     private struct Asked {
         var epoch: Int
         var end: Int
+        /// Whether nobody knows if there are any.
+        var isSearch = false
     }
 
     /// Few: one per start of the publisher. The latest is looked at first.
@@ -121,9 +132,15 @@ package struct ReorderBuffer: Sendable {
         recovery.map { $0.epoch == request.epoch && $0.missing.lowerBound == request.from } ?? false
     }
 
+    /// Whether what is being asked for is the unknown end of an epoch.
+    package var isSearchingEnd: Bool { asked?.isSearch ?? false }
+
     /// Says that a given sample of an epoch that nothing was said of before is the first one wanted.
-    package mutating func start(epoch: String, at sequence: Int) {
-        epochs[meet(epoch)].cursor.advance(to: Self.possible(sequence))
+    /// - Parameter hasBegun: whether samples before it were taken or given up.
+    package mutating func start(epoch: String, at sequence: Int, hasBegun: Bool = false) {
+        let index = meet(epoch)
+        epochs[index].cursor.advance(to: Self.possible(sequence))
+        epochs[index].hasBegun = hasBegun
     }
 
     /// Says that nothing is wanted from a given sample of an epoch on, and nothing of epochs which were not met yet.
@@ -133,12 +150,39 @@ package struct ReorderBuffer: Sendable {
         for earlier in epochs[..<index].indices { epochs[earlier].isMet = true }
         let end = Self.possible(sequence)
         epochs[index].end = end
-        if let asked, asked.epoch == index { self.asked?.end = min(asked.end, end) }
+        epochs[index].isEndUnknown = false
+        if let asked, asked.epoch == index { self.asked = Asked(epoch: index, end: min(asked.end, end)) }
+    }
+
+    /// Says that an epoch is over, and that nobody said how far it came: what may be behind its last sample is asked for before
+    /// anything of a later epoch is taken.
+    /// - Returns: false if it is too late for that, or the epoch was not met.
+    package mutating func searchEnd(of epoch: String) -> Bool {
+        guard let index = epochs.lastIndex(where: { $0.epoch == epoch && $0.isMet }), epochs[index].end == nil,
+            !epochs[(index + 1)...].contains(where: \.hasBegun)
+        else { return false }
+        epochs[index].isEndUnknown = true
+        // What is being asked for of a later epoch comes after that.
+        if let asked, asked.epoch > index { _ = askForUnknownEnd(before: asked.epoch) }
+        return true
+    }
+
+    /// Takes it that nothing is behind what was taken of the epoch whose end is searched for, or that it can't be had.
+    package mutating func finishSearch() {
+        guard let asked, asked.isSearch else { return }
+        epochs[asked.epoch].isEndUnknown = false
+        self.asked = nil
+    }
+
+    private mutating func askForUnknownEnd(before index: Int) -> Bool {
+        guard let unknown = epochs[..<index].firstIndex(where: \.isEndUnknown) else { return false }
+        asked = Asked(epoch: unknown, end: Self.maximumSequence, isSearch: true)
+        return true
     }
 
     /// Whether every sample up to the end that was set was taken or given up.
     package var isComplete: Bool {
-        asked == nil && held.isEmpty && firstIncomplete == nil
+        asked == nil && held.isEmpty && firstIncomplete == nil && !epochs.contains(where: \.isEndUnknown)
     }
 
     /// Decides about a batch as it arrives. Its numbers must be possible.
@@ -148,9 +192,10 @@ package struct ReorderBuffer: Sendable {
         let index = meet(epoch)
         let count = epochs[index].end.map { min(count, $0 - sequence) } ?? count
         guard count > 0 else { return .late }
+        if askForUnknownEnd(before: index) { return .gap }
         switch epochs[index].cursor.arrival(of: sequence, count: count) {
         case .next(let skip):
-            epochs[index].cursor.advance(to: sequence + count)
+            epochs[index].advance(to: sequence + count)
             return .take(skip..<count)
         case .duplicate:
             return .duplicate
@@ -165,6 +210,7 @@ package struct ReorderBuffer: Sendable {
     package mutating func expect(epoch: String, upTo nextSequence: Int) -> Bool {
         guard asked == nil else { return false }
         let index = meet(epoch)
+        if askForUnknownEnd(before: index) { return true }
         let end = min(Self.possible(nextSequence), epochs[index].end ?? .max)
         guard end > epochs[index].cursor.next else { return false }
         asked = Asked(epoch: index, end: end)
@@ -174,7 +220,9 @@ package struct ReorderBuffer: Sendable {
     /// Notes that what has not come by now of the samples before the end is missing.
     /// - Returns: whether something is, and nothing was being asked for.
     package mutating func expectEnd() -> Bool {
-        guard asked == nil, let index = firstIncomplete, let end = epochs[index].end else { return false }
+        guard asked == nil else { return false }
+        if askForUnknownEnd(before: epochs.count) { return true }
+        guard let index = firstIncomplete, let end = epochs[index].end else { return false }
         asked = Asked(epoch: index, end: end)
         return true
     }
@@ -203,7 +251,7 @@ package struct ReorderBuffer: Sendable {
         let next = recovery.missing.lowerBound
         let end = min(sequence + count, recovery.missing.upperBound)
         guard sequence <= next, end > next else { return nil }
-        epochs[asked.epoch].cursor.advance(to: end)
+        epochs[asked.epoch].advance(to: end)
         return (next - sequence)..<(end - sequence)
     }
 
@@ -218,25 +266,31 @@ package struct ReorderBuffer: Sendable {
 
     /// Gives up samples that are being asked for, from the next expected one on.
     /// - Parameter sequence: the first sample that is not given up; nil for all of them.
-    /// - Returns: what is lost, if anything is.
+    /// - Returns: what is lost, if anything is: an unknown number, if the end of an epoch was searched for.
     package mutating func giveUp(before sequence: Int? = nil, reason: Gap.Reason) -> Gap? {
         guard let recovery, let asked else { return nil }
         let from = recovery.missing.lowerBound
+        if asked.isSearch, sequence == nil {
+            finishSearch()
+            return Gap(epoch: recovery.epoch, from: from, count: 0, reason: reason)
+        }
         let end = min(sequence ?? .max, recovery.missing.upperBound)
         guard end > from else { return nil }
-        epochs[asked.epoch].cursor.advance(to: end)
+        epochs[asked.epoch].advance(to: end)
         return Gap(epoch: recovery.epoch, from: from, count: end - from, reason: reason)
     }
 
     /// The next of the batches that wait, once nothing before it is missing, with those of its samples that are new: none at
     /// its end if it is a duplicate, none at its beginning if it is late. If it meets another gap, or samples before it had no room
-    /// here, they are missing next. If no batch waits, the recovery is over.
+    /// here, or may be there unknown, they are missing next. If no batch waits, the recovery is over.
     package mutating func takeHeld() -> (batch: HeldBatch, rows: Range<Int>)? {
         if recovery?.missing.isEmpty == true { asked = nil }
         guard asked == nil else { return nil }
         let turn = held.first.map { index(of: $0.epoch) } ?? epochs.count
         let hasEnd = hasEnd
-        if let unheld = epochs[..<turn].firstIndex(where: { $0.lacksUnheld && ($0.isMet || !hasEnd) }) {
+        let unheld = epochs[..<turn].firstIndex { $0.lacksUnheld && ($0.isMet || !hasEnd) }
+        if askForUnknownEnd(before: unheld.map { $0 + 1 } ?? turn) { return nil }
+        if let unheld {
             epochs[unheld].isMet = true
             asked = Asked(epoch: unheld, end: min(epochs[unheld].unheld, epochs[unheld].end ?? .max))
             return nil
@@ -258,7 +312,8 @@ package struct ReorderBuffer: Sendable {
         epochs.firstIndex { state in state.end.map { state.cursor.next < $0 } ?? false }
     }
 
-    private var hasEnd: Bool { epochs.contains { $0.end != nil } }
+    /// Whether an end was set: no run is taken that is met after that.
+    package var hasEnd: Bool { epochs.contains { $0.end != nil } }
 
     private static func possible(_ sequence: Int) -> Int { min(max(sequence, 0), maximumSequence) }
 

@@ -172,6 +172,8 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         /// seconds, are left out.
         package var earliestUptime: Double?
         /// Samples that were lost, in the order in which that was found. Those that were filled in are none of them.
+        /// Runs of the publisher that had ended when the session began.
+        package var ended: [String]?
         package var gaps: [Gap] = []
         /// Files with samples that were filled in after the session, in the order of the fills.
         package var fills: [FilledFile]?
@@ -237,6 +239,10 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         package var isUnseen: Bool?
         /// Whether its publisher said with its last description that it ended.
         package var isOver: Bool?
+        /// Whether it came from a relay, which still answers for runs that are over.
+        package var isRelayed: Bool?
+        /// Whether it is over, and a relay is to be asked how far it came.
+        package var isEndUnknown: Bool?
 
         package init(
             epoch: String, clock: ClockReading, replay: String, from: Int = 0, next: Int = 0, end: Int? = nil,

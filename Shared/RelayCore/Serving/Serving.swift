@@ -73,6 +73,8 @@ package final class Serving: ProgramCore {
     private var undescribed: Set<StreamName> = []
     /// How far these were published.
     private var marks: [StreamName: ServedStream.Mark] = [:]
+    /// The last message of each stream that was published here.
+    private var latest: [StreamName: ServedStream.Mark] = [:]
     /// Those of which it is not known how far they were published until samples come, with the description that came meanwhile.
     private var awaited: [StreamName: Message?] = [:]
 
@@ -126,7 +128,8 @@ package final class Serving: ProgramCore {
     package func finishKnowing() { hasLearned = true }
 
     /// Takes messages. What was not acknowledged in time comes again, behind later ones: samples are published again, since those who
-    /// have them drop them.
+    /// have them drop them. Not those of an earlier run: recorders request the end of a run when the next one begins, and one that met
+    /// the stream after that would take them for a run of its own.
     package func take(_ messages: [Message], at now: Moment) {
         for message in messages {
             guard isOfKnownSite(message) else { continue }
@@ -158,6 +161,11 @@ package final class Serving: ProgramCore {
     private func takeSamples(_ message: Message, at now: Moment) {
         guard let mark = mark(message) else { return }
         let name = message.content.name
+        if let latest = latest[name], mark.sequence < latest.sequence {
+            guard mark.place.epoch == latest.place.epoch else { return }
+        } else if latest[name] != nil || latest.count < settings.maximumStreams {
+            latest[name] = mark
+        }
         streams[name]?.note(mark, heard: message.time)
         knowUndescribed(name)
         if undescribed.contains(name) { marks[name] = mark }
@@ -219,6 +227,7 @@ package final class Serving: ProgramCore {
         guard let stream = streams[name] else { return }
         guard now.date.nanosecondsSince1970 - stream.heard < Self.memory else {
             streams[name] = nil
+            latest[name] = nil
             described[name] = nil
             undescribed.remove(name)
             return
@@ -229,6 +238,7 @@ package final class Serving: ProgramCore {
         // Its publisher ended in good order, and everything of it is here.
         if stream.description.over == true, stream.description.nextSequence <= stream.last?.place.end ?? 0 {
             streams[name] = nil
+            latest[name] = nil
             described[name] = nil
         }
     }
