@@ -112,7 +112,8 @@ package struct StepDetector: Sendable {
     private mutating func estimate(now: Double, _ event: (WalkingEvent) -> Void) {
         let wasWalking = evidence.isWalking
         let estimate = rhythm.estimate(
-            cells, following: evidence.followed, width: evidence.width, least: leastDeviation)
+            cells, following: evidence.followed, width: evidence.width, isWalking: evidence.isWalking,
+            least: leastDeviation)
         let features = estimate.map { character.features(of: $0) }
         self.features = features
         let odds = features.map { likelihood($0) } ?? 0

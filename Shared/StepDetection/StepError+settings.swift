@@ -15,14 +15,14 @@ extension StepError {
     private static func missedShare(_ settings: StepDetectorSettings) -> Double {
         switch (settings.placement, settings.strictness) {
         case (.unknown, .lenient): 0.018
-        case (.unknown, .normal): 0.026
+        case (.unknown, .normal): 0.027
         case (.unknown, .strict): 0.046
-        case (.phone, .lenient): 0.019
+        case (.phone, .lenient): 0.018
         case (.phone, .normal): 0.019
         case (.phone, .strict): 0.021
-        case (.wrist, .lenient): 0.04
-        case (.wrist, .normal): 0.086
-        case (.wrist, .strict): 0.163
+        case (.wrist, .lenient): 0.038
+        case (.wrist, .normal): 0.088
+        case (.wrist, .strict): 0.157
         }
     }
 }

@@ -104,7 +104,7 @@ struct StepAccuracyCommand: ParsableCommand {
                 print("  within \(limit) s:", Double(delays.filter { $0 <= limit }.count) / Double(delays.count))
             }
         }
-        if robustness { try printRobustness(recordings) }
+        if robustness { try printRobustness(recordings, tables) }
         if speed { try printSpeed(recordings) }
     }
 
@@ -164,7 +164,8 @@ struct StepAccuracyCommand: ParsableCommand {
         try text.write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    private func printRobustness(_ recordings: [LabelledRecording]) throws {
+    /// - Parameter tables: of people who were left out, each for its own; none for what was learned from all.
+    private func printRobustness(_ recordings: [LabelledRecording], _ tables: [LearnedTable]) throws {
         var samples: [(LabelledRecording, [SIMD4<Double>])] = []
         for recording in recordings where recording.kind != .unlabelled {
             var all: [SIMD4<Double>] = []
@@ -179,7 +180,8 @@ struct StepAccuracyCommand: ParsableCommand {
                 var counts: [String: Double] = [:]
                 for (recording, samples) in samples {
                     let gravity = StepDetectorSettings.standardGravity
-                    counts[recording.name] = Double(count(degradation(samples, perG: gravity, draw: draw)))
+                    let samples = degradation(samples, perG: gravity, draw: draw)
+                    counts[recording.name] = Double(count(samples, of: recording, tables))
                 }
                 for (index, row) in table.rows.enumerated() {
                     sums[index] += AccuracyTable.figure(row, counts)?.size ?? .nan
@@ -193,9 +195,10 @@ struct StepAccuracyCommand: ParsableCommand {
         }
     }
 
-    private func count(_ samples: [SIMD4<Double>]) -> Int {
+    private func count(_ samples: [SIMD4<Double>], of recording: LabelledRecording, _ tables: [LearnedTable]) -> Int {
+        let settings = StepDetectorSettings(placement: placement, strictness: strictness)
         var count = StepCount()
-        var detector = StepDetector(StepDetectorSettings(placement: placement, strictness: strictness))
+        var detector = tables.isEmpty ? StepDetector(settings) : recording.detector(settings, tables)
         for sample in samples { count.add(sample, to: &detector) }
         return count.steps.count
     }

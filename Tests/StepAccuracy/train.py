@@ -28,7 +28,7 @@ NAMES = [
     "deviation of the magnitude, ln of a multiple of 0.15 g", "regularity of the magnitude", "regularity of the axes",
     "symmetry", "cadence, ln of a multiple of 1.8 Hz", "strongest frequency, ln of a multiple of 1.8 Hz",
     "above 6 Hz / 0.5 to 3 Hz, ln", "above 3 Hz / 0.5 to 3 Hz, ln", "axes / magnitude, ln", "skewness below 3 Hz",
-    "above 6 Hz / 0.5 to 3 Hz in 5 s, ln",
+    "above 6 Hz / 0.5 to 3 Hz in 5 s, ln", "straightness of the axes",
 ]
 SQUARES = [0, 4, 6, 7, 8]
 PARTS = 8

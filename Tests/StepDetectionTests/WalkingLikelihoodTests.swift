@@ -43,7 +43,7 @@ import Testing
         let wide = features({ 0.2 * MadeWave.sine(1.8, $0) }, sideways: 1)
         #expect(wide[8] > narrow[8] + 0.5)
         let alone = features { 0.2 * MadeWave.sine(1.8, $0) }
-        #expect(alone[8] == 0.4)
+        #expect(alone[8] == 0.4 && alone[11] == 0.57)
     }
 
     @Test func featuresAreBounded() {
@@ -65,9 +65,24 @@ import Testing
     @Test func whatIsLearnedTellsAWalkFromAShake() {
         var walk = SIMD16<Float>()
         (walk[1], walk[2], walk[3], walk[6], walk[7], walk[8], walk[10]) = (0.9, 0.85, 0.6, -1.2, -0.5, 0.4, -1.2)
+        walk[11] = 0.53
         var shake = walk
         (shake[0], shake[1], shake[2], shake[3], shake[8]) = (-1, 0.5, 0.2, 0, 0.8)
         #expect(WalkingLikelihood.learned(walk) > 2)
         #expect(WalkingLikelihood.learned(shake) < -2)
+        // What moves along one line is work of the hands.
+        var stroke = walk
+        stroke[11] = 0.9
+        #expect(WalkingLikelihood.learned(stroke) < WalkingLikelihood.learned(walk) - 2)
+    }
+
+    @Test func oddsOfAMagnitudeAloneHastenLess() {
+        let thresholds = WalkingThresholds()
+        #expect(thresholds.likelihood(0, hasAxes: true) == 0)
+        #expect(thresholds.likelihood(3, hasAxes: true) > thresholds.likelihood(3, hasAxes: false))
+        for hasAxes in [true, false] {
+            #expect(thresholds.likelihood(-3, hasAxes: hasAxes) < 0)
+            #expect(thresholds.likelihood(-100, hasAxes: hasAxes) == thresholds.likelihood(-9, hasAxes: hasAxes))
+        }
     }
 }

@@ -8,6 +8,9 @@ struct GaitEstimate: Hashable, Sendable {
     var regularity = 0.0
     /// The same for the three axes together; as `regularity` for a stream that has a magnitude only.
     var axesRegularity = 0.0
+    /// How much the axes move along one line: 1 for a line, 1/2 for all directions of a plane alike, 1/3 for all of space; nil
+    /// for a stream that has a magnitude only.
+    var straightness: Double?
     /// How much the magnitude is like itself one step before, −1 … 1.
     var symmetry = 0.0
     /// The frequency of the spectrum's maximum, in Hz.

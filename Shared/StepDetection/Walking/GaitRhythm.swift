@@ -8,7 +8,11 @@ import Glibc
 /// - 0.11 × the spectrum's amplitude at f, as a share of its maximum. A correlation has maxima at two and three strides too,
 ///   the spectrum has them at the step and its multiples: together they are unambiguous. The amplitude is the root of the
 ///   cosine transform of the correlation (Wiener–Khinchin; Blackman and Tukey, 1958);
-/// - 0.13 × how usual the cadence is: a normal distribution in ln f around 1.8 steps a second.
+/// - 0.13 × how usual the cadence is: a normal distribution in ln f around 1.8 steps a second. In a bout, what deviates by more
+///   than anybody walks is running, and 2.7 are usual.
+///
+/// In a bout, a cadence at which the body would have to rise higher than it can is left out: at a low rate a multiple of a
+/// runner's stride may be more like itself than the stride is, as samples fall in the same places of it.
 ///
 /// The magnitude comes in as its signed square root, so that one blow or turn of the arm does not outweigh two seconds of
 /// steps: as centre clipping does for the pitch of a voice (Sondhi, 1968), but without a threshold.
@@ -29,6 +33,12 @@ struct GaitRhythm: Sendable {
     private static let priorWeight = 0.13
     private static let usualCadence = 1.8
     private static let usualSpread = 0.25
+    /// Of running, and the deviation in g from which it surely is running: see `WalkingThresholds.quickestWalk`.
+    private static let usualCadenceOfRun = 2.7
+    private static let leastDeviationOfRun = 0.5
+    /// How far a body goes up and down in a step at most, in metres: twice as far as runners do. At a cadence f this deviates by
+    /// 1.42 f² of it, as in `WalkingThresholds.leastDeviationByCadence`.
+    private static let mostRise = 0.2
 
     /// A cadence that is tried.
     private struct Candidate {
@@ -37,15 +47,21 @@ struct GaitRhythm: Sendable {
         let lag: Int
         let rest: Float
         let prior: Float
+        let priorOfRun: Float
     }
 
     private static let candidates: [Candidate] = (0..<cadences).map { index in
         let cadence = lowest * pow(highest / lowest, Double(index) / Double(cadences - 1))
         let lag = 2 * rate / cadence
-        let distance = log(cadence / usualCadence) / usualSpread
         return Candidate(
             cadence: cadence, lag: Int(lag), rest: Float(lag - lag.rounded(.down)),
-            prior: Float(priorWeight * exp(-0.5 * distance * distance)))
+            prior: prior(cadence, usual: usualCadence), priorOfRun: prior(cadence, usual: usualCadenceOfRun))
+    }
+
+    /// What a score gains by how usual its cadence is.
+    private static func prior(_ cadence: Double, usual: Double) -> Float {
+        let distance = log(cadence / usual) / usualSpread
+        return Float(priorWeight * exp(-0.5 * distance * distance))
     }
 
     /// For each lag a row of cosines, one for each cadence.
@@ -91,33 +107,57 @@ struct GaitRhythm: Sendable {
     ///
     /// - Parameters:
     ///   - following: the cadence of a bout, from which the new one is at most `width` away, as a share.
+    ///   - isWalking: whether the bout has begun.
     ///   - least: the least deviation of the magnitude for which it is worth it, in g.
-    /// - Returns: nil if nothing moves.
+    /// - Returns: nil if nothing moves, or by far too much for the cadence of the bout.
     mutating func estimate(
-        _ history: History, following: Double?, width: Double, least: Double
+        _ history: History, following: Double?, width: Double, isWalking: Bool, least: Double
     ) -> GaitEstimate? {
         history.withLast(history.count) { cells in
-            // Three sums, so that no addition waits for the one before; cells come here in sixes.
+            // Three sums of each, so that no addition waits for the one before; cells come here in sixes.
             var sums = [3 of SIMD4<Float>](repeating: SIMD4())
+            var crossed = [3 of SIMD4<Float>](repeating: SIMD4())
             for index in stride(from: max(0, cells.count - Self.deviationCells), to: cells.count - 2, by: 3) {
                 for place in sums.indices {
-                    let square = cells[index + place] * cells[index + place]
-                    sums[place] += square * square
+                    var cell = cells[index + place]
+                    // What is kept is the root.
+                    cell.x *= cell.x
+                    sums[place] += cell * cell
+                    crossed[place] += cell * SIMD4(0, cell.z, cell.w, cell.y)
                 }
             }
-            let magnitude = sums[0].x + sums[1].x + sums[2].x
-            // What is kept is the root. Before the first cell there was rest.
-            let deviation = Double((magnitude / Float(Self.deviationCells)).squareRoot())
+            let squares = sums[0] + sums[1] + sums[2]
+            // Before the first cell there was rest.
+            let deviation = Double((squares.x / Float(Self.deviationCells)).squareRoot())
             guard deviation > least else { return nil }
+            let straightness = Self.straightness(squares, crossed[0] + crossed[1] + crossed[2])
             return scratch.withUnsafeMutableBufferPointer { scratch in
                 let correlation = UnsafeMutableBufferPointer(rebasing: scratch[..<(LagProducts.lags / 8)])
                 let spectrum = UnsafeMutableBufferPointer(rebasing: scratch[(LagProducts.lags / 8)...])
                 products.correlate(into: correlation)
                 Self.transform(correlation, into: spectrum)
                 let numbers = UnsafeRawBufferPointer(scratch).assumingMemoryBound(to: Float.self)
-                return Self.best(numbers, cells, deviation: deviation, following: following, width: width)
+                var estimate = Self.best(
+                    numbers, cells, deviation: deviation, following: following, width: width, isWalking: isWalking)
+                estimate?.straightness = straightness
+                return estimate
             }
         }
+    }
+
+    /// Σλ²/(Σλ)², with the variances λ along the principal axes: the same however the device is turned, and without finding
+    /// these axes, as both sums are traces, of the covariances' square and of the covariances.
+    ///
+    /// - Parameters:
+    ///   - squares: the sums of the squares of the magnitude and the axes.
+    ///   - crossed: those of the axes' products.
+    /// - Returns: nil if the axes tell no more than the magnitude.
+    private static func straightness(_ squares: SIMD4<Float>, _ crossed: SIMD4<Float>) -> Double? {
+        let trace = squares.y + squares.z + squares.w
+        guard trace > 1.01 * squares.x else { return nil }
+        var both = squares * squares + 2 * crossed * crossed
+        both.x = 0
+        return Double(both.sum() / (trace * trace))
     }
 
     @inline(__always)
@@ -138,7 +178,7 @@ struct GaitRhythm: Sendable {
 
     private static func best(
         _ numbers: UnsafeBufferPointer<Float>, _ cells: UnsafeBufferPointer<SIMD4<Float>>, deviation: Double,
-        following: Double?, width: Double
+        following: Double?, width: Double, isWalking: Bool
     ) -> GaitEstimate? {
         let correlation = UnsafeBufferPointer(rebasing: numbers[..<LagProducts.lags])
         let spectrum = UnsafeBufferPointer(rebasing: numbers[LagProducts.lags...])
@@ -149,17 +189,21 @@ struct GaitRhythm: Sendable {
         guard largest > 0 else { return nil }
         let share = 1 / largest
         let range = following.map { $0 / (1 + width)...$0 * (1 + width) }
+        let slowest = isWalking ? (deviation / (1.42 * mostRise)).squareRoot() : 0
+        let isRunning = isWalking && deviation > leastDeviationOfRun
 
         var best: (index: Int, score: Float)?
         var bestOfAll: (index: Int, score: Float) = (0, -2)
         candidates.withUnsafeBufferPointer { candidates in
             for index in 0..<cadences {
                 let candidate = candidates[index]
+                if candidate.cadence < slowest { continue }
                 let regularity =
                     correlation[candidate.lag] * (1 - candidate.rest)
                     + correlation[candidate.lag + 1] * candidate.rest
                 let amplitude = (max(0, spectrum[index]) * share).squareRoot()
-                let score = regularity + spectrumWeight * amplitude + candidate.prior
+                let prior = isRunning ? candidate.priorOfRun : candidate.prior
+                let score = regularity + spectrumWeight * amplitude + prior
                 if score > bestOfAll.score { bestOfAll = (index, score) }
                 if let range, !range.contains(candidate.cadence) { continue }
                 if best.map({ score > $0.score }) ?? true { best = (index, score) }

@@ -114,7 +114,7 @@ struct WalkingEvidence: Sendable {
             + thresholds.symmetryWeight * max(0, estimate.symmetry - thresholds.symmetry)
             - min(thresholds.unusualWeight * unusual * unusual, thresholds.mostUnusual)
             - (isWalking ? thresholds.leastRegularityInBout : thresholds.leastRegularity)
-            + (isWalking ? 0 : thresholds.likelihood(odds))
+            + (isWalking ? 0 : thresholds.likelihood(odds, hasAxes: estimate.straightness != nil))
         guard gain > 0 else { return max(loss, gain) }
         cadences.append(estimate.cadence)
         return gain
@@ -122,8 +122,16 @@ struct WalkingEvidence: Sendable {
 
     /// Whether hands do this, as in clapping: quicker than people walk, weaker than they run, and with blows.
     private func isQuickWork(_ estimate: GaitEstimate, above: Double) -> Bool {
-        estimate.cadence > thresholds.quickestWalk && estimate.deviation < thresholds.leastDeviationOfRun
+        (estimate.cadence > thresholds.quickestWalk || isThreeStrokes(estimate))
+            && estimate.deviation < thresholds.leastDeviationOfRun
             && above > thresholds.mostAboveSixHertzOfRun * estimate.deviation
+    }
+
+    /// Whether three quicker strokes are taken for a stride: they are the strongest, one and a half to a step, so that what is
+    /// up now was down a step before.
+    private func isThreeStrokes(_ estimate: GaitEstimate) -> Bool {
+        estimate.strongest > thresholds.quickestWalk && abs(estimate.strongest / estimate.cadence - 1.5) < 0.2
+            && estimate.symmetry < thresholds.mostSymmetryOfStrokes
     }
 
     /// Whether one other cadence has been the best for so long that it is the true one.

@@ -6,7 +6,7 @@
 /// direction and of the time since rest did worse. `learned` is written by Tests/StepAccuracy/train.py.
 package struct WalkingLikelihood: Hashable, Sendable {
     /// How many of a `StepDetector`'s `features` there are; the others are 0.
-    package static let featureCount = 11
+    package static let featureCount = 12
 
     private let weights, squares: SIMD16<Float>
     private let constant: Float

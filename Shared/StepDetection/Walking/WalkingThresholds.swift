@@ -21,12 +21,16 @@ package struct WalkingThresholds: Hashable, Sendable {
     package var usualCadence = 1.8
     package var unusualWeight = 0.6
     package var mostUnusual = 0.4
-    /// What the learned log odds of walking add before a bout: the weight times the odds plus the margin, in this range. So
-    /// they slow down a bout's beginning more than they hasten it. In a bout they say nothing: what walks goes on.
+    /// What the learned log odds of walking add before a bout: the weight times the odds, in this range. In a bout they say
+    /// nothing: what walks goes on.
     package var likelihood = WalkingLikelihood.learned
-    package var likelihoodWeight = 0.05
-    package var likelihoodMargin = 1.0
-    package var likelihoodRange = -4.0...1
+    package var likelihoodWeight = 0.07
+    package var likelihoodRange = -4.0...4
+    /// The same for a stream that has the magnitude only, of which the odds know less: the weight times the odds plus the
+    /// margin. So they slow down a bout's beginning more than they hasten it.
+    package var magnitudeWeight = 0.05
+    package var magnitudeMargin = 1.0
+    package var magnitudeRange = -4.0...1
     /// How likely a bout is walking; it decides nothing.
     package var confidence = WalkingConfidence.learned
     /// The sum of what hops say that begins a bout: 6 hops of a perfect rhythm, 10 of a middling one.
@@ -71,6 +75,8 @@ package struct WalkingThresholds: Hashable, Sendable {
     package var quickestWalk = 2.2
     package var leastDeviationOfRun = 0.35
     package var mostAboveSixHertzOfRun = 0.4
+    /// The regularity at the step below which three strokes of quicker work may be taken for a stride; −1 if they are all alike.
+    package var mostSymmetryOfStrokes = -0.4
 
     // MARK: - Which are the steps?
 
@@ -93,8 +99,10 @@ package struct WalkingThresholds: Hashable, Sendable {
     package var lookBack = 2.4
 
     /// What the learned log odds add to a hop's gain.
-    func likelihood(_ odds: Double) -> Double {
-        likelihoodWeight * max(likelihoodRange.lowerBound, min(likelihoodRange.upperBound, odds + likelihoodMargin))
+    func likelihood(_ odds: Double, hasAxes: Bool) -> Double {
+        hasAxes
+            ? likelihoodWeight * max(likelihoodRange.lowerBound, min(likelihoodRange.upperBound, odds))
+            : magnitudeWeight * max(magnitudeRange.lowerBound, min(magnitudeRange.upperBound, odds + magnitudeMargin))
     }
 
     package init(placement: SensorPlacement = .unknown, strictness: StepStrictness = .normal) {

@@ -1,0 +1,31 @@
+import Testing
+
+@testable import StepDetection
+
+@Suite struct WalkingEvidenceTests {
+    /// Whether 5 s of the same estimate begin a bout.
+    private func begins(_ change: (inout GaitEstimate) -> Void, above: Double) -> Bool {
+        var estimate = GaitEstimate()
+        (estimate.deviation, estimate.cadence, estimate.bestCadence, estimate.strongest) = (0.3, 1.8, 1.8, 1.8)
+        (estimate.regularity, estimate.axesRegularity) = (0.85, 0.8)
+        change(&estimate)
+        var evidence = WalkingEvidence(WalkingThresholds())
+        for hop in 0..<20 { evidence.weigh(estimate, above: above, odds: 1, at: 0.24 * Double(hop)) }
+        return evidence.isWalking
+    }
+
+    @Test func aRhythmBegins() {
+        #expect(begins({ $0.symmetry = 0.6 }, above: 0.15))
+    }
+
+    @Test func threeStrokesAreNoStride() {
+        let strokes = { (estimate: inout GaitEstimate) in (estimate.strongest, estimate.symmetry) = (2.7, -0.8) }
+        #expect(!begins(strokes, above: 0.15))
+        // Without blows it may be an arm that swings.
+        #expect(begins(strokes, above: 0.05))
+        // A stride of which one step is felt, in a pocket with keys.
+        #expect(begins({ ($0.strongest, $0.symmetry) = (0.9, -0.8) }, above: 0.15))
+        // A heel that strikes twice.
+        #expect(begins({ ($0.strongest, $0.symmetry) = (2.7, 0.6) }, above: 0.15))
+    }
+}
