@@ -19,10 +19,13 @@ struct RotationTests {
             func sample() async throws {
                 try publisher.sample(3)
                 try await recorder.hasAll(of: publisher)
+                let log = try #require(try await recorder.log(of: publisher))
                 try await eventually("files at their end") {
                     let names = try recorder.directory().directory.names()
-                    let files = names.count { $0.hasPrefix("phone_accelerometer") }
-                    return files - 1 <= recorder.events.segments.count
+                    let files = names.filter { $0.hasPrefix("phone_accelerometer") }
+                    // One may get its final name at this moment.
+                    let bytes = files.compactMap { try? FinishedFile.measure(recorder.path($0)).bytes }.reduce(0, +)
+                    return bytes >= log.bytes && files.count - 1 <= recorder.events.segments.count
                 }
             }
             for _ in 0..<20 { try await sample() }
