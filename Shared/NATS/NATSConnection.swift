@@ -52,6 +52,8 @@ package final class NATSConnection: Sendable {
     private final class Native: @unchecked Sendable {
         let connection: OpaquePointer
         let jetStream: OpaquePointer
+        /// libnats tells of those connections alone that are made later.
+        let wasConnectedAtOnce: Bool
 
         init(_ settings: NATSSettings, _ handlers: Unmanaged<Handlers>) throws(NATSError) {
             let options = try NATSConnection.options(settings)
@@ -69,7 +71,7 @@ package final class NATSConnection: Sendable {
                 throw error
             }
             self.connection = connection
-            if status == NATS_OK { handlers.takeUnretainedValue().noteConnected() }
+            wasConnectedAtOnce = status == NATS_OK
         }
 
         deinit {
@@ -116,7 +118,9 @@ package final class NATSConnection: Sendable {
         let handlers = Unmanaged.passRetained(Handlers(connected, gaveUp, acknowledged))
         self.handlers = handlers
         do throws(NATSError) {
-            native = Mutex(try Native(settings, handlers))
+            let native = try Native(settings, handlers)
+            self.native = Mutex(native)
+            if native.wasConnectedAtOnce { handlers.takeUnretainedValue().noteConnected() }
         } catch {
             handlers.release()
             throw error
@@ -128,7 +132,13 @@ package final class NATSConnection: Sendable {
         guard isGivenUp else { return }
         do throws(NATSError) {
             let native = try Native(settings, handlers)
-            self.native.withLock { $0 = native }
+            // The old one ends outside of the lock.
+            let old = self.native.withLock { current in
+                defer { current = native }
+                return current
+            }
+            withExtendedLifetime(old) {}
+            if native.wasConnectedAtOnce { handlers.takeUnretainedValue().noteConnected() }
         } catch {
             // A file of the settings may be away at the moment.
             handlers.takeUnretainedValue().gaveUp()

@@ -53,6 +53,7 @@ package struct PublisherEpoch {
     package init(_ name: String, like other: PublisherEpoch) {
         record = SessionRecord.Epoch(
             epoch: name, clock: other.record.clock, replay: other.record.replay, heard: other.record.heard)
+        record.isRelayed = other.record.isRelayed
         token = Self.token(of: name)
         start = other.start
         heardAt = other.heardAt

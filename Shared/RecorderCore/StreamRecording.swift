@@ -128,13 +128,16 @@ package final class StreamRecording {
             if let last = epochs.last { epochs.append(PublisherEpoch(position.epoch, like: last)) }
         }
         // In their order: that of the positions is one in which the last one has the latest sample.
-        let lastEnded = epochs.lastIndex { $0.record.end != nil } ?? epochs.count
-        for (index, epoch) in epochs.enumerated() {
+        // What only waited when the session was stopped began after its end.
+        if let lastEnded = epochs.lastIndex(where: { $0.record.end != nil }) {
+            let later = epochs[(lastEnded + 1)...].filter { epoch in
+                recovered.positions.contains { $0.epoch == epoch.name && $0.next > epoch.record.from }
+            }
+            epochs.replaceSubrange((lastEnded + 1)..., with: later)
+        }
+        for epoch in epochs {
             let next = recovered.positions.first { $0.epoch == epoch.name }?.next ?? 0
-            let hasBegun = next > epoch.record.from
-            // What only waited when the session was stopped began after its end.
-            if index > lastEnded, !hasBegun { continue }
-            intake.start(epoch: epoch.name, at: next, hasBegun: hasBegun)
+            intake.start(epoch: epoch.name, at: next, hasBegun: next > epoch.record.from)
         }
         for epoch in epochs {
             if let end = epoch.record.end { intake.end(epoch: epoch.name, before: end) }
@@ -389,24 +392,26 @@ package final class StreamRecording {
 
     /// Takes an answer that has no samples: of what is missing there is nothing.
     package func takeNothing(at now: Moment) throws {
-        guard intake.isSearchingEnd else { return try giveUp(.notRetained, at: now) }
-        if endSearch() { return try giveUp(.epochEnded, at: now) }
+        guard let index = searched else { return try giveUp(.notRetained, at: now) }
+        // All of another run may be missing behind it.
+        if log.epochs[index].isUnseen { return try giveUp(.epochEnded, at: now) }
+        log.epochs[index].record.isEndUnknown = nil
+        noteChange()
         intake.finishSearch()
         try resume(at: now)
     }
 
-    /// Notes that the unknown end that is being asked for was found, or can't be.
-    /// - Returns: whether it was not heard for so long that all of another run may be missing behind it.
-    private func endSearch() -> Bool {
-        guard intake.isSearchingEnd, let index = intake.recovery.flatMap({ index(of: $0.epoch) }) else { return false }
-        defer { noteChange() }
-        log.epochs[index].record.isEndUnknown = nil
-        defer { log.epochs[index].isUnseen = false }
-        return log.epochs[index].isUnseen
+    /// The epoch whose unknown end is being asked for.
+    private var searched: Int? {
+        intake.isSearchingEnd ? intake.recovery.flatMap { index(of: $0.epoch) } : nil
     }
 
     package func giveUp(_ reason: Gap.Reason, at now: Moment) throws {
-        _ = endSearch()
+        if let index = searched {
+            log.epochs[index].record.isEndUnknown = nil
+            log.epochs[index].isUnseen = false
+            noteChange()
+        }
         let behind = earliest == nil ? nil : intake.firstBehind
         let uptime = try? behind?.batch.withBatch { try $0.uptimes.dropFirst(behind?.row ?? 0).first }
         note(ofSession(intake.giveUp(reason: reason), before: uptime, at: now), at: now.date)
@@ -432,10 +437,11 @@ package final class StreamRecording {
         let name = SampleBody.string(at: batch.body.epoch, in: batch.frame)
         if ended.contains(name) || intake.hasEnd { return nil }
         followClock(to: now)
-        let replay = log.epochs[log.epochs.count - 1].record.replay
-        let index = try add(
-            SessionRecord.Epoch(epoch: name, clock: clock, replay: replay, heard: now.date), token: Array(token),
-            at: now.monotonic)
+        // Until it is described, which it may never be.
+        let last = log.epochs[log.epochs.count - 1].record
+        var new = SessionRecord.Epoch(epoch: name, clock: clock, replay: last.replay, heard: now.date)
+        new.isRelayed = last.isRelayed
+        let index = try add(new, token: Array(token), at: now.monotonic)
         noteChange()
         return index
     }
@@ -561,6 +567,7 @@ package final class StreamRecording {
         // If it was said before the recorder was interrupted, that holds.
         let end = log.epochs[index].record.end ?? description.nextSequence
         log.epochs[index].record.end = end
+        log.epochs[index].record.isEndUnknown = nil
         intake.end(epoch: description.epoch, before: end)
         log.record.isEndKnown = true
         noteChange()

@@ -217,6 +217,16 @@ struct UnheardEndTests {
         }
     }
 
+    /// A relay that catches up may have published a whole run before it describes the next one.
+    @Test func theEndOfARunThatWasNeverDescribedIsRequestedToo() throws {
+        try withStream(from: "relay") { stream in
+            try Self.take("E2", from: 0, by: stream, at: 3.5, becoming: .recover)
+            try stream.takeNothing(at: Self.moment(3.5))
+            try Self.take("E3", from: 0, by: stream, at: 5, becoming: .recover)
+            #expect(stream.intake.recovery?.epoch == "E2" && stream.intake.recovery?.missing.lowerBound == 10)
+        }
+    }
+
     @Test func whatARelayNoLongerHasIsAGapOfUnknownLength() throws {
         try withStream(from: "relay") { stream in
             try Self.take("E2", from: 0, by: stream, at: 3.5, becoming: .recover)

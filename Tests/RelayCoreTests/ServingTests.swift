@@ -27,13 +27,14 @@ struct ServingTests {
         return Serving.Message(RelayedMessage([event]), site: site, sequence: sequence, time: 1_000_000_000_000)
     }
 
-    private func samples(_ range: Range<Int>, sequence: UInt64, epoch: String = "e", site: String = "lab")
-        -> Serving.Message
-    {
+    private func samples(
+        _ range: Range<Int>, sequence: UInt64, epoch: String = "e", site: String = "lab", storedAfter seconds: Int64 = 0
+    ) -> Serving.Message {
         let event = RelayedEvent(
             name: name, place: BatchPlace(epoch: epoch, from: range.lowerBound, count: range.count), body: [1],
             packed: nil, time: Array("1000".utf8))
-        return Serving.Message(RelayedMessage([event]), site: site, sequence: sequence, time: 1_000_000_000_000)
+        return Serving.Message(
+            RelayedMessage([event]), site: site, sequence: sequence, time: 1_000_000_000_000 + seconds * 1_000_000_000)
     }
 
     private func takeSent() -> [Int] {
@@ -82,6 +83,13 @@ struct ServingTests {
         #expect(takeSent() == [0, 0])
         core.take([samples(0..<10, sequence: 4, epoch: "f")], at: Self.moment(3))
         #expect(takeSent().isEmpty)
+    }
+
+    @Test func aStreamOfNATSThatIsMadeAnewIsServedFromItsFirstMessage() throws {
+        core.take([samples(0..<10, sequence: 500)], at: Self.moment(0))
+        core.take([samples(0..<10, sequence: 1, epoch: "f", storedAfter: 1)], at: Self.moment(1))
+        core.take([samples(10..<20, sequence: 2, epoch: "f", storedAfter: 2)], at: Self.moment(2))
+        #expect(takeSent() == [0, 0, 10])
     }
 
     @Test func ofTwoSitesWithOneNameTheFirstIsServed() throws {

@@ -179,8 +179,8 @@ final class SimulatedReplayClient {
                     repeatLater { _ = stream.take(reply, frames[range], request) }
                 }
             case .gone(let reason): giveUp(request, reason, verdict.stream, stream)
-            case .again:
-                stream.putOff()
+            case .again, .later:
+                if verdict.outcome == .later { stream.putOff() }
                 conclude(verdict.stream, stream, isMore: true, isUnanswered: true)
             }
         }

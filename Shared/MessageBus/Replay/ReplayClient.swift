@@ -15,7 +15,7 @@ final class ReplayClient: Sendable {
     private enum Reply: Sendable {
         case answer(SamplesReplay.Reply, ArraySlice<[UInt8]>)
         case gone(Gap.Reason)
-        case again(isAnswered: Bool)
+        case again(isPutOff: Bool)
     }
 
     private struct State {
@@ -61,9 +61,9 @@ final class ReplayClient: Sendable {
             case .answer(let reply, let frames):
                 mayMissMore = await stream.take(reply, frames, for: missing.request)
             case .gone(let reason): mayMissMore = await stream.giveUp(missing.request, reason: reason)
-            case .again(let isAnswered):
+            case .again(let isPutOff):
                 isUnanswered = true
-                if isAnswered { await stream.putOff() }
+                if isPutOff { await stream.putOff() }
             }
             change { $0.schedule.finish(number) }
         }
@@ -205,7 +205,7 @@ final class ReplayClient: Sendable {
 
     private func askAgain(_ streams: [Int]) {
         let asking = state.withLock { state in streams.compactMap { state.asking.removeValue(forKey: $0) } }
-        for continuation in asking { continuation.resume(returning: .again(isAnswered: false)) }
+        for continuation in asking { continuation.resume(returning: .again(isPutOff: false)) }
     }
 
     private func take(_ frames: [[UInt8]], from link: Link, at endpoint: String) {
@@ -228,7 +228,8 @@ final class ReplayClient: Sendable {
                 let frames = frames[range.lowerBound + 1..<range.upperBound + 1]
                 continuation.resume(returning: .answer(reply, frames))
             case .gone(let reason): continuation.resume(returning: .gone(reason))
-            case .again: continuation.resume(returning: .again(isAnswered: true))
+            case .again: continuation.resume(returning: .again(isPutOff: false))
+            case .later: continuation.resume(returning: .again(isPutOff: true))
             }
         }
         // Another program may have refused: the publisher is asked at the other place too before that is believed.

@@ -35,6 +35,8 @@ package struct ReplaySchedule: Sendable {
         case gone(Gap.Reason)
         /// Nothing is known. What is missing by now is to be asked for again, which waits for its time.
         case again
+        /// The same, because whoever was asked is busy: it can't give the samples yet.
+        case later
     }
 
     package struct Verdict: Hashable, Sendable {
@@ -445,7 +447,7 @@ package struct ReplaySchedule: Sendable {
             } else {
                 backOff(&publisher, atLeast: error.data?.retryAfter, now: now)
                 for stream in request.streams { streams[stream]?.refusals.note(error, at: endpoint, of: name) }
-                outcomes = request.streams.map { _ in .again }
+                outcomes = request.streams.map { _ in error.isBusy ? .later : .again }
             }
         case .unreadable:
             publisher.isProven = false
@@ -464,7 +466,7 @@ package struct ReplaySchedule: Sendable {
             streams[stream]?.state = .taking(number)
             switch outcome {
             case .answer, .gone: if let known = streams[stream] { streams[stream] = settled(known, at: now) }
-            case .again: finish(stream)
+            case .again, .later: finish(stream)
             }
         }
         if request.streams.isEmpty { end(number, of: name) }
@@ -507,7 +509,7 @@ package struct ReplaySchedule: Sendable {
         stream.failures += 1
         stream.notBefore = now + pause(after: stream.failures, atLeast: error.data?.retryAfter)
         streams[number] = stream
-        return .again
+        return error.isBusy ? .later : .again
     }
 
     private mutating func backOff(_ publisher: inout Publisher, atLeast seconds: Double? = nil, now: Int64) {

@@ -151,16 +151,18 @@ package struct ReorderBuffer: Sendable {
         let end = Self.possible(sequence)
         epochs[index].end = end
         epochs[index].isEndUnknown = false
+        for later in epochs[(index + 1)...].indices where !epochs[later].isMet { epochs[later].isEndUnknown = false }
         if let asked, asked.epoch == index { self.asked = Asked(epoch: index, end: min(asked.end, end)) }
     }
 
     /// Says that an epoch is over, and that nobody said how far it came: what may be behind its last sample is asked for before
     /// anything of a later epoch is taken.
-    /// - Returns: false if it is too late for that, or the epoch was not met.
+    /// - Returns: false if it is too late for that.
     package mutating func searchEnd(of epoch: String) -> Bool {
-        guard let index = epochs.lastIndex(where: { $0.epoch == epoch && $0.isMet }), epochs[index].end == nil,
-            !epochs[(index + 1)...].contains(where: \.hasBegun)
-        else { return false }
+        if hasEnd, !epochs.contains(where: { $0.epoch == epoch && $0.isMet }) { return false }
+        // It may only wait.
+        let index = index(of: epoch)
+        guard epochs[index].end == nil, !epochs[(index + 1)...].contains(where: \.hasBegun) else { return false }
         epochs[index].isEndUnknown = true
         // What is being asked for of a later epoch comes after that.
         if let asked, asked.epoch > index { _ = askForUnknownEnd(before: asked.epoch) }
@@ -176,6 +178,7 @@ package struct ReorderBuffer: Sendable {
 
     private mutating func askForUnknownEnd(before index: Int) -> Bool {
         guard let unknown = epochs[..<index].firstIndex(where: \.isEndUnknown) else { return false }
+        epochs[unknown].isMet = true
         asked = Asked(epoch: unknown, end: Self.maximumSequence, isSearch: true)
         return true
     }

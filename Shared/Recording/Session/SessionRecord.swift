@@ -171,9 +171,9 @@ package struct SessionRecord: Codable, Hashable, Sendable {
         /// For a stream that was met after the session's start: samples of its first epoch from before this uptime, in
         /// seconds, are left out.
         package var earliestUptime: Double?
-        /// Samples that were lost, in the order in which that was found. Those that were filled in are none of them.
         /// Runs of the publisher that had ended when the session began.
         package var ended: [String]?
+        /// Samples that were lost, in the order in which that was found. Those that were filled in are none of them.
         package var gaps: [Gap] = []
         /// Files with samples that were filled in after the session, in the order of the fills.
         package var fills: [FilledFile]?

@@ -153,10 +153,10 @@ package struct SampleSearch<Content: Sendable>: Sendable {
 
     /// Whoever was asked lacks something.
     private mutating func lack() {
-        if range.from >= knownEnd {
-            outcome = .nothing
-        } else if !isAtLeader {
+        if !isAtLeader {
             askLeader()
+        } else if range.from >= knownEnd {
+            outcome = .nothing
         } else if !hasLocated {
             // The stream may have dropped what is too old, with the whole run.
             phase = .locating(nil)

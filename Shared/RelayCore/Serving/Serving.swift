@@ -73,8 +73,8 @@ package final class Serving: ProgramCore {
     private var undescribed: Set<StreamName> = []
     /// How far these were published.
     private var marks: [StreamName: ServedStream.Mark] = [:]
-    /// The last message of each stream that was published here.
-    private var latest: [StreamName: ServedStream.Mark] = [:]
+    /// The last message of each stream that was published here, and when it was stored, in nanoseconds since 1970.
+    private var latest: [StreamName: (mark: ServedStream.Mark, time: Int64)] = [:]
     /// Those of which it is not known how far they were published until samples come, with the description that came meanwhile.
     private var awaited: [StreamName: Message?] = [:]
 
@@ -161,10 +161,11 @@ package final class Serving: ProgramCore {
     private func takeSamples(_ message: Message, at now: Moment) {
         guard let mark = mark(message) else { return }
         let name = message.content.name
-        if let latest = latest[name], mark.sequence < latest.sequence {
-            guard mark.place.epoch == latest.place.epoch else { return }
+        // In a stream of NATS that was made anew, what is later has smaller numbers.
+        if let latest = latest[name], mark.sequence < latest.mark.sequence, message.time <= latest.time {
+            guard mark.place.epoch == latest.mark.place.epoch else { return }
         } else if latest[name] != nil || latest.count < settings.maximumStreams {
-            latest[name] = mark
+            latest[name] = (mark, message.time)
         }
         streams[name]?.note(mark, heard: message.time)
         knowUndescribed(name)
