@@ -127,7 +127,6 @@ package final class StreamRecording {
         for position in recovered.positions where !epochs.contains(where: { $0.name == position.epoch }) {
             if let last = epochs.last { epochs.append(PublisherEpoch(position.epoch, like: last)) }
         }
-        // In their order: that of the positions is one in which the last one has the latest sample.
         // What only waited when the session was stopped began after its end.
         if let lastEnded = epochs.lastIndex(where: { $0.record.end != nil }) {
             let later = epochs[(lastEnded + 1)...].filter { epoch in
@@ -135,6 +134,7 @@ package final class StreamRecording {
             }
             epochs.replaceSubrange((lastEnded + 1)..., with: later)
         }
+        // In their order: that of the positions is one in which the last one has the latest sample.
         for epoch in epochs {
             let next = recovered.positions.first { $0.epoch == epoch.name }?.next ?? 0
             intake.start(epoch: epoch.name, at: next, hasBegun: next > epoch.record.from)
