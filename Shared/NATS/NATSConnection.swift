@@ -52,7 +52,7 @@ package final class NATSConnection: Sendable {
     private final class Native: @unchecked Sendable {
         let connection: OpaquePointer
         let jetStream: OpaquePointer
-        /// libnats tells of those connections alone that are made later.
+        /// Whether the first attempt succeeded: libnats reports only connections that are made later.
         let wasConnectedAtOnce: Bool
 
         init(_ settings: NATSSettings, _ handlers: Unmanaged<Handlers>) throws(NATSError) {

@@ -482,19 +482,37 @@ import Testing
         }
     }
 
+    /// Stops a session whose last ten samples did not arrive, and says so.
+    private static func stopMissingSamples(of script: Script) throws {
+        try script.sample(10)
+        _ = script.settle()
+        try script.sample(10, isLost: true)
+        script.core.stop(script.session.identifier, at: script.now)
+        #expect(script.settle().contains("list"))
+        script.core.listed(script.session.identifier, [script.description], at: script.now)
+    }
+
+    /// They are requested once they can't be under way any more.
+    private static func expectRequest(of script: Script) {
+        script.wait(second)
+        script.core.tick(at: script.now)
+        #expect(script.settle().contains("recover"))
+    }
+
+    /// The session ends without them when clocks are compared.
+    private static func expectEnd(of script: Script) {
+        script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
+        _ = script.settle()
+        #expect(script.core.isIdle)
+        #expect(script.session.report.streams.map(\.lost) == [10])
+    }
+
     @Test func aStopAsksForWhatIsMissingAndGivesUpInTime() throws {
         try withScript { script in
-            try script.sample(10)
-            _ = script.settle()
-            try script.sample(10, isLost: true)
-            script.core.stop(script.session.identifier, at: script.now)
-            #expect(script.settle().contains("list"))
-            script.core.listed(script.session.identifier, [script.description], at: script.now)
+            try Self.stopMissingSamples(of: script)
             // It may still be under way.
             #expect(!script.settle().contains("recover"))
-            script.wait(Self.second)
-            script.core.tick(at: script.now)
-            #expect(script.settle().contains("recover"))
+            Self.expectRequest(of: script)
             let missing = script.core.missing(Self.stream, in: script.session.identifier, at: script.now)
             #expect(missing?.request.from == 10)
             #expect(missing?.request.count == 10)
@@ -502,24 +520,15 @@ import Testing
             script.wait(11 * Self.second)
             script.core.tick(at: script.now)
             #expect(script.settle().contains("compareClocks"))
-            script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
-            _ = script.settle()
-            #expect(script.core.isIdle)
-            #expect(script.session.report.streams.map(\.lost) == [10])
+            Self.expectEnd(of: script)
         }
     }
 
     /// A relay whose servers have no leader says that it is to be asked again.
     @Test func aStopWaitsAMinuteForAPublisherThatPutsItOff() throws {
         try withScript { script in
-            try script.sample(10)
-            _ = script.settle()
-            try script.sample(10, isLost: true)
-            script.core.stop(script.session.identifier, at: script.now)
-            script.core.listed(script.session.identifier, [script.description], at: script.now)
-            script.wait(Self.second)
-            script.core.tick(at: script.now)
-            #expect(script.settle().contains("recover"))
+            try Self.stopMissingSamples(of: script)
+            Self.expectRequest(of: script)
             var waited = 1
             while !script.settle().contains("compareClocks"), waited < 100 {
                 script.core.putOff(in: script.session.identifier)
@@ -528,21 +537,14 @@ import Testing
                 script.core.tick(at: script.now)
             }
             #expect(waited == 61)
-            script.core.compared(script.session.identifier, [], isLast: true, at: script.now)
-            _ = script.settle()
-            #expect(script.core.isIdle)
-            #expect(script.session.report.streams.map(\.lost) == [10])
+            Self.expectEnd(of: script)
         }
     }
 
-    /// A session that is stopped takes nothing of a run that began afterwards, also if the recorder is killed meanwhile.
+    /// A session that is stopped takes nothing of a run that began afterwards.
     @Test func aRunThatBeginsAfterAStopIsNoneOfTheSession() throws {
         try withScript { script in
-            try script.sample(10)
-            _ = script.settle()
-            try script.sample(10, isLost: true)
-            script.core.stop(script.session.identifier, at: script.now)
-            script.core.listed(script.session.identifier, [script.description], at: script.now)
+            try Self.stopMissingSamples(of: script)
             script.restartPublisher(as: "f")
             try script.sample(10)
             _ = script.settle()

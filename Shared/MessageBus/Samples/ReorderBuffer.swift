@@ -73,7 +73,7 @@ package struct ReorderBuffer: Sendable {
         var end: Int?
         /// Whether it was met: otherwise batches of it only wait, or had no room.
         var isMet = false
-        /// Whether it is over, and nobody said how far it came.
+        /// Whether it has ended at a sample that is not known.
         var isEndUnknown = false
         /// Whether samples of it were taken or given up here.
         var hasBegun = false
@@ -93,7 +93,7 @@ package struct ReorderBuffer: Sendable {
     private struct Asked {
         var epoch: Int
         var end: Int
-        /// Whether nobody knows if there are any.
+        /// Whether there may be none, because the unknown end of the epoch is searched for.
         var isSearch = false
     }
 
@@ -155,8 +155,8 @@ package struct ReorderBuffer: Sendable {
         if let asked, asked.epoch == index { self.asked = Asked(epoch: index, end: min(asked.end, end)) }
     }
 
-    /// Says that an epoch is over, and that nobody said how far it came: what may be behind its last sample is asked for before
-    /// anything of a later epoch is taken.
+    /// Says that an epoch has ended at a sample that is not known. Samples behind its last one are asked for before anything of a
+    /// later epoch is taken.
     /// - Returns: false if it is too late for that.
     package mutating func searchEnd(of epoch: String) -> Bool {
         if hasEnd, !epochs.contains(where: { $0.epoch == epoch && $0.isMet }) { return false }
@@ -169,7 +169,7 @@ package struct ReorderBuffer: Sendable {
         return true
     }
 
-    /// Takes it that nothing is behind what was taken of the epoch whose end is searched for, or that it can't be had.
+    /// Ends the search for an epoch's end: there is nothing more of it, or it can't be had.
     package mutating func finishSearch() {
         guard let asked, asked.isSearch else { return }
         epochs[asked.epoch].isEndUnknown = false
