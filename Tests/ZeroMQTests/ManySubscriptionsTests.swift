@@ -9,7 +9,10 @@ struct ManySubscriptionsTests {
         let topics = (0..<1_500).map { "samples/device-\($0)/" }
         let context = try Context()
         let thread = try SocketThread(name: "test")
-        let publisher = try Publisher(context: context, thread: thread)
+        var options = SocketOptions.publishing
+        // Otherwise the last topics are dropped round after round.
+        options.sendHighWaterMark = 10 * topics.count
+        let publisher = try Publisher(context: context, thread: thread, options: options)
         let endpoint = try publisher.bind(to: "tcp://127.0.0.1:*")
         let subscriber = try Subscriber(context: context, thread: thread)
         for topic in topics { try await subscriber.subscribe(to: topic) }
