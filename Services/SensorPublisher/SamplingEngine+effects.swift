@@ -21,20 +21,11 @@ extension SamplingEngine {
             } catch {
                 core.rewound(stream, error, at: runtime.now)
             }
-        case .publish(let batch, let stream, let clock):
-            do {
-                try publish(batch, of: stream, clock: clock)
-            } catch {
-                core.publishFailed(of: stream, error)
-            }
+        case .publish(let batch, let stream, let clock): append(batch, of: stream, clock: clock)
         case .describe(let description, let stream):
-            do {
-                body.removeAll()
-                description.encode(into: &body)
-                try events.publish(topic: stream.descriptionTopic, body: body, packed: nil, at: runtime.now.date)
-            } catch {
-                runtime.logger.warning("description not published", metadata: [LogKey.error: "\(error)"])
-            }
+            body.removeAll()
+            description.encode(into: &body)
+            outgoing.append(topic: stream.descriptionTopic, body: body, packed: nil, at: runtime.date)
         case .answer(let request, let answer): questions[request]?.tell(answer)
         case .acknowledge(let request, let answer): pushes.removeValue(forKey: request)?.tell(answer)
         case .notice(let notice): runtime.tell(notice)
@@ -42,26 +33,27 @@ extension SamplingEngine {
         }
     }
 
-    private func publish(_ batch: RowBatch, of stream: PublishedStream, clock: ClockReading) throws {
+    private func append(_ batch: RowBatch, of stream: PublishedStream, clock: ClockReading) {
         body.removeAll()
-        let encoder = stream.encoder
-        batch.rows.withUnsafeBufferPointer { rows in
-            if let records = batch.records {
-                encoder.encode(
-                    sequence: Int(batch.firstSequence), clock: clock, uptimes: rows, values: records.all, into: &body)
-            } else {
-                encoder.encode(
-                    sequence: Int(batch.firstSequence), count: batch.count, clock: clock, rows: rows, into: &body)
-            }
-        }
-        guard stream.isPacked else {
-            return try events.publish(topic: stream.topic, body: body, packed: nil, at: runtime.now.date)
-        }
-        if var packed = matrix.take() {
+        stream.encode(batch, clock: clock, into: &body)
+        if stream.isPacked, var packed = matrix.take() {
             packed.removeAll()
-            batch.rows.withUnsafeBufferPointer { encoder.encodePacked($0, into: &packed) }
+            stream.encodePacked(batch, into: &packed)
             matrix = consume packed
+            outgoing.append(topic: stream.topic, body: body, packed: matrix, at: runtime.date)
+        } else {
+            outgoing.append(topic: stream.topic, body: body, packed: nil, at: runtime.date)
         }
-        try events.publish(topic: stream.topic, body: body, packed: matrix, at: runtime.now.date)
+        if outgoing.byteCount >= EventPublisher.burst { flush() }
+    }
+
+    func flush() {
+        guard !outgoing.isEmpty else { return }
+        do {
+            try events.publish(outgoing)
+        } catch {
+            core.publishFailed(error)
+        }
+        outgoing.removeAll()
     }
 }

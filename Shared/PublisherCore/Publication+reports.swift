@@ -22,12 +22,10 @@ extension Publication {
         if let takenAt { lateness.record(nanoseconds: batch.lateness + now.monotonic - takenAt) }
     }
 
-    /// Notes that a batch could not be published. It is kept all the same.
-    package func publishFailed(of stream: PublishedStream, _ error: any Error) {
+    /// Notes that batches could not be published. They are kept all the same.
+    package func publishFailed(_ error: any Error) {
         emit(
-            .report(
-                .failing, "batches of \(stream.name) can't be published: \(error)", for: "publishing \(stream.name)",
-                lasting: Self.failureLife))
+            .report(.failing, "batches can't be published: \(error)", for: "publishing", lasting: Self.failureLife))
     }
 
     /// Describes a stream at once if its state changed, reports a failure and its end, and logs the end of a source.

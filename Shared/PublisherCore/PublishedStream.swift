@@ -44,7 +44,7 @@ package final class PublishedStream {
     private var holes: Deque<(range: Range<Int>, reason: Gap.Reason)> = []
     package internal(set) var sampler: any Sampler
     /// Made at the first batch, when a live stream's fields are known too.
-    package private(set) lazy var encoder = SampleBatchEncoder(
+    private(set) lazy var encoder = SampleBatchEncoder(
         source: Publication.source, device: name.device, stream: name.stream, epoch: epoch, fields: sampler.fields,
         types: sampler.types, isPacked: isPacked)
 
@@ -109,6 +109,23 @@ package final class PublishedStream {
         sampler = input
         firstSequence = next
         nextSequence = next
+    }
+
+    /// Appends the body of a batch.
+    package func encode(_ batch: RowBatch, clock: ClockReading, into body: inout ByteBuffer) {
+        let sequence = Int(batch.firstSequence)
+        batch.rows.withUnsafeBufferPointer { rows in
+            if let records = batch.records {
+                encoder.encode(sequence: sequence, clock: clock, uptimes: rows, values: records.all, into: &body)
+            } else {
+                encoder.encode(sequence: sequence, count: batch.count, clock: clock, rows: rows, into: &body)
+            }
+        }
+    }
+
+    /// Appends the matrix of a batch, for a packed stream.
+    package func encodePacked(_ batch: RowBatch, into matrix: inout ByteBuffer) {
+        batch.rows.withUnsafeBufferPointer { encoder.encodePacked($0, into: &matrix) }
     }
 
     /// Leaves numbers out, because their samples will not come.

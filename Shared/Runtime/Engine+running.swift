@@ -48,7 +48,7 @@ extension Engine {
         let end = now.monotonic + Self.longestTurn
         while core.nextDeadline <= now.monotonic, now.monotonic < end {
             core.wake(at: now)
-            perform()
+            carryOutEffects()
             now = self.now
         }
         perform()

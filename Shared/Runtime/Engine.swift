@@ -28,6 +28,9 @@ package protocol Engine: Actor, Service {
     /// Carries out an effect that needs no queue.
     func carryOut(_ effect: Core.Effect)
 
+    /// Sends what effects put together. Called when those of a turn were carried out.
+    func flush()
+
     /// Carries out an effect from its queue, and tells the core the result.
     func carryOutQueued(_ effect: Core.Effect) async throws
 
@@ -57,6 +60,8 @@ extension Engine {
         preconditionFailure("\(Self.self) has no queues")
     }
 
+    package func flush() {}
+
     package func measure() {}
 
     package var metrics: MetricsPage { MetricsPage() }
@@ -65,6 +70,14 @@ extension Engine {
 
     /// Carries out the effects, or puts them into their queues. Call it after every call of the core that changes something.
     @inlinable package func perform() {
+        carryOutEffects()
+        flush()
+        runtime.resumeWaits()
+        runtime.wake(before: core.nextDeadline)
+    }
+
+    /// Does the part of `perform` that each step of a turn needs.
+    @usableFromInline func carryOutEffects() {
         // Carrying out an effect may end up here again.
         var effects: [Core.Effect] = []
         swap(&effects, &runtime.effects)
@@ -75,8 +88,6 @@ extension Engine {
             effects.removeAll(keepingCapacity: true)
         }
         swap(&effects, &runtime.effects)
-        runtime.resumeWaits()
-        runtime.wake(before: core.nextDeadline)
     }
 
     /// Carries out the effects one after the other, those with a queue too: before the engine runs.
@@ -90,6 +101,7 @@ extension Engine {
             }
             effects.removeAll(keepingCapacity: true)
         }
+        flush()
     }
 
     // MARK: Messages

@@ -47,6 +47,9 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     /// The same, on the monotonic clock alone.
     package var monotonic: Int64 { MonotonicClock.now }
 
+    /// The same, as a date alone.
+    package var date: WallTime { .now }
+
     package func tell(_ notice: Notice) {
         switch notice {
         case .publish(let event): if isStarting { outbox.publish(event) } else { outbox.add(event) }

@@ -43,15 +43,18 @@ final class Forwarder: Sendable {
     /// Forwards until the task is cancelled.
     func run() async throws {
         var batch = MessageBatch()
+        var forwarded = MessageBatch()
         while true {
             batch = try await subscriber.next(reusing: consume batch)
-            try batch.withUnsafeMessages { messages in
-                for message in 0..<messages.count { try forward(message, of: messages) }
+            forwarded.removeAll()
+            batch.withUnsafeMessages { messages in
+                for message in 0..<messages.count { forward(message, of: messages, in: &forwarded) }
             }
+            try publisher.publish(forwarded)
         }
     }
 
-    private func forward(_ message: Int, of messages: UnsafeMessages) throws {
+    private func forward(_ message: Int, of messages: UnsafeMessages, in forwarded: inout MessageBatch) {
         let frames = (0..<messages.frameCount(of: message)).map { messages.frame($0, of: message) }
         let isSamples = frames[0].starts(with: TopicArea.samples.utf8)
         if isSamples, frames.count >= 3,
@@ -60,6 +63,8 @@ final class Forwarder: Sendable {
             samples.add(batch, at: MonotonicClock.now)
         }
         let isLost = isSamples && loss.withLock { $0.rate > 0 && $0.random.happens($0.rate) }
-        if !isLost { try frames.withUnsafeBufferPointer { try publisher.publish($0) } }
+        guard !isLost else { return }
+        for frame in frames { forwarded.appendFrame(frame) }
+        forwarded.endMessage()
     }
 }

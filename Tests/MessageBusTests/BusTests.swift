@@ -49,11 +49,30 @@ struct BusTests {
             body.append(utf8: "{}")
             var packed: ByteBuffer? = ByteBuffer(capacity: 8)
             packed?.append(UInt8(7))
-            try publisher.publish(
+            var message = MessageBatch()
+            message.append(
                 topic: Array("samples/a/b".utf8), body: body, packed: packed,
                 at: WallTime(nanosecondsSince1970: 1_795_219_200_000_007_000))
+            try publisher.publish(message)
         }
         #expect(batch[0] == [Array("samples/a/b".utf8), Array("{}".utf8), Array("1795219200.000007".utf8), [7]])
+    }
+
+    @Test(
+        arguments: [
+            (0, "0.000000"), (999, "0.000000"), (1_000, "0.000001"), (60_000_000_000, "60.000000"),
+            (1_795_219_200_123_456_789, "1795219200.123456"), (.max, "9223372036.854775"),
+        ] as [(Int64, String)])
+    func aTimeHasItsMicroseconds(nanoseconds: Int64, text: String) {
+        let time = EventTime.text(of: WallTime(nanosecondsSince1970: nanoseconds))
+        #expect(String(decoding: time, as: UTF8.self) == text)
+    }
+
+    @Test(arguments: [-1_000, -1_500_000_000, -1_795_219_200_000_001_000, .min] as [Int64])
+    func aTimeBefore1970IsReadAsWritten(nanoseconds: Int64) throws {
+        let time = EventTime.text(of: WallTime(nanosecondsSince1970: nanoseconds))
+        let read = try #require(time.withUnsafeBytes { EventTime.time(in: $0) })
+        #expect(abs(read.seconds - Double(nanoseconds) / 1e9) < 2e-6)
     }
 
     @Test func anEventOfTooFewFramesIsRefused() async throws {

@@ -137,9 +137,11 @@ final class FakePublisher: Sendable {
 
     /// Publishes anything as a batch.
     func publish(body: [UInt8], packed: [UInt8]? = nil, at date: WallTime = .now) throws {
-        try events.publish(
-            topic: Array("\(TopicArea.samples)\(name)".utf8), body: Self.buffer(body),
-            packed: packed.map(Self.buffer), at: date)
+        var message = MessageBatch()
+        message.append(
+            topic: Array("\(TopicArea.samples)\(name)".utf8), body: body, packed: packed,
+            time: EventTime.text(of: date))
+        try events.publish(message)
     }
 
     /// Publishes what the stream is.
@@ -212,11 +214,5 @@ final class FakePublisher: Sendable {
 
     private static func epoch(_ number: Int, of name: StreamName) -> String {
         "\(name.device)-\(name.stream)-epoch-\(number)"
-    }
-
-    private static func buffer(_ bytes: [UInt8]) -> ByteBuffer {
-        var buffer = ByteBuffer(capacity: bytes.count)
-        buffer.append(bytes)
-        return buffer
     }
 }

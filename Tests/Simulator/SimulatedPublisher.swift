@@ -239,19 +239,16 @@ final class SimulatedPublisher {
     }
 
     private func wireBatch(_ batch: RowBatch, _ stream: PublishedStream, _ reading: ClockReading) -> Batch {
-        batch.rows.withUnsafeBufferPointer { rows in
+        body.removeAll()
+        stream.encode(batch, clock: reading, into: &body)
+        let text = body.withUnsafeBytes { Array($0) }
+        var packed: [UInt8]?
+        if stream.isPacked {
             body.removeAll()
-            stream.encoder.encode(
-                sequence: Int(batch.firstSequence), count: batch.count, clock: reading, rows: rows, into: &body)
-            let text = body.withUnsafeBytes { Array($0) }
-            var packed: [UInt8]?
-            if stream.isPacked {
-                body.removeAll()
-                stream.encoder.encodePacked(rows, into: &body)
-                packed = body.withUnsafeBytes { Array($0) }
-            }
-            return Batch(topic: stream.topic, body: text, packed: packed, time: EventTime.text(of: moment.date))
+            stream.encodePacked(batch, into: &body)
+            packed = body.withUnsafeBytes { Array($0) }
         }
+        return Batch(topic: stream.topic, body: text, packed: packed, time: EventTime.text(of: moment.date))
     }
 
     /// Notes for how long a batch must be kept.

@@ -129,12 +129,14 @@ final class WalkingPublisher: Sendable {
 
     /// Publishes samples, again perhaps.
     func publish(_ samples: Range<Int>, batch: Int = 10) throws {
+        var messages = MessageBatch()
         for first in stride(from: samples.lowerBound, to: samples.upperBound, by: batch) {
             let (body, packed) = self.batch(first..<min(first + batch, samples.upperBound))
-            try events.publish(
-                topic: Array("\(TopicArea.samples)\(name)".utf8), body: Self.buffer(body),
-                packed: packed.map(Self.buffer), at: .now)
+            messages.append(
+                topic: Array("\(TopicArea.samples)\(name)".utf8), body: body, packed: packed,
+                time: EventTime.text(of: .now))
         }
+        try events.publish(messages)
     }
 
     /// The uptimes of the steps that a detector finds.
@@ -198,11 +200,5 @@ final class WalkingPublisher: Sendable {
         var clock = ClockReading.now
         clock.date = WallTime(seconds: clock.date.seconds + state.ahead)
         return clock
-    }
-
-    private static func buffer(_ bytes: [UInt8]) -> ByteBuffer {
-        var buffer = ByteBuffer(capacity: bytes.count)
-        buffer.append(bytes)
-        return buffer
     }
 }

@@ -65,8 +65,10 @@ struct HostilePublisherTests {
                 // What it says of an event is that it can't be read: so it was heard.
                 let before = try await victim.measures()["messagesMalformed"] ?? 0
                 try await eventually("an event of the honest recorder") {
-                    try recorder.publish(
+                    var message = MessageBatch()
+                    message.append(
                         topic: Array("recording/x".utf8), body: ByteBuffer(capacity: 1), packed: nil, at: .now)
+                    try recorder.publish(message)
                     return try await victim.measures()["messagesMalformed"] ?? 0 > before
                 }
                 return round + 1

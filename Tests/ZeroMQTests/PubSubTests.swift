@@ -41,19 +41,25 @@ struct PubSubTests {
         #expect(try await messages(from: subscriber, until: utf8("samples/a/last")) == [[utf8("samples/a/last")]])
     }
 
-    @Test func lentFramesAreCopied() async throws {
+    @Test func messagesOfABatchComeInTheirOrder() async throws {
         let publisher = try Publisher(context: context)
-        let endpoint = try publisher.bind(to: "inproc://lent")
+        let endpoint = try publisher.bind(to: "inproc://batch")
         let subscriber = try await subscribed(to: endpoint, publisher: publisher)
-        var topic = utf8("samples/a")
-        try topic.withUnsafeBytes { topic in
-            try withUnsafeTemporaryAllocation(of: UnsafeRawBufferPointer.self, capacity: 2) { frames in
-                _ = frames.initialize(fromContentsOf: [topic, UnsafeRawBufferPointer(start: nil, count: 0)])
-                try publisher.publish(UnsafeBufferPointer(frames))
+        let sent = [[utf8("samples/0"), []], [utf8("samples/1")], [utf8("samples/2"), utf8("1"), utf8("2")]]
+        var batch = MessageBatch()
+        for _ in 0..<2 {
+            batch.removeAll()
+            for message in sent {
+                for frame in message { frame.withUnsafeBytes { batch.appendFrame($0) } }
+                batch.endMessage()
             }
+            try publisher.publish(batch)
         }
-        topic[0] = 0
-        #expect(try await messages(from: subscriber, until: utf8("samples/a")) == [[utf8("samples/a"), []]])
+        // What was published is the batch's no longer.
+        batch.removeAll()
+        try publisher.publish([utf8("samples/end")])
+        #expect(
+            try await messages(from: subscriber, until: utf8("samples/end")) == sent + sent + [[utf8("samples/end")]])
     }
 
     @Test func aCancelledWaitEndsAndTheSubscriberStaysUsable() async throws {

@@ -36,6 +36,8 @@ actor ServingEngine: Engine {
     let retrievers: Retrievers
     private let events: EventPublisher
     private var body = ByteBuffer(capacity: 1 << 12)
+    /// What is published next.
+    private var outgoing = MessageBatch()
     /// Messages that are fetched next, by how many batches those before them had.
     private var fetchLimit = maximumFetch
     /// Up to this number of the stream everything was published here.
@@ -205,20 +207,27 @@ actor ServingEngine: Engine {
     // MARK: Publishing
 
     func carryOut(_ effect: Serving.Effect) {
+        switch effect {
+        case .send(let event):
+            outgoing.append(
+                topic: Array(event.topic.utf8), body: event.body, packed: event.packed, time: event.time)
+        case .describe(let description):
+            body.removeAll()
+            description.encode(into: &body)
+            outgoing.append(topic: Array(description.topic.utf8), body: body, packed: nil, at: runtime.date)
+        case .notice(let notice): runtime.tell(notice)
+        }
+        if outgoing.byteCount >= EventPublisher.burst { flush() }
+    }
+
+    func flush() {
+        guard !outgoing.isEmpty else { return }
         do {
-            switch effect {
-            case .send(let event):
-                try events.publish(
-                    topic: Array(event.topic.utf8), body: event.body, packed: event.packed, time: event.time)
-            case .describe(let description):
-                body.removeAll()
-                description.encode(into: &body)
-                try events.publish(topic: Array(description.topic.utf8), body: body, packed: nil, at: now.date)
-            case .notice(let notice): runtime.tell(notice)
-            }
+            try events.publish(outgoing)
         } catch {
             runtime.logger.warning("not published", metadata: [LogKey.error: "\(error)"])
         }
+        outgoing.removeAll()
     }
 
     // MARK: Requests

@@ -1,6 +1,6 @@
-/// Messages received together, in one run of memory that is used again for the next batch.
+/// Messages that are received or sent together, in one run of memory that is used again for the next batch.
 ///
-/// Receiving appends each frame's bytes once; nothing is allocated per message. Read the messages in place with
+/// Each frame's bytes are appended once; nothing is allocated per message. Read the messages in place with
 /// `withUnsafeMessages`, or copy one out with `subscript`. Hand the batch back to `Subscriber.next(reusing:)` to
 /// spare its memory.
 public struct MessageBatch: Sendable {
@@ -59,7 +59,8 @@ public struct MessageBatch: Sendable {
         return try result.get()
     }
 
-    mutating func appendFrame(_ frame: UnsafeRawBufferPointer) {
+    /// Appends a frame to the last message, or the first of a new one. Its bytes are copied.
+    public mutating func appendFrame(_ frame: UnsafeRawBufferPointer) {
         bytes.append(contentsOf: frame)
         frameEnds.append(bytes.count)
     }
@@ -67,7 +68,8 @@ public struct MessageBatch: Sendable {
     /// Notes where the message that is being appended came from.
     mutating func noteOrigin(_ address: String) { origins.append((messageEnds.count, address)) }
 
-    mutating func endMessage() {
+    /// Makes a message of the frames since the one before.
+    public mutating func endMessage() {
         messageEnds.append(frameEnds.count)
     }
 }

@@ -49,10 +49,10 @@ public final class Publisher: ConnectionUser {
         try socket.withLock { (socket) throws(ZeroMQError) in try socket.connect(to: endpoint) }
     }
 
-    /// Sends one message to every subscriber of a prefix of its first frame. The bytes are copied.
-    public func publish(_ frames: UnsafeBufferPointer<UnsafeRawBufferPointer>) throws(ZeroMQError) {
-        let lent = LentFrames(frames: frames)
-        _ = try socket.withLock { (socket) throws(ZeroMQError) in try socket.send(lent.frames) }
+    /// Sends messages, each to every subscriber of a prefix of its first frame, one right after the other: so libzmq's thread
+    /// is woken once for many of them, and writes many at once to a connection. The bytes are copied.
+    public func publish(_ batch: MessageBatch) throws(ZeroMQError) {
+        try socket.withLock { (socket) throws(ZeroMQError) in try socket.send(batch) }
     }
 
     /// Sends one message to every subscriber of a prefix of its first frame.
@@ -77,10 +77,5 @@ public final class Publisher: ConnectionUser {
             _ = socket.take(&traffic)
         }
         isSettled.store(true, ordering: .releasing)
-    }
-
-    /// Unchecked, because the frames are lent for one call only: the socket copies their bytes and keeps no pointer.
-    private struct LentFrames: @unchecked Sendable {
-        let frames: UnsafeBufferPointer<UnsafeRawBufferPointer>
     }
 }

@@ -157,27 +157,31 @@ struct Socket: ~Copyable {
         if zmq_disconnect(handle, endpoint) != 0 { throw .last(during: "zmq_disconnect \(endpoint)") }
     }
 
-    /// Sends one message of the given frames without waiting.
-    /// - Returns: false if the message can't be queued now (nothing of it was sent).
-    func send(_ frames: UnsafeBufferPointer<UnsafeRawBufferPointer>) throws(ZeroMQError) -> Bool {
-        for (index, frame) in frames.enumerated() {
-            let more = index + 1 < frames.count ? ZMQ_SNDMORE : 0
-            while zmq_send(handle, frame.baseAddress, frame.count, ZMQ_DONTWAIT | more) < 0 {
-                let error = ZeroMQError.last(during: "zmq_send")
-                if error.code == .interrupted { continue }
-                if error.code == .wouldBlock, index == 0 { return false }
-                throw error
-            }
+    /// Sends messages without waiting. One that can't be queued now is dropped whole.
+    func send(_ batch: borrowing MessageBatch) throws(ZeroMQError) {
+        try batch.withUnsafeMessages { (messages) throws(ZeroMQError) in
+            for message in 0..<messages.count { _ = try send(message, of: messages) }
         }
-        return true
+    }
+
+    private func send(_ message: Int, of messages: UnsafeMessages) throws(ZeroMQError) -> Bool {
+        try send(messages.frameCount(of: message)) { (index, more) in
+            let frame = messages.frame(index, of: message)
+            return zmq_send(handle, frame.baseAddress, frame.count, more)
+        }
     }
 
     /// Sends one message of the given frames without waiting.
     /// - Returns: false if the message can't be queued now (nothing of it was sent).
     func send(_ frames: [[UInt8]]) throws(ZeroMQError) -> Bool {
-        for (index, frame) in frames.enumerated() {
-            let more = index + 1 < frames.count ? ZMQ_SNDMORE : 0
-            while zmq_send(handle, frame, frame.count, ZMQ_DONTWAIT | more) < 0 {
+        try send(frames.count) { (index, more) in zmq_send(handle, frames[index], frames[index].count, more) }
+    }
+
+    /// - Parameter sendFrame: sends the frame of an index with flags, and returns less than 0 if it can't.
+    private func send(_ count: Int, _ sendFrame: (Int, Int32) -> Int32) throws(ZeroMQError) -> Bool {
+        for index in 0..<count {
+            let more = index + 1 < count ? ZMQ_SNDMORE : 0
+            while sendFrame(index, ZMQ_DONTWAIT | more) < 0 {
                 let error = ZeroMQError.last(during: "zmq_send")
                 if error.code == .interrupted { continue }
                 if error.code == .wouldBlock, index == 0 { return false }
