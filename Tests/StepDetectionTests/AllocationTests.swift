@@ -23,8 +23,8 @@ struct AllocationTests {
             let allocations = allocation_count() - before
             #expect(steps > walk.steps.count - 10)
             guard round > 0 else { continue }
-            // Optimised there is none. Else the beginning of a bout has twenty; estimates are one to twelve samples.
-            #expect(allocations < samples.count / 50, "\(allocations) for \(samples.count) samples")
+            // Optimised there is none. Else the beginning of a bout has forty; estimates are one to twelve samples.
+            #expect(allocations < samples.count / 40, "\(allocations) for \(samples.count) samples")
         }
     }
 

@@ -76,6 +76,38 @@ struct StepDetectorTests {
         }
     }
 
+    /// Seconds at which the steps of a walk are made that begins unevenly: eight are as they come, then 30 alike.
+    private static let unevenSteps: [Double] = {
+        let intervals = [0.46, 0.75, 0.7, 0.44, 0.78, 0.52, 0.45, 0.74] + [Double](repeating: 0.56, count: 30)
+        return intervals.reduce(into: [3.0]) { $0.append($0[$0.count - 1] + $1) }
+    }()
+
+    @Test func anUnevenBeginningCounts() throws {
+        let steps = Self.unevenSteps
+        let walk = MadeWalk(start: 0, bout: 1000)
+        let samples = (0..<1500).map { index in
+            let time = Double(index) / 50
+            // The walk's time at which it is as far in its steps.
+            let next = steps.firstIndex { $0 > time } ?? 0
+            guard next > 0 else { return SIMD4(time, 0, 1, 0) }
+            let share = (time - steps[next - 1]) / (steps[next] - steps[next - 1])
+            let axes = walk.axes(at: (Double(next) - 0.5 + share) / walk.cadence)
+            return SIMD4(time, axes.x, axes.y, axes.z)
+        }
+        let heard = Heard(samples)
+        let first = try #require(heard.steps.first)
+        #expect(abs(first.time - steps[0]) < 0.8, "\(first.time)")
+        #expect(abs(heard.steps.count - steps.count) <= 2, "\(heard.steps.count)")
+        #expect(heard.begins == [first.time])
+        // The rhythm's own window reaches less far back.
+        var thresholds = WalkingThresholds()
+        thresholds.longestStep = 0
+        var detector = StepDetector(StepDetectorSettings(perG: 1), thresholds)
+        var late = Heard()
+        late.hear(samples, by: &detector)
+        #expect(late.steps.count < heard.steps.count)
+    }
+
     @Test func thereIsNoCadenceWithoutWalking() {
         var detector = StepDetector(StepDetectorSettings(perG: 1))
         var heard = Heard()
@@ -109,6 +141,16 @@ struct StepDetectorTests {
         let samples = (0..<6000).map { index in
             let time = Double(index) / 50
             return SIMD4(time, 0, 0, 1 + 0.085 * MadeWave.sine(3.2, time))
+        }
+        #expect(Heard(samples).steps.count == 0)
+    }
+
+    @Test(arguments: [0.8, 0.9, 1.0]) func aHandThatGoesUpAndDownIsNoWalking(frequency: Double) {
+        // By 27 to 43 cm, in a hand that is turned a little with it.
+        let samples = (0..<3000).map { index in
+            let time = Double(index) / 50
+            let rise = 0.55 * MadeWave.sine(frequency, time)
+            return SIMD4(time, 0.25 * rise, 0.08 * MadeWave.sine(2 * frequency, time), 1 + rise)
         }
         #expect(Heard(samples).steps.count == 0)
     }

@@ -28,4 +28,20 @@ import Testing
         // A heel that strikes twice.
         #expect(begins({ ($0.strongest, $0.symmetry) = (2.7, 0.6) }, above: 0.15))
     }
+
+    @Test func aHandThatGoesUpAndDownIsNoWalking() {
+        // At 0.3 g and once a second, 21 cm; along a line.
+        let hand = { (estimate: inout GaitEstimate) in
+            (estimate.cadence, estimate.bestCadence, estimate.strongest, estimate.straightness) = (1, 1, 1, 0.95)
+            estimate.symmetry = 0.9
+        }
+        #expect(!begins(hand, above: 0.05))
+        // Taken for twice as quick.
+        #expect(!begins({ (hand(&$0), $0.cadence = 2, $0.bestCadence = 2).0 }, above: 0.05))
+        // A slow walk, in which the limb swings.
+        #expect(begins({ (hand(&$0), $0.straightness = 0.6).0 }, above: 0.05))
+        #expect(begins({ (hand(&$0), $0.deviation = 0.15).0 }, above: 0.05))
+        // A magnitude alone.
+        #expect(begins({ (hand(&$0), $0.straightness = nil).0 }, above: 0.05))
+    }
 }

@@ -35,10 +35,10 @@ struct GaitRhythm: Sendable {
     private static let usualSpread = 0.25
     /// Of running, and the deviation in g from which it surely is running: see `WalkingThresholds.quickestWalk`.
     private static let usualCadenceOfRun = 2.7
-    private static let leastDeviationOfRun = 0.5
-    /// How far a body goes up and down in a step at most, in metres: twice as far as runners do. At a cadence f this deviates by
-    /// 1.42 f² of it, as in `WalkingThresholds.leastDeviationByCadence`.
-    private static let mostRise = 0.2
+    static let leastDeviationOfRun = 0.5
+    /// The most by which a body deviates, in g by frequency squared: it goes up and down by 20 cm in a step at most, twice as far as
+    /// runners do, and deviates by 1.42 f² of it, as in `WalkingThresholds.leastDeviationByCadence`.
+    static let mostByFrequency = 1.42 * 0.2
 
     /// A cadence that is tried.
     private struct Candidate {
@@ -189,8 +189,9 @@ struct GaitRhythm: Sendable {
         guard largest > 0 else { return nil }
         let share = 1 / largest
         let range = following.map { $0 / (1 + width)...$0 * (1 + width) }
-        let slowest = isWalking ? (deviation / (1.42 * mostRise)).squareRoot() : 0
-        let isRunning = isWalking && deviation > leastDeviationOfRun
+        let isRun = deviation > leastDeviationOfRun
+        let slowest = isWalking || isRun ? (deviation / mostByFrequency).squareRoot() : 0
+        let isRunning = isWalking && isRun
 
         var best: (index: Int, score: Float)?
         var bestOfAll: (index: Int, score: Float) = (0, -2)

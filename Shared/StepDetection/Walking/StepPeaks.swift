@@ -117,34 +117,48 @@ struct StepPeaks: Sendable {
         guard deviation > thresholds.leastDeviation else { return true }
         let cadence = evidence.cadence
         let seconds = now - evidence.since + thresholds.lookBack
-        let cells = min(history.count, Int(seconds * GaitRhythm.rate))
         let least = thresholds.swingByDeviation * deviation
-        let apart = thresholds.refractory / cadence
-        run.removeAll(keepingCapacity: true)
-        trough = .greatestFiniteMagnitude
-        for age in stride(from: cells - 2, through: 1, by: -1) {
-            guard let swing = maximum(age: age), swing > least else { continue }
-            let peak = Peak(place: now - Double(age) / GaitRhythm.rate, swing: swing)
-            guard peak.place - (run.last?.place ?? lastPlace) > apart else { continue }
-            if let last = run.last, peak.place - last.place > (thresholds.longestGap + 0.5) / cadence {
-                run.removeAll(keepingCapacity: true)
-            }
-            guard run.count < Self.mostPeaks else { break }
-            run.append(peak)
-            trough = .greatestFiniteMagnitude
-        }
+        collect(cells: Int(seconds * GaitRhythm.rate), least: least, cadence: cadence, now: now)
         guard let first = run.first, let last = run.last, now - last.place < 2 / cadence else { return true }
         let steps = (last.place - first.place) * cadence + 1
         let fewest = thresholds.shortestRun - min(1, max(0, thresholds.shortestRun - 1 - 3 * cadence))
         guard steps >= fewest - 0.5 else { return true }
         let seen = Double(run.count) / steps
         guard seen >= thresholds.seenShare else { return seen > thresholds.everyOther }
+        if evidence.isLikely {
+            collect(cells: history.count, least: least, cadence: cadence, now: now, unbroken: first.place)
+        }
         isCounting = true
         (credited, expected) = (0, 0)
         lastPlace = -.infinity
-        event(.began(at: first.place - Self.delays[band]))
+        event(.began(at: (run.first?.place ?? now) - Self.delays[band]))
         for peak in run { take(peak, cadence: cadence, isHeld: false, now: now, event) }
         return true
+    }
+
+    /// Finds the run of peaks that lasts until now.
+    ///
+    /// - Parameters:
+    ///   - cells: how far back it may reach.
+    ///   - unbroken: a place before which no step may be missing.
+    private mutating func collect(
+        cells: Int, least: Double, cadence: Double, now: Double, unbroken: Double = -.infinity
+    ) {
+        let apart = thresholds.refractory / cadence
+        run.removeAll(keepingCapacity: true)
+        trough = .greatestFiniteMagnitude
+        for age in stride(from: min(history.count, cells) - 2, through: 1, by: -1) {
+            guard let swing = maximum(age: age), swing > least else { continue }
+            let peak = Peak(place: now - Double(age) / GaitRhythm.rate, swing: swing)
+            guard peak.place - (run.last?.place ?? lastPlace) > apart else { continue }
+            if let last = run.last {
+                let most = last.place < unbroken ? thresholds.longestStep : thresholds.longestGap + 0.5
+                if peak.place - last.place > most / cadence { run.removeAll(keepingCapacity: true) }
+            }
+            guard run.count < Self.mostPeaks else { break }
+            run.append(peak)
+            trough = .greatestFiniteMagnitude
+        }
     }
 
     /// How far the maximum at `age` rises above the lowest point since the last step; nil if there is none.

@@ -38,6 +38,9 @@ struct WalkingEvidence: Sendable {
     /// How likely this is walking, by all that was said since the sum began to grow.
     var confidence: Double { thresholds.confidence(odds: odds / max(1, estimates), estimates: estimates) }
 
+    /// Whether it is more likely walking than not, by the mean of these.
+    var isLikely: Bool { odds > 0 }
+
     /// Steps a second: the median of 2 s.
     var cadence: Double { cadences.value }
 
@@ -89,7 +92,7 @@ struct WalkingEvidence: Sendable {
         let leastByCadence = thresholds.leastDeviationByCadence * quickest * quickest
         guard estimate.deviation > max(least, leastByCadence),
             above <= thresholds.mostAboveSixHertz * estimate.deviation,
-            !isQuickWork(estimate, above: above)
+            !isQuickWork(estimate, above: above), !isPumped(estimate)
         else {
             return loss
         }
@@ -125,6 +128,15 @@ struct WalkingEvidence: Sendable {
         (estimate.cadence > thresholds.quickestWalk || isThreeStrokes(estimate))
             && estimate.deviation < thresholds.leastDeviationOfRun
             && above > thresholds.mostAboveSixHertzOfRun * estimate.deviation
+    }
+
+    /// Whether a hand moves the device up and down, as in play or to cheat: along one line, further than a body rises, and more
+    /// weakly than in running. A hand may do it as evenly as two legs walk, and slower than it is taken for.
+    private func isPumped(_ estimate: GaitEstimate) -> Bool {
+        let frequency = min(estimate.cadence, estimate.strongest)
+        return (estimate.straightness ?? 0) > thresholds.straightestWalk
+            && estimate.deviation < GaitRhythm.leastDeviationOfRun
+            && estimate.deviation > GaitRhythm.mostByFrequency * frequency * frequency
     }
 
     /// Whether three quicker strokes are taken for a stride: they are the strongest, one and a half to a step, so that what is

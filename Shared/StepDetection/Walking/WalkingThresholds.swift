@@ -75,6 +75,8 @@ package struct WalkingThresholds: Hashable, Sendable {
     package var quickestWalk = 2.2
     package var leastDeviationOfRun = 0.35
     package var mostAboveSixHertzOfRun = 0.4
+    /// The straightness from which a slow and large movement is a hand's that goes up and down; walking has 0.53, and seldom 0.75.
+    package var straightestWalk = 0.8
     /// The regularity at the step below which three strokes of quicker work may be taken for a stride; −1 if they are all alike.
     package var mostSymmetryOfStrokes = -0.4
 
@@ -97,6 +99,8 @@ package struct WalkingThresholds: Hashable, Sendable {
     package var everyOther = 0.6
     /// How long before the first hop that spoke for a bout its steps may lie, in seconds: the rhythm's window reaches back.
     package var lookBack = 2.4
+    /// The longest step that may lie further back than that, as a multiple of the cadence's: with two of these one is missing.
+    package var longestStep = 1.5
 
     /// What the learned log odds add to a hop's gain.
     func likelihood(_ odds: Double, hasAxes: Bool) -> Double {
