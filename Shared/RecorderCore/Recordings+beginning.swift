@@ -63,6 +63,7 @@ extension Recordings {
     /// Takes the free space on the disk, and stops sessions before it runs out.
     /// - Parameter free: bytes; nil if unknown.
     package func take(freeBytes free: Int?, at now: Moment) {
+        freeBytes = free
         if let free, free < settings.minimumFree {
             for session in sessions.values where session.status == .running {
                 session.note(failures: ["stopped: \(tooLittleRoom(free))"])
@@ -78,7 +79,7 @@ extension Recordings {
     }
 
     /// Why nothing is recorded any more.
-    package func tooLittleRoom(_ freeBytes: Int) -> String {
+    func tooLittleRoom(_ freeBytes: Int) -> String {
         "the disk has \(ByteCount(bytes: freeBytes)) free, less than --minimum-free "
             + "\(ByteCount(bytes: settings.minimumFree)) leaves; free some space and start a new recording"
     }

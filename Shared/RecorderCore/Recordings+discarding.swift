@@ -92,6 +92,9 @@ extension Recordings {
         if let known = discards.waiting.first(where: { $0.session == session }), known.reason == .forced || !isForced {
             return known
         }
+        guard !starting.contains(session) else {
+            throw RequestError(.notOver, "session \(session) is starting: stop or cancel it first")
+        }
         if let running = sessions[session], !isForced {
             throw RequestError(
                 .notOver,

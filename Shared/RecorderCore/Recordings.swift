@@ -11,8 +11,8 @@ package import ServiceKit
 /// It receives events with their time and returns effects. The caller has files, sockets and a clock: it carries the effects out
 /// and reports the results. Confined to one thread. Its work is in extensions: what arrives (`+samples`), what is missing
 /// (`+recovery`), what becomes durable (`+commits`), what is stored of sessions (`+documents`), how sessions begin
-/// (`+beginning`), end (`+ending`) and are discarded (`+discarding`), which old files go (`+ring`), which sensors fail and whose clocks are wrong (`+watch`), how far the recorder is
-/// behind (`+lag`).
+/// (`+beginning`), end (`+ending`) and are discarded (`+discarding`), what may be asked of them (`+requests`), which old files go
+/// (`+ring`), which sensors fail and whose clocks are wrong (`+watch`), how far the recorder is behind (`+lag`).
 package final class Recordings: ListeningCore {
     /// What a recorder is told when it starts. Times are in nanoseconds.
     package struct Settings: Sendable {
@@ -65,6 +65,8 @@ package final class Recordings: ListeningCore {
     package internal(set) var unstored: [SessionIdentifier: Session] = [:]
     /// Where interrupted sessions that the disk had no room to continue need the write-ahead log from.
     package var interrupted: [Int] = []
+    /// Sessions whose files are being made.
+    package var starting: Set<SessionIdentifier> = []
     /// How far each session is that is being ended.
     var endings: [SessionIdentifier: Ending] = [:]
     /// Sessions that are to be stopped.
@@ -84,6 +86,8 @@ package final class Recordings: ListeningCore {
     /// When `tick` is due, on the monotonic clock.
     private var tickAt: Int64 = 0
     private var lookedAtDiskAt: Int64 = 0
+    /// Bytes free on the disk, when it was looked at last; nil before, and if that is unknown.
+    package internal(set) var freeBytes: Int?
     /// How many blocks were handed over to be committed, how many commits ended, and how many blocks are in files.
     var takenBlocks = 0
     var committedBlocks = 0

@@ -9,10 +9,7 @@ extension RecordingEngine {
     /// Keeps an annotation. When this returns, it would survive a power cut.
     func annotate(_ request: RecordingAnnotate) async throws -> RecordingAnnotate.Reply {
         let identifier = try SessionIdentifier(request.session)
-        guard core.sessions[identifier] == nil else {
-            guard core.sessions[identifier].map({ $0.status <= .running }) ?? true else {
-                throw RequestError(.busy, "session \(identifier) is ending: ask again", retryAfter: 1)
-            }
+        guard try core.annotatable(identifier) == nil else {
             var result: (annotation: Annotation, isNew: Bool)?
             _ = try await change(request.session) { session in
                 let noted = try session.annotate(request, at: now.date)
@@ -40,15 +37,7 @@ extension RecordingEngine {
             }
             defer { withExtendedLifetime(lock) {} }
             let record = try directory.record()
-            // Another recorder may write to it at the same time.
-            guard record.shard == shard else {
-                throw RequestError(
-                    .unknownSession,
-                    "session \(identifier) is of the recorder \(Self.shardText(record)): ask that one")
-            }
-            guard record.status.isOver else {
-                throw RequestError(.busy, "session \(identifier) is \(record.status): ask again", retryAfter: 5)
-            }
+            try record.checkAnnotatable(by: shard)
             let known = try directory.annotations(of: record)
             let (annotation, isNew) = try record.annotation(request, known: known, at: date)
             if isNew { try directory.add(annotation) }

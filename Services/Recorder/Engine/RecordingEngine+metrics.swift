@@ -68,7 +68,7 @@ extension RecordingEngine {
         health.measure(.unstored, core.unstored.count)
         health.measure(.backlog, core.backlogBytes)
         health.measure(.logBytes, core.logBytes)
-        health.measure(.freeBytes, freeBytes)
+        health.measure(.freeBytes, core.freeBytes)
     }
 
     var metrics: MetricsPage {

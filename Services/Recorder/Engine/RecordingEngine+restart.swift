@@ -28,7 +28,7 @@ extension RecordingEngine {
                         "a session was interrupted, and no recorder with as many shards as this one continues it",
                         metadata: [
                             "session": "\(record.session)",
-                            "advice": "start a recorder \(Self.shardText(record)), or one without a shard",
+                            "advice": "start a \(record.recorder), or one without a shard",
                         ])
                 }
                 if record.shard != shard { continue }
@@ -59,7 +59,9 @@ extension RecordingEngine {
 
     /// Tries again what a full disk kept from being continued.
     func resumeRemaining() async {
-        guard !interrupted.isEmpty, freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree.bytes) else { return }
+        guard !interrupted.isEmpty, core.freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree.bytes) else {
+            return
+        }
         let remaining = interrupted
         interrupted = []
         for (directory, _) in remaining { await resume(directory, await recover(directory)) }

@@ -12,7 +12,8 @@ import ZeroMQ
 
 /// Runs a recorder: tells `Recordings` what happens and when, carries out what it asks for, and answers requests.
 ///
-/// On a thread of its own. Its work is in extensions: what is to be done (`+effects`), what is asked (`+requests`), what was
+/// On a thread of its own. Its work is in extensions: what is to be done (`+effects`), how a session begins (`+beginning`), what else is
+/// asked (`+requests`, `+annotations`), what was
 /// interrupted (`+restart`), what it counts (`+metrics`).
 actor RecordingEngine: Engine {
     /// A hundred samples of eight fields as JSON take 16 KB, and the kernel holds some more.
@@ -43,16 +44,12 @@ actor RecordingEngine: Engine {
     /// On the monotonic clock.
     let startedAt: Int64
 
-    /// Sessions whose files are being made.
-    var starting: Set<SessionIdentifier> = []
     /// Interrupted sessions that the disk had no room to continue, and from where they need the write-ahead log.
     var interrupted: [(directory: SessionDirectory, position: Int)] = [] {
         didSet { core.interrupted = interrupted.map(\.position) }
     }
     /// Sessions that are over, and whose pages are not written yet.
     var unwrittenReports = 0
-    /// Bytes free on the disk, when it was looked at last; nil before, and if that is unknown.
-    var freeBytes: Int?
     /// What sessions had that are over, and how many of them ended how.
     var endedTotals = StreamTotals()
     var endedSessions: [SessionStatus: Int] = [:]
@@ -114,8 +111,7 @@ actor RecordingEngine: Engine {
 
     /// Looks how much room there is.
     func lookAtDisk() {
-        freeBytes = try? Directory(data).freeBytes()
-        core.take(freeBytes: freeBytes, at: now)
+        core.take(freeBytes: try? Directory(data).freeBytes(), at: now)
         perform()
     }
 
