@@ -109,7 +109,7 @@ struct GaitRhythm: Sendable {
     ///   - following: the cadence of a bout, from which the new one is at most `width` away, as a share.
     ///   - isWalking: whether the bout has begun.
     ///   - least: the least deviation of the magnitude for which it is worth it, in g.
-    /// - Returns: nil if nothing moves, or by far too much for the cadence of the bout.
+    /// - Returns: nil if nothing moves, or by far too much for the cadence of the bout or of a run.
     mutating func estimate(
         _ history: History, following: Double?, width: Double, isWalking: Bool, least: Double
     ) -> GaitEstimate? {

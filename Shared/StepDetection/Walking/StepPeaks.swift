@@ -127,6 +127,10 @@ struct StepPeaks: Sendable {
         guard seen >= thresholds.seenShare else { return seen > thresholds.everyOther }
         if evidence.isLikely {
             collect(cells: history.count, least: least, cadence: cadence, now: now, unbroken: first.place)
+            // A peak just before the first one may have taken its place.
+            if run.first.map({ $0.place > first.place }) ?? true {
+                collect(cells: Int(seconds * GaitRhythm.rate), least: least, cadence: cadence, now: now)
+            }
         }
         isCounting = true
         (credited, expected) = (0, 0)

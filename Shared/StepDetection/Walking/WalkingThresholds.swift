@@ -97,7 +97,8 @@ package struct WalkingThresholds: Hashable, Sendable {
     package var seenShare = 0.8
     /// The share from which on it is not every other step that is seen.
     package var everyOther = 0.6
-    /// How long before the first hop that spoke for a bout its steps may lie, in seconds: the rhythm's window reaches back.
+    /// How long before the first hop that spoke for a bout the steps may lie by which it is judged, in seconds: the rhythm's window
+    /// reaches back.
     package var lookBack = 2.4
     /// The longest step that may lie further back than that, as a multiple of the cadence's: with two of these one is missing.
     package var longestStep = 1.5
