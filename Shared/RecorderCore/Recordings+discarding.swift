@@ -89,11 +89,11 @@ extension Recordings {
     /// Discards a session.
     /// - Parameter isForced: also if it goes on, or its upload was not confirmed.
     package func discard(_ session: SessionIdentifier, isForced: Bool, at now: Moment) throws(RequestError) -> Discard {
-        if let known = discards.waiting.first(where: { $0.session == session }), known.reason == .forced || !isForced {
-            return known
-        }
         guard !starting.contains(session) else {
             throw RequestError(.notOver, "session \(session) is starting: stop or cancel it first")
+        }
+        if let known = discards.waiting.first(where: { $0.session == session }), known.reason == .forced || !isForced {
+            return known
         }
         if let running = sessions[session], !isForced {
             throw RequestError(

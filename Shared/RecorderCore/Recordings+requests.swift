@@ -6,14 +6,13 @@ extension Recordings {
     /// A session that is under way, or is over and could not be stored yet.
     package func known(_ identifier: SessionIdentifier) -> Session? { sessions[identifier] ?? unstored[identifier] }
 
-    /// - Throws: why no session of this name can begin now, as far as this recorder knows.
+    /// - Throws: why no session of this name can begin now, as far as this recorder knows. `checkRoom` checks the rest.
     package func checkStart(of identifier: SessionIdentifier) throws {
         guard shutdownDeadline == nil else {
             throw RequestError(.stopping, "the recorder is stopping: start another one")
         }
         let status = starting.contains(identifier) ? .starting : known(identifier)?.status
         if let status { throw status.refusal(toStart: identifier) }
-        try checkRoom("nothing is recorded")
     }
 
     /// - Parameter consequence: what follows from it if the disk has too little room.

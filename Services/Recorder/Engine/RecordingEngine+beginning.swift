@@ -58,8 +58,9 @@ extension RecordingEngine {
     }
 
     private func checkStart(of identifier: SessionIdentifier) throws {
-        lookAtDisk()
         try core.checkStart(of: identifier)
+        lookAtDisk()
+        try core.checkRoom("nothing is recorded")
     }
 
     /// Asks for the logs of the streams that a session is to begin with.
