@@ -31,6 +31,7 @@ extension SamplingEngine {
         case .notice(let notice): runtime.tell(notice)
         case .finished: endContinuation.finish()
         }
+        if outgoing.byteCount >= EventPublisher.burst { flush() }
     }
 
     private func append(_ batch: RowBatch, of stream: PublishedStream, clock: ClockReading) {
@@ -44,7 +45,6 @@ extension SamplingEngine {
         } else {
             outgoing.append(topic: stream.topic, body: body, packed: nil, at: runtime.date)
         }
-        if outgoing.byteCount >= EventPublisher.burst { flush() }
     }
 
     func flush() {

@@ -28,7 +28,7 @@ package protocol Engine: Actor, Service {
     /// Carries out an effect that needs no queue.
     func carryOut(_ effect: Core.Effect)
 
-    /// Sends what effects put together. Called when those of a turn were carried out.
+    /// Sends what effects put together. Called when those of a turn were carried out, so that what was ready first waits for the rest.
     func flush()
 
     /// Carries out an effect from its queue, and tells the core the result.
@@ -72,6 +72,8 @@ extension Engine {
     @inlinable package func perform() {
         carryOutEffects()
         flush()
+        // What could not be sent.
+        carryOutEffects()
         runtime.resumeWaits()
         runtime.wake(before: core.nextDeadline)
     }

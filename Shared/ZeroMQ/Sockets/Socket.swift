@@ -158,10 +158,15 @@ struct Socket: ~Copyable {
     }
 
     /// Sends messages without waiting. One that can't be queued now is dropped whole.
+    /// - Throws: the first error, when all were tried.
     func send(_ batch: borrowing MessageBatch) throws(ZeroMQError) {
-        try batch.withUnsafeMessages { (messages) throws(ZeroMQError) in
-            for message in 0..<messages.count { _ = try send(message, of: messages) }
+        var failure: ZeroMQError?
+        batch.withUnsafeMessages { messages in
+            for message in 0..<messages.count {
+                do throws(ZeroMQError) { _ = try send(message, of: messages) } catch { failure = failure ?? error }
+            }
         }
+        if let failure { throw failure }
     }
 
     private func send(_ message: Int, of messages: UnsafeMessages) throws(ZeroMQError) -> Bool {
