@@ -153,7 +153,7 @@ struct SeveralArchiversTests {
                     }
                 }
             }
-            try await Self.expectEachOnce(in: place, killed: Set(killed), logs)
+            try await Self.expectEachOnce(in: place, killed: Set(killed))
             let copies = try place.copies()
             // A busy machine may start one when nothing is left to be done.
             #expect(Set(copies.map(\.process)).count >= 3, "\(killed), \(others)")
@@ -168,7 +168,7 @@ struct SeveralArchiversTests {
     }
 
     /// One archive, one object and one receipt for each session, and no copy for nothing.
-    private static func expectEachOnce(in place: Place, killed: Set<Int32>, _ logs: String) async throws {
+    private static func expectEachOnce(in place: Place, killed: Set<Int32>) async throws {
         func names(_ path: FilePath) throws -> [String] {
             // What a killed one left unfinished is hidden, and goes when its session is looked at again.
             try FileManager.default.contentsOfDirectory(atPath: path.string).filter { !$0.hasPrefix(".") }.sorted()
@@ -187,11 +187,10 @@ struct SeveralArchiversTests {
             let own = copies.filter { $0.archive == "\(session).zip" }
             let finished = own.filter { !killed.contains($0.process) }
             #expect(!own.isEmpty && finished.count <= 1, "\(session) was copied by \(own)")
-            if finished.count == 1 {
-                let lines = logs.split(separator: "\n").filter { $0.contains("\"\(session)\"") }
-                #expect(
-                    receipt.archives.first?.confirmation.wasThere == false,
-                    "\(session), copied by \(own), of which \(killed) were killed: \(lines.joined(separator: "\n"))")
+            // One that was killed may have named its copy, and left the other name: whoever comes next takes that first, which
+            // looks like a copy of its own.
+            if finished.count == 1, own.count == 1 {
+                #expect(receipt.archives.first?.confirmation.wasThere == false, "\(session)")
             }
         }
         let pending = try await place.keeper.send(LogsNeedingUpload())
