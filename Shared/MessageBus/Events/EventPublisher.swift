@@ -28,7 +28,7 @@ public final class EventPublisher: Sendable {
         try publisher.publish([Array(event.topic.utf8), WireCoding.encode(event), EventTime.text(of: .now)])
     }
 
-    /// How many bytes of events are put together before they are published: a millisecond's work.
+    /// How many bytes of events are put together before they are published: less than a millisecond's work.
     package static let burst = 1 << 16
 
     /// Publishes events that are encoded already, in their order.
