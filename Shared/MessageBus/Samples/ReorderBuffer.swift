@@ -169,7 +169,7 @@ package struct ReorderBuffer: Sendable {
         return true
     }
 
-    /// Ends the search for an epoch's end: there is nothing more of it, or it can't be had.
+    /// Ends the search for the end of an epoch: it has no more samples, or they can't be recovered.
     package mutating func finishSearch() {
         guard let asked, asked.isSearch else { return }
         epochs[asked.epoch].isEndUnknown = false
