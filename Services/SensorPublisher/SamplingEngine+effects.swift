@@ -51,9 +51,11 @@ extension SamplingEngine {
         guard !outgoing.isEmpty else { return }
         do {
             try events.publish(outgoing)
+            outgoing.removeAll()
         } catch {
+            outgoing.removeAll()
             core.publishFailed(error)
+            carryOutEffects()
         }
-        outgoing.removeAll()
     }
 }

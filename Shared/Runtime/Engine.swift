@@ -72,14 +72,12 @@ extension Engine {
     @inlinable package func perform() {
         carryOutEffects()
         flush()
-        // What could not be sent.
-        carryOutEffects()
         runtime.resumeWaits()
         runtime.wake(before: core.nextDeadline)
     }
 
     /// Does the part of `perform` that each step of a turn needs.
-    @usableFromInline func carryOutEffects() {
+    package func carryOutEffects() {
         // Carrying out an effect may end up here again.
         var effects: [Core.Effect] = []
         swap(&effects, &runtime.effects)

@@ -6,36 +6,34 @@ public import Messages
 public enum EventTime {
     /// The frame of an instant, to the microsecond.
     public static func text(of time: WallTime) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: maximumLength) { text, count in count = write(time, to: text) }
+        withText(of: time) { Array($0) }
     }
 
     /// Bytes of the longest frame: a sign, ten digits, a point and six digits.
-    static let maximumLength = 18
+    private static let maximumLength = 18
 
-    /// Writes the frame of an instant.
-    /// - Parameter text: of at least `maximumLength` bytes.
-    /// - Returns: how many were written.
-    static func write(_ time: WallTime, to text: UnsafeMutableBufferPointer<UInt8>) -> Int {
-        let microseconds = time.nanosecondsSince1970 / 1_000
-        var rest = microseconds.magnitude
-        // From the end, and at least one digit before the point.
-        var place = maximumLength
-        while rest > 0 || place > maximumLength - 8 {
-            place -= 1
-            if place == maximumLength - 7 {
-                text[place] = UInt8(ascii: ".")
-                continue
+    /// Lends the frame of an instant, without allocating.
+    static func withText<Result>(of time: WallTime, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: maximumLength) { text in
+            let microseconds = time.nanosecondsSince1970 / 1_000
+            var rest = microseconds.magnitude
+            // From the end, and at least one digit before the point.
+            var place = maximumLength
+            while rest > 0 || place > maximumLength - 8 {
+                place -= 1
+                if place == maximumLength - 7 {
+                    text[place] = UInt8(ascii: ".")
+                    continue
+                }
+                text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
             }
-            text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
-            rest /= 10
+            if microseconds < 0 {
+                place -= 1
+                text[place] = UInt8(ascii: "-")
+            }
+            return body(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: text[place...])))
         }
-        if microseconds < 0 {
-            place -= 1
-            text[place] = UInt8(ascii: "-")
-        }
-        let count = maximumLength - place
-        for index in 0..<count { text[index] = text[place + index] }
-        return count
     }
 
     /// The instant in a frame; nil if it is not a number.

@@ -13,10 +13,7 @@ extension MessageBatch {
     ) {
         topic.withUnsafeBytes { appendFrame($0) }
         body.withUnsafeBytes { appendFrame($0) }
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: EventTime.maximumLength) { text in
-            let count = EventTime.write(time, to: text)
-            appendFrame(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: text[..<count])))
-        }
+        EventTime.withText(of: time) { appendFrame($0) }
         switch packed {
         case .some(let packed): packed.withUnsafeBytes { appendFrame($0) }
         case .none: break

@@ -118,7 +118,8 @@ struct StepPeaks: Sendable {
         let cadence = evidence.cadence
         let seconds = now - evidence.since + thresholds.lookBack
         let least = thresholds.swingByDeviation * deviation
-        collect(cells: Int(seconds * GaitRhythm.rate), least: least, cadence: cadence, now: now)
+        let cells = Int(seconds * GaitRhythm.rate)
+        collect(cells: cells, least: least, cadence: cadence, now: now)
         guard let first = run.first, let last = run.last, now - last.place < 2 / cadence else { return true }
         let steps = (last.place - first.place) * cadence + 1
         let fewest = thresholds.shortestRun - min(1, max(0, thresholds.shortestRun - 1 - 3 * cadence))
@@ -129,7 +130,7 @@ struct StepPeaks: Sendable {
             collect(cells: history.count, least: least, cadence: cadence, now: now, unbroken: first.place)
             // A peak just before the first one may have taken its place.
             if run.first.map({ $0.place > first.place }) ?? true {
-                collect(cells: Int(seconds * GaitRhythm.rate), least: least, cadence: cadence, now: now)
+                collect(cells: cells, least: least, cadence: cadence, now: now)
             }
         }
         isCounting = true
