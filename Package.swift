@@ -208,43 +208,82 @@ let package = Package(
             dependencies: ["Files", "Messages", "MessageBus", "Recording", "ZeroMQ", subprocess, system],
             path: "Shared/TestSupport", swiftSettings: strict),
         // The files of the page for phones, in the program.
-        .target(name: "CPhonePages", dependencies: ["CPageFiles"], path: "Shared/CPhonePages"),
+        .target(
+            name: "CPhonePages", dependencies: ["CPageFiles"], path: "Shared/CPhonePages", exclude: ["Pages"]),
+        .target(
+            name: "PublisherEngine",
+            dependencies: [
+                "CPhonePages", "CQREncode", "MessageBus", "Messages", "Metrics", "PublisherCore", "Runtime",
+                "SampleSources", "SensorReaders", "ServiceKit", "WebIdentity", "WebServer", "ZeroMQ", logging, system,
+            ],
+            path: "Shared/PublisherEngine", swiftSettings: strict),
         .executableTarget(
             name: "SensorPublisher",
             dependencies: [
-                "CPhonePages", "CQREncode", "Messages", "MessageBus", "Metrics", "PublisherCore", "Runtime",
-                "SampleSources", "SensorReaders", "ServiceKit", "WebIdentity", "WebServer", "ZeroMQ", argumentParser,
-                logging, system,
+                "PublisherEngine", "SampleSources", "SensorReaders", "ServiceKit", "ZeroMQ", argumentParser,
             ],
-            path: "Services/SensorPublisher", exclude: ["Pages"], swiftSettings: strict),
+            path: "Services/SensorPublisher", swiftSettings: strict),
+        .target(
+            name: "RecorderEngine",
+            dependencies: [
+                "Files", "MessageBus", "Messages", "Metrics", "RecorderCore", "Recording", "Runtime", "ServiceKit",
+                "SessionOverview", "ZeroMQ", argumentParser, logging, system,
+            ],
+            path: "Shared/RecorderEngine", swiftSettings: strict),
+        .target(
+            name: "RecorderClient",
+            dependencies: [
+                "MessageBus", "Messages", "Recording", "Runtime", "ServiceKit", "Triggers", "ZeroMQ", argumentParser,
+                logging, signals, system,
+            ],
+            path: "Shared/RecorderClient", swiftSettings: strict),
         .executableTarget(
             name: "Recorder",
             dependencies: [
-                "Export", "Files", "Import", "Messages", "MessageBus", "Metrics", "RecorderCore", "Recording",
-                "Runtime", "ServiceKit", "SessionOverview", "StepDetection", "Triggers", "ZeroMQ", argumentParser,
-                logging,
-                signals, system,
+                "Export", "Files", "Import", "MessageBus", "Messages", "RecorderClient", "RecorderEngine", "Recording",
+                "ServiceKit", "SessionOverview", "StepDetection", "Triggers", "ZeroMQ", argumentParser, system,
             ],
             path: "Services/Recorder", swiftSettings: strict),
+        .target(
+            name: "LogManagerEngine",
+            dependencies: [
+                "Files", "LogManagerCore", "LogStorage", "MessageBus", "Messages", "Metrics", "Recording", "Runtime",
+                "ServiceKit", "ZeroMQ", argumentParser, logging, system,
+            ],
+            path: "Shared/LogManagerEngine", swiftSettings: strict),
         .executableTarget(
             name: "LogManager",
             dependencies: [
-                "Files", "LogManagerCore", "LogStorage", "Messages", "MessageBus", "Metrics", "Recording", "Runtime",
-                "ServiceKit", "ZeroMQ", argumentParser, logging, system,
+                "Files", "LogManagerEngine", "LogStorage", "Messages", "Recording", "ServiceKit", "ZeroMQ",
+                argumentParser,
             ],
             path: "Services/LogManager", swiftSettings: strict),
+        .target(
+            name: "StepCounterEngine",
+            dependencies: [
+                "Files", "MessageBus", "Messages", "Metrics", "Recording", "Runtime", "ServiceKit", "StepCounterCore",
+                "StepDetection", "StepStorage", "ZeroMQ", argumentParser, logging,
+            ],
+            path: "Shared/StepCounterEngine", swiftSettings: strict),
         .executableTarget(
             name: "StepCounter",
             dependencies: [
-                "Files", "Messages", "MessageBus", "Metrics", "Recording", "Runtime", "ServiceKit", "StepCounterCore",
-                "StepDetection", "StepRecordings", "StepStorage", "ZeroMQ", argumentParser, logging, system,
+                "Files", "Messages", "Recording", "ServiceKit", "StepCounterEngine", "StepDetection", "StepRecordings",
+                "StepStorage", "ZeroMQ", argumentParser, system,
             ],
             path: "Services/StepCounter", swiftSettings: strict),
+        .target(
+            name: "ArchiverEngine",
+            dependencies: [
+                "ArchiverCore", "Archives", "ArchiveStorage", "Encryption", "Files", "MessageBus", "Messages",
+                "Metrics", "Recording", "Runtime", "ServiceKit", "Upload", "ZeroMQ", logging, system,
+            ],
+            path: "Shared/ArchiverEngine", swiftSettings: strict),
         .executableTarget(
             name: "Archiver",
             dependencies: [
-                "Archives", "ArchiveStorage", "ArchiverCore", "Encryption", "Files", "Messages", "MessageBus",
-                "Metrics", "Recording", "Runtime", "ServiceKit", "Upload", "ZeroMQ", argumentParser, logging, system,
+                "ArchiverEngine", "Archives", "ArchiveStorage", "Encryption", "Files", "Messages", "Recording",
+                "ServiceKit", "Upload", argumentParser, system,
             ],
             path: "Services/Archiver", swiftSettings: strict),
         .executableTarget(
@@ -270,22 +309,32 @@ let package = Package(
             dependencies: ["Files", "Messages", "Recording", "StepDetection", "StepRecordings", system],
             path: "Shared/SessionOverview", swiftSettings: strict),
         // The page's files, in the program.
-        .target(name: "CConsolePages", dependencies: ["CPageFiles"], path: "Shared/CConsolePages"),
-        .executableTarget(
-            name: "Console",
+        .target(
+            name: "CConsolePages", dependencies: ["CPageFiles"], path: "Shared/CConsolePages", exclude: ["Pages"]),
+        .target(
+            name: "ConsoleEngine",
             dependencies: [
                 "CConsolePages", "ConsoleCore", "Export", "Files", "Hashing", "MessageBus", "Messages", "Metrics",
-                "Recording",
-                "Runtime",
-                "ServiceKit", "SessionOverview", "WebIdentity", "WebServer", "ZeroMQ", argumentParser, logging, system,
+                "Recording", "Runtime", "ServiceKit", "SessionOverview", "WebIdentity", "WebServer", "ZeroMQ", logging,
+                system,
             ],
-            path: "Services/Console", exclude: ["Pages"], swiftSettings: strict),
+            path: "Shared/ConsoleEngine", swiftSettings: strict),
+        .executableTarget(
+            name: "Console",
+            dependencies: ["ConsoleEngine", "ServiceKit", argumentParser],
+            path: "Services/Console", swiftSettings: strict),
+        .target(
+            name: "RelayEngine",
+            dependencies: [
+                "CLeaseGuard", "Files", "MessageBus", "Messages", "Metrics", "NATS", "Recording", "RelayCore",
+                "Runtime", "ServiceKit", "ZeroMQ", lifecycle, logging, system,
+            ],
+            path: "Shared/RelayEngine", swiftSettings: strict),
         .executableTarget(
             name: "Relay",
             dependencies: [
-                "CLeaseGuard", "Files", "MessageBus", "Messages", "Metrics", "NATS", "Recording", "RelayCore",
-                "Runtime", "ServiceKit",
-                "ZeroMQ", argumentParser, lifecycle, logging, signals, system,
+                "Metrics", "NATS", "RelayEngine", "ServiceKit", "ZeroMQ", argumentParser, lifecycle, logging, signals,
+                system,
             ],
             path: "Services/Relay", swiftSettings: strict),
         // Preloaded into the programs by the crash laboratory; linked with nothing.
@@ -321,8 +370,8 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "Console", "ConsoleCore", "Files", "MessageBus", "Messages", "ServiceKit", "TestSupport", "WebIdentity",
-                "WebServer", "ZeroMQ", system,
+                "ConsoleCore", "ConsoleEngine", "Files", "MessageBus", "Messages", "ServiceKit", "TestSupport",
+                "WebIdentity", "WebServer", system,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -382,35 +431,38 @@ let package = Package(
             name: "OptionTests",
             dependencies: [
                 "Archiver", "Console", "LogManager", "Recorder", "Relay", "SensorPublisher", "ServiceKit",
-                "StepCounter",
-                "TestSupport", argumentParser,
-            ], swiftSettings: strict),
+                "StepCounter", "TestSupport", argumentParser,
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "SensorPublisherTests",
             dependencies: [
-                "MessageBus", "Messages", "PublisherCore", "SampleSources", "SensorPublisher", "SensorReaders",
+                "MessageBus", "Messages", "PublisherCore", "PublisherEngine", "SampleSources", "SensorReaders",
                 "ServiceKit", "TestSupport", "ZeroMQ", lifecycle, logging, system,
-            ], exclude: ["Outlets"], swiftSettings: strict),
+            ],
+            exclude: ["Outlets"], swiftSettings: strict),
         .testTarget(
             name: "RecorderTests",
             dependencies: [
-                "Files", "MessageBus", "Messages", "Metrics", "Recorder", "RecorderCore", "Recording", "ServiceKit",
-                "SessionOverview", "TestSupport", "ZeroMQ", lifecycle, logging, system,
-            ], swiftSettings: strict),
+                "Files", "MessageBus", "Messages", "Metrics", "RecorderClient", "RecorderCore", "RecorderEngine",
+                "Recording", "ServiceKit", "SessionOverview", "TestSupport", "ZeroMQ", lifecycle, logging, system,
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "LogManagerTests",
             dependencies: [
-                "Files", "LogManager", "LogManagerCore", "LogStorage", "MessageBus", "Messages", "Recording",
+                "Files", "LogManagerCore", "LogManagerEngine", "LogStorage", "MessageBus", "Messages", "Recording",
                 "ServiceKit", "TestSupport", "ZeroMQ", database, lifecycle, logging, system,
-            ], swiftSettings: strict),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "StepCounterTests",
             dependencies: [
-                "Files", "MessageBus", "Messages", "Recording", "SampleSources", "ServiceKit", "StepCounter",
-                "StepCounterCore", "StepDetection", "StepRecordings", "StepStorage", "Storage", "TestSupport", "ZeroMQ",
-                database,
-                lifecycle, logging, system,
-            ], swiftSettings: strict),
+                "Files", "MessageBus", "Messages", "Recording", "SampleSources", "ServiceKit", "StepCounterCore",
+                "StepCounterEngine", "StepDetection", "StepRecordings", "StepStorage", "Storage", "TestSupport",
+                "ZeroMQ", database, lifecycle, logging, system,
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "StepCounterCoreTests",
             dependencies: [
@@ -428,11 +480,11 @@ let package = Package(
         .testTarget(
             name: "ArchiverTests",
             dependencies: [
-                "Archiver", "Archives", "ArchiveStorage", "ArchiverCore", "Encryption", "Files", "Hashing",
-                "MessageBus",
-                "Messages", "Recording", "ServiceKit", "SessionOverview", "TestSupport", "Upload", "ZeroMQ",
-                argumentParser, lifecycle, logging, system,
-            ], exclude: ["Receivers"], swiftSettings: strict),
+                "Archiver", "ArchiverCore", "ArchiverEngine", "Archives", "ArchiveStorage", "Encryption", "Files",
+                "Hashing", "MessageBus", "Messages", "Recording", "ServiceKit", "SessionOverview", "TestSupport",
+                "Upload", "ZeroMQ", argumentParser, lifecycle, logging, system,
+            ],
+            exclude: ["Receivers"], swiftSettings: strict),
         // Takes malloc's place in the program of the tests.
         .target(name: "AllocationCount", path: "Tests/AllocationCount"),
         .testTarget(

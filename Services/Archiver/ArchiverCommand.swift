@@ -1,14 +1,10 @@
+package import ArchiverEngine
 import ArchiveStorage
-import ArchiverCore
 package import ArgumentParser
 import Files
-import MessageBus
 import Messages
-import Recording
-import Runtime
 package import ServiceKit
 import Upload
-import ZeroMQ
 
 /// The archiver's command line.
 @main
@@ -42,7 +38,7 @@ package struct ArchiverCommand: ServiceCommand {
     package static func check(_ settings: ArchiverSettings, _ configuration: ServiceConfiguration) async throws {
         try settings.uploads.check()
         let folder = ArchiveDirectory(configuration.dataDirectory)
-        let date = ArchiveEngine.clock().date
+        let date = WallTime.now
         do throws(RecordingError) {
             for session in try folder.sessions() { _ = try folder.view(of: session, at: date) }
         } catch {
@@ -51,8 +47,6 @@ package struct ArchiverCommand: ServiceCommand {
     }
 
     package static func start(_ settings: ArchiverSettings, on host: ServiceHost) async throws -> RunningService {
-        let engine = try await ArchiveEngine(settings: settings, on: host)
-        await engine.begin()
-        return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
+        try await .archiver(settings, on: host)
     }
 }

@@ -1,10 +1,10 @@
+import ArchiverEngine
 import Archives
 import ArgumentParser
 import Encryption
 import Files
 import Messages
 import Recording
-import Runtime
 import ServiceKit
 import SystemPackage
 
@@ -38,7 +38,7 @@ struct CreateCommand: ParsableCommand {
                 throw ArchiveError(error)
             }
             let path = to.map { FilePath($0) } ?? FilePath(directory).appending("../../archives").lexicallyNormalized()
-            let date = ArchiveEngine.clock().date
+            let date = WallTime.now
             let recipients = try settings.recipients(at: date)
             for notice in recipients.compactMap(\.notice) {
                 StandardStream.error.print("\(Program.archiver): \(notice)\n")
@@ -75,9 +75,4 @@ struct CreateCommand: ParsableCommand {
             "An archiver is at work on session \(session) in \(archives.path). Ask it with archive.create, or make the "
                 + "archive in another directory with --to.")
     }
-}
-
-extension ArchiveMetadata {
-    /// Whether files are not in the archive that nobody removed on purpose.
-    var hasLoss: Bool { leftOut?.contains { $0.reason != "removed" } ?? false }
 }

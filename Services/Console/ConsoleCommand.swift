@@ -1,7 +1,5 @@
 package import ArgumentParser
-import ConsoleCore
-import MessageBus
-import Runtime
+package import ConsoleEngine
 package import ServiceKit
 
 /// The command line of console: serves the page from which a lab sees what the programs do, and controls recordings.
@@ -23,8 +21,6 @@ package struct ConsoleCommand: ServiceCommand {
     package init() {}
 
     package static func start(_ settings: ConsoleSettings, on host: ServiceHost) async throws -> RunningService {
-        let engine = try await ConsoleEngine(settings: settings, host: host)
-        StandardStream.output.print(engine.access.greeting)
-        return await RunningService(engine, router: RequestRouter())
+        try await .console(settings, on: host)
     }
 }

@@ -1,8 +1,5 @@
 package import ArgumentParser
-import Files
-import MessageBus
-import Recording
-import Runtime
+package import RelayEngine
 package import ServiceKit
 package import ZeroMQ
 
@@ -36,32 +33,6 @@ package struct RelayCommand: ServiceCommand {
     }
 
     package static func start(_ settings: RelaySettings, on host: ServiceHost) async throws -> RunningService {
-        if settings.to.isEmpty {
-            let engine = try await ServingEngine(settings: settings, host: host)
-            var running = await RunningService(engine, router: RequestRouter(engine))
-            running.parts = { endpoints in
-                engine.replayEndpoint = Endpoint.reachable(endpoints.reply)
-                return [engine]
-            }
-            return running
-        }
-        let engine: SendingEngine
-        do {
-            engine = try await SendingEngine(settings: settings, host: host)
-        } catch let error as RecordingError {
-            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
-        }
-        return await RunningService(engine, router: RequestRouter(), listener: engine.listener)
-    }
-}
-
-extension Endpoint {
-    /// What descriptions name as the endpoint of a socket: if it listens on all addresses, the loopback interface. Whoever hears that
-    /// from another machine asks at the address that it comes from.
-    fileprivate static func reachable(_ listening: String) -> String {
-        guard let endpoint = try? Endpoint(typed: listening), endpoint.transport == .tcp, let port = endpoint.port,
-            endpoint.isWildcard
-        else { return listening }
-        return Endpoint.loopback(port: port).description
+        try await .relay(settings, on: host)
     }
 }

@@ -1,7 +1,5 @@
 package import ArgumentParser
-import MessageBus
-import PublisherCore
-import Runtime
+package import PublisherEngine
 import SampleSources
 import SensorReaders
 package import ServiceKit
@@ -39,21 +37,6 @@ package struct SensorPublisherCommand: ServiceCommand {
     }
 
     package static func start(_ settings: PublisherSettings, on host: ServiceHost) async throws -> RunningService {
-        try await start(settings, on: host, elapsedClock: SamplingEngine.elapsedClock)
-    }
-
-    /// Starts with another clock to notice by that the machine slept, in nanoseconds.
-    package static func start(
-        _ settings: PublisherSettings, on host: ServiceHost, elapsedClock: @escaping @Sendable () -> Int64
-    ) async throws -> RunningService {
-        let engine = try await SamplingEngine(settings: settings, host: host, elapsedClock: elapsedClock)
-        if let server = engine.server { StandardStream.output.print(server.greeting) }
-        if let datagrams = engine.datagrams { StandardStream.output.print(datagrams.greeting) }
-        var running = await RunningService(engine, router: RequestRouter(engine))
-        running.parts = { endpoints in
-            engine.replayEndpoint = Endpoint.announced(endpoints.reply, as: settings.announcement)
-            return [engine]
-        }
-        return running
+        try await .sensorPublisher(settings, on: host)
     }
 }

@@ -1,9 +1,6 @@
 package import ArgumentParser
-import Files
-import MessageBus
-import Recording
-import Runtime
 package import ServiceKit
+package import StepCounterEngine
 import StepStorage
 package import ZeroMQ
 
@@ -44,12 +41,6 @@ package struct StepCounterCommand: ServiceCommand {
     }
 
     package static func start(_ settings: StepCounterSettings, on host: ServiceHost) async throws -> RunningService {
-        let engine: StepEngine
-        do {
-            engine = try await StepEngine(settings: settings, host: host)
-        } catch let error as RecordingError {
-            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
-        }
-        return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
+        try await .stepCounter(settings, on: host)
     }
 }

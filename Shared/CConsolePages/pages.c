@@ -6,63 +6,63 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char api_js[] = {
-#embed "../../Services/Console/Pages/api.js"
+#embed "Pages/api.js"
 };
 
 static const unsigned char dom_js[] = {
-#embed "../../Services/Console/Pages/dom.js"
+#embed "Pages/dom.js"
 };
 
 static const unsigned char format_js[] = {
-#embed "../../Services/Console/Pages/format.js"
+#embed "Pages/format.js"
 };
 
 static const unsigned char icon_svg[] = {
-#embed "../../Services/Console/Pages/icon.svg"
+#embed "Pages/icon.svg"
 };
 
 static const unsigned char index_html[] = {
-#embed "../../Services/Console/Pages/index.html"
+#embed "Pages/index.html"
 };
 
 static const unsigned char live_js[] = {
-#embed "../../Services/Console/Pages/live.js"
+#embed "Pages/live.js"
 };
 
 static const unsigned char main_js[] = {
-#embed "../../Services/Console/Pages/main.js"
+#embed "Pages/main.js"
 };
 
 static const unsigned char plot_js[] = {
-#embed "../../Services/Console/Pages/plot.js"
+#embed "Pages/plot.js"
 };
 
 static const unsigned char record_js[] = {
-#embed "../../Services/Console/Pages/record.js"
+#embed "Pages/record.js"
 };
 
 static const unsigned char series_js[] = {
-#embed "../../Services/Console/Pages/series.js"
+#embed "Pages/series.js"
 };
 
 static const unsigned char sessions_js[] = {
-#embed "../../Services/Console/Pages/sessions.js"
+#embed "Pages/sessions.js"
 };
 
 static const unsigned char store_js[] = {
-#embed "../../Services/Console/Pages/store.js"
+#embed "Pages/store.js"
 };
 
 static const unsigned char style_css[] = {
-#embed "../../Services/Console/Pages/style.css"
+#embed "Pages/style.css"
 };
 
 static const unsigned char system_js[] = {
-#embed "../../Services/Console/Pages/system.js"
+#embed "Pages/system.js"
 };
 
 static const unsigned char theme_js[] = {
-#embed "../../Services/Console/Pages/theme.js"
+#embed "Pages/theme.js"
 };
 
 static const struct holdfast_page files[] = {

@@ -5,23 +5,23 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char icon_svg[] = {
-#embed "../../Services/SensorPublisher/Pages/icon.svg"
+#embed "Pages/icon.svg"
 };
 
 static const unsigned char phone_css[] = {
-#embed "../../Services/SensorPublisher/Pages/phone.css"
+#embed "Pages/phone.css"
 };
 
 static const unsigned char phone_html[] = {
-#embed "../../Services/SensorPublisher/Pages/phone.html"
+#embed "Pages/phone.html"
 };
 
 static const unsigned char phone_js[] = {
-#embed "../../Services/SensorPublisher/Pages/phone.js"
+#embed "Pages/phone.js"
 };
 
 static const unsigned char store_js[] = {
-#embed "../../Services/SensorPublisher/Pages/store.js"
+#embed "Pages/store.js"
 };
 
 static const struct holdfast_page files[] = {

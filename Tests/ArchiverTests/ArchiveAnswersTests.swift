@@ -1,7 +1,6 @@
 import Messages
 import Testing
 
-@testable import Archiver
 @testable import Archives
 
 @Suite struct ArchiveAnswersTests {

@@ -1,6 +1,5 @@
 import Testing
 
-@testable import Archiver
 @testable import Archives
 @testable import Encryption
 

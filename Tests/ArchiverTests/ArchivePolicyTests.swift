@@ -4,7 +4,6 @@ import ServiceKit
 import Testing
 
 @testable import ArchiveStorage
-@testable import Archiver
 @testable import ArchiverCore
 @testable import Upload
 

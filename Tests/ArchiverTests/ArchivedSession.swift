@@ -4,7 +4,6 @@ import Messages
 import Recording
 import SystemPackage
 
-@testable import Archiver
 @testable import Archives
 @testable import Encryption
 

@@ -11,7 +11,6 @@ import Upload
 import ZeroMQ
 
 @testable import ArchiveStorage
-@testable import Archiver
 @testable import Archives
 
 /// From a finished session to a receipt, with a directory as the receiver.

@@ -1,3 +1,4 @@
+import ArchiverEngine
 import Logging
 import MessageBus
 import Messages
@@ -7,8 +8,6 @@ import ServiceLifecycle
 import SystemPackage
 import TestSupport
 import ZeroMQ
-
-@testable import Archiver
 
 /// An archiver, set up as its main does, in this process.
 final class ArchiverUnderTest: Sendable {
@@ -59,7 +58,7 @@ final class ArchiverUnderTest: Sendable {
             configuration: ServiceConfiguration(for: .archiver, reading: reader),
             logger: Logger(label: "archiver") { _ in SwiftLogNoOpLogHandler() })
         let settings = try ArchiverSettings(reading: reader)
-        let running = try await ArchiverCommand.start(settings, on: host)
+        let running = try await RunningService.archiver(settings, on: host)
         let server = try await ReplyServer(
             listeningOn: "tcp://127.0.0.1:*", router: running.router, context: host.context, thread: host.thread)
         let endpoints = ServiceEndpoints(publish: host.publishEndpoint, reply: server.endpoint)

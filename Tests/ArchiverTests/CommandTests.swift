@@ -5,8 +5,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Archiver
-
 /// The subcommands, as people and scripts use them.
 @Suite(.timeLimit(.minutes(1)))
 struct CommandTests {

@@ -6,7 +6,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Archiver
 @testable import Archives
 @testable import Encryption
 

@@ -7,7 +7,6 @@ import TestSupport
 import Testing
 
 @testable import ArchiveStorage
-@testable import Archiver
 
 /// Receivers whose disk is full, really: everything stays here until there is room, and continues by itself then.
 @Suite(

@@ -3,7 +3,6 @@ import Files
 import Recording
 import Testing
 
-@testable import Archiver
 @testable import Archives
 
 @Suite struct GeneratedSourceTests {

@@ -6,8 +6,6 @@ import Synchronization
 import SystemPackage
 import ZeroMQ
 
-@testable import Archiver
-
 /// Answers as log-manager does where files are marked and removed, and notes what it was asked.
 final class LogManagerStandIn: Sendable {
     private let marks = Mutex<[String: JSONValue]>([:])

@@ -1,4 +1,3 @@
-@testable import Archiver
 @testable import Encryption
 
 /// Keeps what is written to it.

@@ -2,7 +2,6 @@ import FoundationEssentials
 import SystemPackage
 import TestSupport
 
-@testable import Archiver
 @testable import Upload
 
 /// A running server of S3, with a bucket `archives`, and Amazon's client to look into it.

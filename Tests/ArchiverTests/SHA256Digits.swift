@@ -2,8 +2,6 @@ import Hashing
 import Files
 import Recording
 
-@testable import Archiver
-
 enum SHA256Digits {
     /// SHA-256 in lower-case hexadecimal digits.
     static func of(_ bytes: [UInt8]) -> String { SHA256.hash(data: bytes).hexDigits }

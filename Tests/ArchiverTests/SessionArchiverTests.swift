@@ -7,7 +7,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Archiver
 @testable import Archives
 
 /// What is in which archive, and what its manifest says.

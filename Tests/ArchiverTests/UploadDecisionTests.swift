@@ -6,7 +6,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Archiver
 @testable import Upload
 
 /// What is decided without a network: when to try again, how fast to send, how to split, whom to believe.

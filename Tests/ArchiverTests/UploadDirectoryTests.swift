@@ -4,7 +4,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Archiver
 @testable import Upload
 
 @Suite(.timeLimit(.minutes(2))) struct UploadDirectoryTests {

@@ -3,7 +3,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Archiver
 @testable import Upload
 
 /// Connections that break, answers that don't come, hashes that are wrong.

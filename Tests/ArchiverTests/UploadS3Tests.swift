@@ -4,7 +4,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Archiver
 @testable import Upload
 
 /// Uploads to two independent servers of S3, looked at with Amazon's client.

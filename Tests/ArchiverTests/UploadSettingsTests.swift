@@ -1,3 +1,4 @@
+import Archiver
 import ArgumentParser
 import FoundationEssentials
 import ServiceKit
@@ -5,7 +6,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Archiver
 @testable import Upload
 
 /// What people write, and what must never be seen of it.

@@ -5,7 +5,6 @@ import Messages
 import Recording
 import Testing
 
-@testable import Archiver
 @testable import Upload
 
 /// The examples that AWS publishes ("Signature Calculations for the Authorization Header: Transferring Payload in a

@@ -3,7 +3,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Archiver
 @testable import Upload
 
 /// Uploads to nginx, which hashes nothing, so that what it has is read back.

@@ -6,7 +6,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Archiver
 @testable import Upload
 
 /// How many are uploaded at a time, and what cancelling does.

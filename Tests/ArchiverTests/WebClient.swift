@@ -1,7 +1,6 @@
 import TestSupport
 import ZeroMQ
 
-@testable import Archiver
 @testable import Upload
 
 /// Asks a web server, on a thread of its own.

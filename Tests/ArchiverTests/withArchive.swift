@@ -5,7 +5,6 @@ import Recording
 import SystemPackage
 import TestSupport
 
-@testable import Archiver
 @testable import Upload
 
 /// Makes an archive of so many bytes that no other test has, and removes it however the body ends.

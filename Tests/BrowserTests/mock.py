@@ -11,7 +11,7 @@ import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PAGES = os.path.join(os.path.dirname(__file__), "..", "..", "Services", "Console", "Pages")
+PAGES = os.path.join(os.path.dirname(__file__), "..", "..", "Shared", "CConsolePages", "Pages")
 
 
 def iso(seconds):

@@ -9,7 +9,7 @@ import threading
 import urllib.request
 
 PROGRAMS = os.environ.get("HOLDFAST_PROGRAMS")
-PAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Services", "Console", "Pages")
+PAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Shared", "CConsolePages", "Pages")
 ANY = ["--publish", "tcp://127.0.0.1:*", "--reply", "tcp://127.0.0.1:*"]
 
 

@@ -3,12 +3,12 @@ import SystemPackage
 import Testing
 import WebServer
 
-@testable import Console
+@testable import ConsoleEngine
 
 struct PagesTests {
     @Test func everyFileOfThePageIsInTheProgram() throws {
         let root = FilePath(#filePath).removingLastComponent().removingLastComponent().removingLastComponent()
-        let folder = root.appending("Services/Console/Pages")
+        let folder = root.appending("Shared/CConsolePages/Pages")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.string)
         #expect(names.contains("index.html"))
         #expect(Set(ConsolePages.embedded.map(\.name)) == Set(names), "Shared/CConsolePages/pages.c lists them")

@@ -1,5 +1,5 @@
 import Logging
-import LogManager
+import LogManagerEngine
 import MessageBus
 import Messages
 import ServiceKit
@@ -55,7 +55,7 @@ final class LogManagerUnderTest: Sendable {
         // One that ran before in this process lets go of the directory a little later than a process that ends.
         let running = try await eventualValue("the data directory") {
             do {
-                return try await LogManagerCommand.start(settings, on: host)
+                return try await RunningService.logManager(settings, on: host)
             } catch let error as ServiceError where error.message.contains("uses it") {
                 return nil
             }

@@ -1,4 +1,3 @@
-import Recorder
 import RecorderCore
 import Testing
 

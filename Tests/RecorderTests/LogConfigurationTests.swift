@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Messages
-import Recorder
 import RecorderCore
 import Recording
 import ServiceKit

@@ -3,7 +3,7 @@ import Logging
 import MessageBus
 import Messages
 import Metrics
-import Recorder
+import RecorderEngine
 import Recording
 import ServiceKit
 import ServiceLifecycle
@@ -108,12 +108,12 @@ final class RecorderUnderTest: Sendable {
     private static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
         for _ in 0..<50 {
             do {
-                return try await RecorderCommand.start(settings, on: host)
+                return try await .recorder(settings, on: host)
             } catch let error as ServiceError where error.message.contains("uses it") {
                 try await Task.sleep(for: .milliseconds(20))
             }
         }
-        return try await RecorderCommand.start(settings, on: host)
+        return try await .recorder(settings, on: host)
     }
 
     /// Runs a recorder with a session `s` of one stream that is primed: from then on nothing is lost that the test does

@@ -1,5 +1,5 @@
 import Messages
-import Recorder
+import RecorderClient
 import ServiceKit
 import Testing
 

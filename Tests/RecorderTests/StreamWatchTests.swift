@@ -1,5 +1,4 @@
 import Messages
-import Recorder
 import RecorderCore
 import Testing
 

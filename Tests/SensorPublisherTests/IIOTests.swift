@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Messages
 import SampleSources
-import SensorPublisher
 import SensorReaders
 import ServiceKit
 import SystemPackage

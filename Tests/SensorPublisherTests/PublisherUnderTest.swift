@@ -2,8 +2,8 @@ import Logging
 import MessageBus
 import Messages
 import PublisherCore
+import PublisherEngine
 import SampleSources
-import SensorPublisher
 import ServiceKit
 import ServiceLifecycle
 import ZeroMQ
@@ -33,7 +33,7 @@ struct PublisherUnderTest {
 
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let host = try ServiceHost(configuration: configuration, logger: logger)
-        let running = try await SensorPublisherCommand.start(settings, on: host, elapsedClock: elapsedClock)
+        let running = try await RunningService.sensorPublisher(settings, on: host, elapsedClock: elapsedClock)
         let server = try await ReplyServer(
             listeningOn: configuration.reply.description, router: running.router, context: host.context,
             thread: host.thread)

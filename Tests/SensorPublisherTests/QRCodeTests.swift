@@ -1,4 +1,4 @@
-import SensorPublisher
+import PublisherEngine
 import Testing
 
 /// Links as QR codes, made by libqrencode.

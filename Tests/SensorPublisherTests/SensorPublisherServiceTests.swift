@@ -1,7 +1,6 @@
 import Messages
 import PublisherCore
 import SampleSources
-import SensorPublisher
 import ServiceKit
 import Synchronization
 import TestSupport

@@ -1,6 +1,5 @@
 import PublisherCore
 import SampleSources
-import SensorPublisher
 import Testing
 import ZeroMQ
 

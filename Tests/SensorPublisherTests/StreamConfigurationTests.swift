@@ -1,8 +1,8 @@
 import Glibc
 import Messages
 import PublisherCore
+import PublisherEngine
 import SampleSources
-import SensorPublisher
 import ServiceKit
 import TestSupport
 import Testing

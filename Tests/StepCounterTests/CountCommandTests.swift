@@ -6,8 +6,6 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import StepCounter
-
 /// `step-counter count`, as a person uses it.
 @Suite(.timeLimit(.minutes(2)))
 struct CountCommandTests {

@@ -1,11 +1,10 @@
 import Messages
 import ServiceKit
 import StepCounterCore
+import StepCounterEngine
 import StepDetection
 import TestSupport
 import Testing
-
-@testable import StepCounter
 
 /// What is said of single devices in a configuration file.
 @Suite

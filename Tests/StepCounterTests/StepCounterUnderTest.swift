@@ -3,7 +3,7 @@ import MessageBus
 import Messages
 import ServiceKit
 import ServiceLifecycle
-import StepCounter
+import StepCounterEngine
 import SystemPackage
 import TestSupport
 import ZeroMQ
@@ -83,7 +83,7 @@ final class StepCounterUnderTest: Sendable {
         // One that ran before in this process lets go of the directory a little later than a process that ends.
         let running = try await eventualValue("the data directory") {
             do {
-                return try await StepCounterCommand.start(settings, on: host)
+                return try await RunningService.stepCounter(settings, on: host)
             } catch let error as ServiceError where error.message.contains("uses it") {
                 return nil
             }

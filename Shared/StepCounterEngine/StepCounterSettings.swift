@@ -54,7 +54,7 @@ package struct StepCounterSettings: SettingGroup {
     @Setting(
         "Disconnect a client that gives no sign of life for this long, as one that is suspended.",
         accepting: { $0 >= .milliseconds(360) }, otherwise: "360ms or more")
-    var clientSilence = TimeSpan.milliseconds(360)
+    package var clientSilence = TimeSpan.milliseconds(360)
 
     /// Beyond them the network is no longer read.
     @Setting(

@@ -1,7 +1,6 @@
 import Logging
 import MessageBus
 import Messages
-import Recording
 import Runtime
 import ServiceKit
 import Triggers
@@ -10,14 +9,6 @@ import ZeroMQ
 /// Runs `recorder watch`: tells a `TriggerWatch` what arrives and when, and has the running recorder record the sessions that it
 /// wants.
 actor WatchEngine: Engine {
-    /// What is asked of sessions besides their time.
-    struct Sessions: Sendable {
-        let streams: [String]
-        let task: String?
-        /// A session with a ring that keeps the time around triggers, in place of sessions.
-        var ring: String?
-    }
-
     enum Queue: Int, EffectQueueName {
         case requests, ends, recoveries
 
@@ -43,7 +34,7 @@ actor WatchEngine: Engine {
     let thread: SocketThread
     let runtime: Runtime<TriggerWatch.Effect, Queue>
     let core: TriggerWatch
-    private let sessions: Sessions
+    private let sessions: WatchedSessions
     private let patterns: Set<String>
     private let streamListener: Listener
     /// Nil if no expression is about log-manager.
@@ -59,7 +50,7 @@ actor WatchEngine: Engine {
     ///   - peers: over sockets of a context, and on a thread, of its own.
     ///   - logManager: where it publishes.
     init(
-        _ expressions: [TriggerExpression], core: sending TriggerWatch, sessions: Sessions, peers: Peers,
+        _ expressions: [TriggerExpression], core: sending TriggerWatch, sessions: WatchedSessions, peers: Peers,
         subscribe: [Endpoint], logManager: Endpoint, recorder: Endpoint
     ) async throws {
         var logger = Logger(label: Program.recorder.rawValue)

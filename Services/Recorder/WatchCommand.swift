@@ -1,9 +1,9 @@
 import ArgumentParser
+import RecorderClient
+import RecorderEngine
 import Recording
 import ServiceKit
 import Triggers
-import UnixSignals
-import ZeroMQ
 
 /// The `watch` subcommand: has the running recorder record a session around each trigger.
 ///
@@ -84,25 +84,17 @@ struct WatchCommand: AsyncParsableCommand {
         var isWhole = true
         do {
             let reader = try ConfigurationReader(for: .recorder, flags: options.flags)
-            let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-            let engine = try await WatchEngine(
+            let client = try await WatchClient(
                 when,
                 core: TriggerWatch(
                     when, before: before.nanoseconds, after: after.nanoseconds, limit: limit,
-                    prefix: sessionPrefix, number: .random(in: .min ... .max),
-                    ring: keep),
-                sessions: WatchEngine.Sessions(streams: streams, task: task, ring: keep),
-                peers: Peers(
-                    context: try Context(), thread: try SocketThread(name: "bus"),
-                    security: try Security(askingWith: reader, as: .recorder)),
+                    prefix: sessionPrefix, number: .random(in: .min ... .max), ring: keep),
+                sessions: WatchedSessions(streams: streams, task: task, ring: keep),
                 subscribe: publisher.isEmpty ? try reader.value(\RecorderSettings.$subscribe) : publisher,
                 logManager: logManagerEvents ?? Program.logManager.defaultPublish,
-                recorder: RunningProgram.endpoint(of: .recorder, reading: reader))
-            // Whichever ends first: a socket that fails, the last session, a signal.
-            try await runUntilSignal(
-                signals, { try await engine.run() }, { try await engine.waitForEnd() },
-                finish: { await engine.finish() })
-            isWhole = await !engine.loss.isRaised
+                recorder: RunningProgram.endpoint(of: .recorder, reading: reader),
+                security: Security(askingWith: reader, as: .recorder))
+            isWhole = try await client.watch()
         } catch {
             StandardStream.error.print("recorder: \(error)\n")
             throw ExitCode(ExitStatus(error).rawValue)

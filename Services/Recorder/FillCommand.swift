@@ -1,9 +1,7 @@
 import ArgumentParser
-import Files
 import Import
 import Messages
 import Recording
-import Runtime
 import ServiceKit
 import SystemPackage
 
@@ -81,7 +79,7 @@ struct FillCommand: AsyncParsableCommand {
         fillOptions.device = device
         fillOptions.isDryRun = dryRun
         let fill = SessionFill(
-            FilePath(directory), fillOptions, version: Version.current, date: RecordingEngine.clock().date)
+            FilePath(directory), fillOptions, version: Version.current, date: .now)
         if let from {
             let replies = try PublisherReplies(at: from, options: options)
             return try await fill.run(from: BusReplays(from: from.description, by: replies))

@@ -1,4 +1,4 @@
-import NATS
+package import NATS
 import RelayCore
 package import ServiceKit
 import SystemPackage
@@ -28,7 +28,7 @@ package struct RelaySettings: SettingGroup {
     @Setting(
         "Make the stream with copies on so many servers: 1, 3 or 5.", valueName: "count", accepting: { $0 > 0 },
         otherwise: "1, 3 or 5")
-    var replicas = 3
+    package var replicas = 3
 
     @Setting("Make the stream with room for so many bytes; when it is full it refuses more.", default: "no limit")
     var streamLimit: ByteCount?
@@ -168,7 +168,7 @@ package struct NATSUserSettings: SettingGroup {
 
     /// Refuses what can't work, and servers on whose way others could interfere.
     /// - Parameter risk: what those others could do.
-    func check(
+    package func check(
         _ servers: [NATSAddress], reading reader: ConfigurationReader, risk: String
     ) throws(ServiceError) {
         if !isEncrypted, try !reader.value(\ServiceSettings.$insecure),
@@ -191,7 +191,7 @@ package struct NATSUserSettings: SettingGroup {
         _ = try password()
     }
 
-    func fill(_ settings: inout NATSSettings) throws(ServiceError) {
+    package func fill(_ settings: inout NATSSettings) throws(ServiceError) {
         settings.user = user
         settings.password = try password()
         settings.credentials = credentials?.string

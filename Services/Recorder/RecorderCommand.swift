@@ -1,8 +1,6 @@
 package import ArgumentParser
-import Files
-import MessageBus
+package import RecorderEngine
 import Recording
-import Runtime
 package import ServiceKit
 
 /// The recorder's command line.
@@ -31,12 +29,6 @@ package struct RecorderCommand: ServiceCommand {
     }
 
     package static func start(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
-        let engine: RecordingEngine
-        do {
-            engine = try await RecordingEngine(settings: settings, host: host)
-        } catch let error as RecordingError {
-            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
-        }
-        return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
+        try await .recorder(settings, on: host)
     }
 }

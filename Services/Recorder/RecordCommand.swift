@@ -1,5 +1,6 @@
 import ArgumentParser
 import Messages
+import RecorderClient
 import ServiceKit
 
 /// The `record` subcommand: asks a running recorder for a session, shows how it goes, and reports how it went.

@@ -1,14 +1,14 @@
 import MessageBus
-import Messages
+package import Messages
 import Recording
-import ServiceKit
+package import ServiceKit
 import UnixSignals
 import ZeroMQ
 
 /// Drives one session of a running recorder from a terminal.
 ///
 /// A recorder that is killed meanwhile and started again continues the session, and so does this.
-struct RecordClient {
+package struct RecordClient {
     /// How often the progress line moves on a terminal; elsewhere a line is printed every `plainInterval`.
     private static let interval = TimeSpan.milliseconds(250)
     private static let plainInterval = TimeSpan.seconds(5)
@@ -25,7 +25,7 @@ struct RecordClient {
     private let publisher: RequestClient
     private let thread: SocketThread
 
-    init(recorder: Endpoint, sensorPublisher: Endpoint, security: Security) throws {
+    package init(recorder: Endpoint, sensorPublisher: Endpoint, security: Security) throws {
         thread = try SocketThread(name: "record")
         let peers = Peers(context: try Context(), thread: thread, security: security)
         self.recorder = try peers.client(of: .recorder, at: recorder)
@@ -37,7 +37,7 @@ struct RecordClient {
     ///   - series: what the names of sessions begin with, of which one that is under way is gone on with.
     ///   - steps: when to go on to which step.
     ///   - labels: of the keys 1 to 9.
-    func record(
+    package func record(
         _ request: RecordingStart, inSeries series: String?, steps: [StepChange], labels: [String] = []
     ) async throws -> RecordingResult {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)

@@ -5,7 +5,7 @@ import Messages
 import Recording
 import Runtime
 package import ServiceKit
-import Upload
+package import Upload
 
 /// What the archiver reads besides `ServiceSettings`.
 package struct ArchiverSettings: SettingGroup {
@@ -16,7 +16,7 @@ package struct ArchiverSettings: SettingGroup {
     var logManager: Endpoint
 
     let archives = ArchiveSettings()
-    private(set) var uploads = UploadSettings()
+    package private(set) var uploads = UploadSettings()
 
     @Setting("Also archive and upload cancelled sessions.")
     private var archiveCancelled = false

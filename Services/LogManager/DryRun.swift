@@ -1,11 +1,8 @@
 import Files
-import Logging
-import LogManagerCore
+import LogManagerEngine
 import Messages
 import Recording
-import Runtime
 import ServiceKit
-import SystemPackage
 
 /// `--dry-run`: what `--when-full` would remove now.
 enum DryRun {
@@ -17,12 +14,7 @@ enum DryRun {
             let configuration = try ServiceConfiguration(for: .logManager, reading: reader)
             let settings = try LogManagerSettings(reading: reader)
             try reader.finish()
-            let engine = try LogEngine(
-                settings: settings, data: configuration.dataDirectory,
-                Runtime(events: nil, health: Health(), logger: Logger(label: Program.logManager.rawValue)),
-                listener: nil)
-            try await engine.begin()
-            let files = try await engine.removalCandidates().map(\.entry)
+            let files = try await settings.filesToRemove(in: configuration.dataDirectory)
             StandardStream.output.print(try ReportTable(files: files).text(.text, values: files))
             let bytes = files.reduce(0) { $0 + $1.bytes }
             StandardStream.output.print(

@@ -1,10 +1,7 @@
 package import ArgumentParser
-import Files
-import LogManagerCore
+package import LogManagerEngine
 import LogStorage
-import MessageBus
 import Recording
-import Runtime
 package import ServiceKit
 package import ZeroMQ
 
@@ -54,13 +51,6 @@ package struct LogManagerCommand: ServiceCommand {
     }
 
     package static func start(_ settings: LogManagerSettings, on host: ServiceHost) async throws -> RunningService {
-        let engine: LogEngine
-        do {
-            engine = try await LogEngine(settings: settings, host: host)
-            try await engine.begin()
-        } catch let error as RecordingError {
-            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
-        }
-        return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
+        try await .logManager(settings, on: host)
     }
 }

@@ -1,12 +1,12 @@
-import Archives
-import Encryption
-import Messages
+package import Archives
+package import Encryption
+package import Messages
 import ServiceKit
 import SystemPackage
 
 /// What an archive is to be like, as people type it.
-struct ArchiveSettings: SettingGroup {
-    static let title = "Archives"
+package struct ArchiveSettings: SettingGroup {
+    package static let title = "Archives"
 
     /// Without certificates, archives are plain.
     @Setting("Encrypt to the certificates in this file; may be repeated.", valueName: "file")
@@ -31,7 +31,9 @@ struct ArchiveSettings: SettingGroup {
         "Count steps in streams of this name, for taskResult.json; may be repeated: accelerometer.", valueName: "name")
     private var countSteps: [String] = []
 
-    var choices: ArchiveChoices {
+    package init() {}
+
+    package var choices: ArchiveChoices {
         ArchiveChoices(
             leavingOut: leaveOut, separateSections: separateSection, continuesOnFailure: continueOnFailure,
             hasBridgeInfo: bridgeInfo, hasReportPage: reportPage, countingStepsIn: countSteps)
@@ -39,7 +41,7 @@ struct ArchiveSettings: SettingGroup {
 
     /// Reads the certificates.
     /// - Parameter date: when they must be valid.
-    func recipients(at date: WallTime) throws(ArchiveError) -> [Certificate] {
+    package func recipients(at date: WallTime) throws(ArchiveError) -> [Certificate] {
         var recipients: [Certificate] = []
         for path in certificate { recipients += try Certificate.read(path, at: date) }
         return recipients

@@ -1,16 +1,13 @@
 import ArgumentParser
-import FoundationEssentials
 import Glibc
 import Logging
 import Metrics
 import NATS
-import RelayCore
-import Runtime
+import RelayEngine
 import ServiceKit
 import ServiceLifecycle
 import SystemPackage
 import UnixSignals
-import ZeroMQ
 
 /// The `lead` subcommand: runs a recorder only while this machine holds a lease.
 struct LeadCommand: AsyncParsableCommand {
@@ -84,30 +81,18 @@ struct LeadCommand: AsyncParsableCommand {
         // A guard that has ended must not end this program.
         signal(SIGPIPE, SIG_IGN)
         let own = try ConfigurationReader(for: .relay, flags: settings.flags)
-        let times = LeaseTimes(patience: patience.nanoseconds)
-        let directory = LeaseDirectory(data: configuration.dataDirectory, lease: lease)
-        let name = holder ?? HostName.current ?? "localhost"
-        let store = try LeaseStore(
-            NATSConnection(servers(own, reader)), lease: lease,
-            replicas: own.value(\RelaySettings.$replicas), limit: times.answer / 1_000_000)
         let logger = Logger(label: "relay")
         let health = Health()
-        let engine = try await LeadEngine(
-            core: Leadership(
-                times, holder: name, instance: "\(name)/\(UUID().uuidString)", localTerm: try directory.term(),
-                at: .min),
-            store: store, directory: directory,
-            program: LeadEngine.Program(
-                command: command, variables: variables(configuration),
-                publish: Self.endpoint(configuration.publish), reply: Self.endpoint(configuration.reply)),
-            peers: Peers(
-                context: try Context(), thread: try SocketThread(name: "bus"),
-                security: try Security(askingWith: reader, as: .recorder)),
+        let recorder = try await LeasedRecorder(
+            LeasedRecorder.Program(
+                command: command, variables: variables(configuration), configuration: configuration),
+            lease: lease, holder: holder, patience: patience, servers: servers(own, reader),
+            replicas: own.value(\RelaySettings.$replicas), security: Security(askingWith: reader, as: .recorder),
             health: health, logger: logger)
-        let answering = try await answering(reader, health: health, logger: logger) { await engine.page }
-        let parts = [engine] + (answering?.parts ?? [])
+        let answering = try await answering(reader, health: health, logger: logger) { await recorder.page }
+        let parts = [recorder] + (answering?.parts ?? [])
         try await runUntilSignal(
-            signals, parts.map { part in { try await part.run() } }, finish: { await engine.finish() })
+            signals, parts.map { part in { try await part.run() } }, finish: { await recorder.finish() })
     }
 
     /// Listens for health requests and metrics requests about the lease; nil if neither option is given.
@@ -144,12 +129,5 @@ struct LeadCommand: AsyncParsableCommand {
         variables["HOLDFAST_RECORDER_DATA"] = configuration.dataDirectory.string
         variables["HOLDFAST_RECORDER_ON_STOP"] = "continue"
         return variables
-    }
-
-    private static func endpoint(_ listener: Endpoint) throws(ServiceError) -> Endpoint {
-        guard let endpoint = listener.reachableLocally else {
-            throw ServiceError(.badConfiguration, "\(listener) does not say which port to ask: write the port")
-        }
-        return endpoint
     }
 }

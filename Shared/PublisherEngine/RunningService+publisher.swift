@@ -1,0 +1,23 @@
+import MessageBus
+import Runtime
+package import ServiceKit
+
+extension RunningService {
+    /// A sensor publisher. Where devices can send samples is printed.
+    /// - Parameter elapsedClock: a clock that continues while the machine sleeps, in nanoseconds; nil for this machine's.
+    /// - Throws: `ServiceError` for a source that can't be opened or an address that can't be listened on.
+    package static func sensorPublisher(
+        _ settings: PublisherSettings, on host: ServiceHost, elapsedClock: (@Sendable () -> Int64)? = nil
+    ) async throws -> RunningService {
+        let engine = try await SamplingEngine(
+            settings: settings, host: host, elapsedClock: elapsedClock ?? SamplingEngine.elapsedClock)
+        if let server = engine.server { StandardStream.output.print(server.greeting) }
+        if let datagrams = engine.datagrams { StandardStream.output.print(datagrams.greeting) }
+        var running = await RunningService(engine, router: RequestRouter(engine))
+        running.parts = { endpoints in
+            engine.replayEndpoint = Endpoint.announced(endpoints.reply, as: settings.announcement)
+            return [engine]
+        }
+        return running
+    }
+}
