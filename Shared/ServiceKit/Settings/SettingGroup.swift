@@ -1,4 +1,5 @@
 import ArgumentParser
+import Synchronization
 
 /// Settings that are read together: those of a program, or a part of them. Its properties are `@Setting`s and other
 /// groups.
@@ -112,10 +113,28 @@ package struct SettingFlags<Group: SettingGroup>: ParsableArguments {
 
 /// ArgumentParser finds a type's options by reflection.
 extension SettingFlags: CustomReflectable {
-    package var customMirror: Mirror {
-        Mirror(
-            self, children: Group().members.map { name, member -> Mirror.Child in (name, member.argument(named: name)) }
-        )
+    package var customMirror: Mirror { Mirror(self, children: MadeOptions.of(Group.self)) }
+}
+
+/// The options of groups, each made once. ArgumentParser asks for them dozens of times when a program starts, and to check them in a
+/// debug build hundreds of times.
+private struct MadeOptions: @unchecked Sendable {
+    private static let all = Mutex<[ObjectIdentifier: MadeOptions]>([:])
+
+    /// What declares the options. Nothing changes it.
+    private let children: [Mirror.Child]
+
+    private init(_ group: any SettingGroup) {
+        children = group.members.map { name, member in (name, member.argument(named: name)) }
+    }
+
+    static func of<Group: SettingGroup>(_ type: Group.Type) -> [Mirror.Child] {
+        all.withLock { all in
+            if let known = all[ObjectIdentifier(type)] { return known }
+            let options = MadeOptions(Group())
+            all[ObjectIdentifier(type)] = options
+            return options
+        }.children
     }
 }
 
