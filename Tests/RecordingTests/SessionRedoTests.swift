@@ -25,7 +25,7 @@ struct SessionRedoTests {
     }
 
     /// Crash after crash in one log. Each time the recovery is interrupted too, and repeated.
-    @Test(arguments: 0..<24)
+    @Test(arguments: 0..<12)
     func whatWasCommittedIsRecovered(number: Int) throws {
         try withRecorder { recorder, random, seed in
             for round in 0..<5 {

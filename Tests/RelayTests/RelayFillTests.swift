@@ -88,7 +88,7 @@ struct RelayFillTests {
                 #expect(own >= 200 && kept > own + 300)
                 func run(_ arguments: [String]) async throws -> (end: ProgramEnd, output: String) {
                     try await ProgramUnderTest.run("recorder", arguments: arguments, in: directory) { program in
-                        let end = try await program.end()
+                        let end = try await program.end(within: Self.limit)
                         return (end, program.standardOutput + program.standardError)
                     }
                 }
