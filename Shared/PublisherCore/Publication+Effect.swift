@@ -13,7 +13,7 @@ extension Publication {
 
         // Subscribers and clients
 
-        /// Publish a batch that was complete at a time, with those of the same turn: `publishFailed`, if they can't be published.
+        /// Publish a batch that was complete at a time, with those of the same turn.
         case publish(RowBatch, of: PublishedStream, ClockReading)
         indirect case describe(StreamDescription, of: PublishedStream)
         indirect case answer(request: Int, Result<Answer, RequestError>)

@@ -5,7 +5,7 @@ import ServiceKit
 
 /// What goes out: batches, descriptions, what people should know.
 extension Publication {
-    /// How long health reports a batch that could not be published, and a line that could not be read.
+    /// How long health reports a line that could not be read.
     static let failureLife = Duration.seconds(60)
     /// How many streams are described in one turn, so that descriptions make no sample late.
     private static let descriptionsPerTurn = 50
@@ -20,12 +20,6 @@ extension Publication {
         samplesPublished += batch.count
         batchesPublished += 1
         if let takenAt { lateness.record(nanoseconds: batch.lateness + now.monotonic - takenAt) }
-    }
-
-    /// Notes that batches could not be published. They are kept all the same.
-    package func publishFailed(_ error: any Error) {
-        emit(
-            .report(.failing, "batches can't be published: \(error)", for: "publishing", lasting: Self.failureLife))
     }
 
     /// Describes a stream at once if its state changed, reports a failure and its end, and logs the end of a source.

@@ -25,13 +25,12 @@ extension SamplingEngine {
         case .describe(let description, let stream):
             body.removeAll()
             description.encode(into: &body)
-            outgoing.append(topic: stream.descriptionTopic, body: body, packed: nil, at: runtime.date)
+            runtime.outgoing.append(topic: stream.descriptionTopic, body: body, packed: nil, at: runtime.date)
         case .answer(let request, let answer): questions[request]?.tell(answer)
         case .acknowledge(let request, let answer): pushes.removeValue(forKey: request)?.tell(answer)
         case .notice(let notice): runtime.tell(notice)
         case .finished: endContinuation.finish()
         }
-        if outgoing.byteCount >= EventPublisher.burst { flush() }
     }
 
     private func append(_ batch: RowBatch, of stream: PublishedStream, clock: ClockReading) {
@@ -41,21 +40,9 @@ extension SamplingEngine {
             packed.removeAll()
             stream.encodePacked(batch, into: &packed)
             matrix = consume packed
-            outgoing.append(topic: stream.topic, body: body, packed: matrix, at: runtime.date)
+            runtime.outgoing.append(topic: stream.topic, body: body, packed: matrix, at: runtime.date)
         } else {
-            outgoing.append(topic: stream.topic, body: body, packed: nil, at: runtime.date)
-        }
-    }
-
-    func flush() {
-        guard !outgoing.isEmpty else { return }
-        do {
-            try events.publish(outgoing)
-            outgoing.removeAll()
-        } catch {
-            outgoing.removeAll()
-            core.publishFailed(error)
-            carryOutEffects()
+            runtime.outgoing.append(topic: stream.topic, body: body, packed: nil, at: runtime.date)
         }
     }
 }

@@ -40,8 +40,6 @@ actor SamplingEngine: Engine {
     var rows = SourceRows()
     var body = ByteBuffer(capacity: 1 << 16)
     var matrix: ByteBuffer? = ByteBuffer(capacity: 1 << 12)
-    /// What is published next.
-    var outgoing = MessageBatch()
 
     /// Requests that wait for an answer, by their numbers.
     var questions: [Int: Wake<Result<Publication.Answer, RequestError>>] = [:]

@@ -28,9 +28,6 @@ package protocol Engine: Actor, Service {
     /// Carries out an effect that needs no queue.
     func carryOut(_ effect: Core.Effect)
 
-    /// Sends what effects put together. Called when those of a turn were carried out, so that what was ready first waits for the rest.
-    func flush()
-
     /// Carries out an effect from its queue, and tells the core the result.
     func carryOutQueued(_ effect: Core.Effect) async throws
 
@@ -60,8 +57,6 @@ extension Engine {
         preconditionFailure("\(Self.self) has no queues")
     }
 
-    package func flush() {}
-
     package func measure() {}
 
     package var metrics: MetricsPage { MetricsPage() }
@@ -71,7 +66,7 @@ extension Engine {
     /// Carries out the effects, or puts them into their queues. Call it after every call of the core that changes something.
     @inlinable package func perform() {
         carryOutEffects()
-        flush()
+        runtime.publishOutgoing()
         runtime.resumeWaits()
         runtime.wake(before: core.nextDeadline)
     }
@@ -84,6 +79,7 @@ extension Engine {
         while core.takeEffects(into: &effects) {
             for effect in effects {
                 if let queue = Self.queue(of: effect) { runtime.add(effect, to: queue) } else { carryOut(effect) }
+                if runtime.outgoing.byteCount >= EventPublisher.burst { runtime.publishOutgoing() }
             }
             effects.removeAll(keepingCapacity: true)
         }
@@ -101,7 +97,7 @@ extension Engine {
             }
             effects.removeAll(keepingCapacity: true)
         }
-        flush()
+        runtime.publishOutgoing()
     }
 
     // MARK: Messages

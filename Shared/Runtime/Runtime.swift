@@ -7,11 +7,17 @@ package import ZeroMQ
 /// What an engine runs its core with: queues of effects, waits, the next deadline, and where notices go. Belongs to the
 /// engine's thread.
 package final class Runtime<Effect, Queue: EffectQueueName> {
+    /// How long health reports that something could not be published.
+    private static var failureLife: Duration { .seconds(60) }
+
     package let health: Health
     package let logger: Logger
     /// Raised if something was lost in this run.
     package let loss = LossFlag()
     @usableFromInline let outbox: Outbox
+    private let publisher: EventPublisher?
+    /// What the effects of a turn publish, together: each message alone would wake the thread that sends it.
+    package var outgoing = MessageBatch()
     /// Whether effects are carried out before the engine runs: nobody is kept waiting then, and nothing is put off.
     var isStarting = false
     package var malformed: MalformedMessages
@@ -31,6 +37,7 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     package init(events: EventPublisher?, health: Health, logger: Logger) {
         self.health = health
         self.logger = logger
+        publisher = events
         outbox = Outbox(events, logger: logger)
         malformed = MalformedMessages(health: health, logger: logger)
     }
@@ -60,6 +67,19 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
         case .malformed(let error): malformed.note(error, at: now.monotonic)
         case .lost: loss.raise()
         }
+    }
+
+    /// Publishes what effects put together.
+    package func publishOutgoing() {
+        guard !outgoing.isEmpty else { return }
+        do {
+            try publisher?.publish(outgoing)
+        } catch {
+            tell(
+                .report(
+                    .failing, "messages can't be published: \(error)", for: "publishing", lasting: Self.failureLife))
+        }
+        outgoing.removeAll()
     }
 
     package func add(_ effect: Effect, to queue: Queue) { self.queue(queue).add(effect) }

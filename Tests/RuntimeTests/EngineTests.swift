@@ -83,6 +83,33 @@ struct EngineTests {
         }
     }
 
+    /// They are more than are put together.
+    @Test func whatATurnPublishesComesOnceAndInOrder() async throws {
+        let (context, thread) = (try Context(), try SocketThread(name: "test"))
+        var options = SocketOptions.publishing
+        options.sendHighWaterMark = 10_000
+        let (events, endpoint) = try EventPublisher.listening(
+            on: "inproc://numbers", context: context, thread: thread, options: options)
+        let subscriber = try Subscriber(
+            context: context, thread: thread, options: SocketOptions(receiveHighWaterMark: 10_000, messageBytes: 100))
+        try await subscriber.subscribe(to: "numbers")
+        try await subscriber.connect(to: endpoint)
+        let engine = try ScriptedEngine(events: events)
+        var heard: [[UInt8]] = []
+        while heard.isEmpty {
+            await engine.tell { $0.emit(.publish(-1)) }
+            let batch = try await subscriber.next(deadline: MonotonicClock.now + 5_000_000)
+            heard = (0..<batch.count).map { batch[$0][1] }
+        }
+        let numbers = (0..<5_000).map { Array("\($0)".utf8) }
+        await engine.tell { core in for number in numbers.indices { core.emit(.publish(number)) } }
+        while heard.last != numbers.last {
+            let batch = try await subscriber.next()
+            heard += (0..<batch.count).map { batch[$0][1] }
+        }
+        #expect(heard.filter { $0 != Array("-1".utf8) } == numbers)
+    }
+
     @Test func aWaitEndsAtItsDeadline() async throws {
         try await withEngine { engine in
             let deadline = MonotonicClock.now + 20_000_000

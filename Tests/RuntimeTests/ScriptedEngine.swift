@@ -16,6 +16,8 @@ final class ScriptedCore: ProgramCore {
         /// Be carried out alone, if a later one comes.
         case look(Int)
         case count
+        /// Publish a number, with what else the turn publishes.
+        case publish(Int)
         indirect case notice(Notice)
     }
 
@@ -56,10 +58,10 @@ actor ScriptedEngine: Engine {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
 
-    init(health: Health = Health()) throws {
+    init(health: Health = Health(), events: EventPublisher? = nil) throws {
         thread = try SocketThread(name: "scripted")
         runtime = Runtime(
-            events: nil, health: health, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            events: events, health: health, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     static func queue(of effect: ScriptedCore.Effect) -> Queue? {
@@ -67,7 +69,7 @@ actor ScriptedEngine: Engine {
         case .write: .writes
         case .ask: .questions
         case .look: .looks
-        case .count, .notice: nil
+        case .count, .publish, .notice: nil
         }
     }
 
@@ -79,13 +81,17 @@ actor ScriptedEngine: Engine {
             await gate.pass()
             core.underWay.remove(number)
             core.done.append(number)
-        case .count, .notice: return
+        case .count, .publish, .notice: return
         }
     }
 
     func carryOut(_ effect: ScriptedCore.Effect) {
         switch effect {
         case .count: core.counted += 1
+        case .publish(let number):
+            var body = ByteBuffer(capacity: 8)
+            body.append(utf8: "\(number)")
+            runtime.outgoing.append(topic: Array("numbers".utf8), body: body, packed: nil, at: runtime.date)
         case .notice(let notice): runtime.tell(notice)
         default: break
         }

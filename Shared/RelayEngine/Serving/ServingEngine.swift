@@ -34,10 +34,7 @@ actor ServingEngine: Engine {
     private let connection: NATSConnection
     private let fetching: OwnThread<Consumption>
     let retrievers: Retrievers
-    private let events: EventPublisher
     private var body = ByteBuffer(capacity: 1 << 12)
-    /// What is published next.
-    private var outgoing = MessageBatch()
     /// Messages that are fetched next, by how many batches those before them had.
     private var fetchLimit = maximumFetch
     /// Up to this number of the stream everything was published here.
@@ -59,7 +56,6 @@ actor ServingEngine: Engine {
         core = Serving(
             Serving.Settings(servers: settings.servers, maximumStreams: settings.maximumStreams),
             source: Program.relay.rawValue, at: runtime.now)
-        events = host.publisher
         fetching = try OwnThread(name: "nats", Consumption())
         link = ServerLink()
         connection = try await link.connect(settings.connection(), on: fetching)
@@ -209,25 +205,14 @@ actor ServingEngine: Engine {
     func carryOut(_ effect: Serving.Effect) {
         switch effect {
         case .send(let event):
-            outgoing.append(
+            runtime.outgoing.append(
                 topic: Array(event.topic.utf8), body: event.body, packed: event.packed, time: event.time)
         case .describe(let description):
             body.removeAll()
             description.encode(into: &body)
-            outgoing.append(topic: Array(description.topic.utf8), body: body, packed: nil, at: runtime.date)
+            runtime.outgoing.append(topic: Array(description.topic.utf8), body: body, packed: nil, at: runtime.date)
         case .notice(let notice): runtime.tell(notice)
         }
-        if outgoing.byteCount >= EventPublisher.burst { flush() }
-    }
-
-    func flush() {
-        guard !outgoing.isEmpty else { return }
-        do {
-            try events.publish(outgoing)
-        } catch {
-            runtime.logger.warning("not published", metadata: [LogKey.error: "\(error)"])
-        }
-        outgoing.removeAll()
     }
 
     // MARK: Requests
