@@ -63,13 +63,7 @@ struct FillCommand: AsyncParsableCommand {
 
     func run() async throws {
         FileMode.applyStandard()
-        let outcome: SessionFill.Outcome
-        do {
-            outcome = try await fill()
-        } catch {
-            StandardStream.error.print("recorder: \(error)\n")
-            throw ExitCode(ExitStatus(error).rawValue)
-        }
+        let outcome = try await Program.recorder.showing { try await fill() }
         StandardStream.output.print(text(of: outcome))
         if outcome.remainingGaps > 0 { throw ExitCode(ExitStatus.doneWithLoss.rawValue) }
     }

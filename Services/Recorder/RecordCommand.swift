@@ -84,8 +84,7 @@ struct RecordCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let result: RecordingResult
-        do {
+        let result = try await Program.recorder.showing {
             let reader = try ConfigurationReader(for: .recorder, flags: options.flags)
             let client = try RecordClient(
                 recorder: RunningProgram.endpoint(of: .recorder, reading: reader),
@@ -99,10 +98,7 @@ struct RecordCommand: AsyncParsableCommand {
                 before: before.map(seconds),
                 keep: keep.map(seconds))
             request.streams = streams.map(StreamChoice.init(typed:))
-            result = try await client.record(request, inSeries: series, steps: moveTo, labels: label)
-        } catch {
-            StandardStream.error.print("recorder: \(error)\n")
-            throw ExitCode(ExitStatus(error).rawValue)
+            return try await client.record(request, inSeries: series, steps: moveTo, labels: label)
         }
         if verify { try VerifyCommand.verify(result.directory) }
         if !result.report.isWhole { throw ExitCode(ExitStatus.doneWithLoss.rawValue) }

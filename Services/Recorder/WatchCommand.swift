@@ -81,8 +81,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var isWhole = true
-        do {
+        let isWhole = try await Program.recorder.showing {
             let reader = try ConfigurationReader(for: .recorder, flags: options.flags)
             let client = try await WatchClient(
                 when,
@@ -94,10 +93,7 @@ struct WatchCommand: AsyncParsableCommand {
                 logManager: logManagerEvents ?? Program.logManager.defaultPublish,
                 recorder: RunningProgram.endpoint(of: .recorder, reading: reader),
                 security: Security(askingWith: reader, as: .recorder))
-            isWhole = try await client.watch()
-        } catch {
-            StandardStream.error.print("recorder: \(error)\n")
-            throw ExitCode(ExitStatus(error).rawValue)
+            return try await client.watch()
         }
         if !isWhole { throw ExitCode(ExitStatus.doneWithLoss.rawValue) }
     }

@@ -65,12 +65,7 @@ struct LeadCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        do {
-            try await lead()
-        } catch {
-            StandardStream.error.print("relay: \(error)\n")
-            throw ExitCode(ExitStatus(error).rawValue)
-        }
+        try await Program.relay.showing { try await lead() }
     }
 
     private func lead() async throws {
