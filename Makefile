@@ -47,8 +47,8 @@ keys: setup
 	$(RELEASE) --product holdfast-keys
 	@"$$($(SWIFT) build -c release --show-bin-path)/holdfast-keys" make '$(KEYS)'
 
-# What computes comes first and the real programs last: each would keep the others from their processor. An hour of 1,000 triggers
-# computes for a minute, and nothing that waits for a socket gets a thread beside it.
+# What computes comes first and the real programs last: each would keep the others from their processor. The triggers of hours
+# compute for a minute, and nothing that waits for a socket gets a thread beside them.
 COMPUTING = ArchiverCoreTests|CrashLabTests|ExportTests|HashingTests|ImportTests|MessagesTests|RecordingTests|RelayCoreTests|StepCounterCoreTests|StepDetectionTests|TextInputTests
 # These take the processors for themselves: hundreds of devices, archives, thousands of files, full disks, floods of samples.
 CROWDED = ^SystemTests\.(StepCounterTests|ArchivingTests|SeveralArchiversTests|ManyFilesTests|AcceptanceTests|GapTests)

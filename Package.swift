@@ -296,7 +296,7 @@ let package = Package(
         .target(
             name: "ConsoleCore",
             dependencies: [
-                "Export", "MessageBus", "Messages", "Recording", "ServiceKit", "SessionOverview", "WebServer", deque,
+                "Export", "MessageBus", "Messages", "ServiceKit", "SessionOverview", "WebServer", deque,
                 logging,
             ],
             path: "Shared/ConsoleCore", swiftSettings: strict),
@@ -306,7 +306,7 @@ let package = Package(
             path: "Shared/RelayCore", swiftSettings: strict),
         .target(
             name: "SessionOverview",
-            dependencies: ["Files", "Messages", "Recording", "StepDetection", "StepRecordings", system],
+            dependencies: ["Files", "Messages", "Recording", "StepDetection", "StepRecordings"],
             path: "Shared/SessionOverview", swiftSettings: strict),
         // The page's files, in the program.
         .target(
@@ -362,10 +362,10 @@ let package = Package(
         .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: strict),
         .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: strict),
         .testTarget(
-            name: "MetricsTests", dependencies: ["Metrics", "TestSupport", "ZeroMQ", system], swiftSettings: strict),
+            name: "MetricsTests", dependencies: ["Metrics", "TestSupport", system], swiftSettings: strict),
         .testTarget(
             name: "SessionOverviewTests",
-            dependencies: ["Files", "Messages", "Recording", "SessionOverview", "TestSupport", system],
+            dependencies: ["Files", "Recording", "SessionOverview", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "ConsoleTests",
@@ -424,7 +424,7 @@ let package = Package(
         .testTarget(
             name: "RuntimeTests",
             dependencies: [
-                "MessageBus", "Messages", "Metrics", "Runtime", "ServiceKit", "TestSupport", "ZeroMQ", lifecycle,
+                "MessageBus", "Messages", "Runtime", "ServiceKit", "TestSupport", "ZeroMQ",
                 logging,
             ], swiftSettings: strict),
         .testTarget(
@@ -489,7 +489,7 @@ let package = Package(
         .target(name: "AllocationCount", path: "Tests/AllocationCount"),
         .testTarget(
             name: "StepDetectionTests",
-            dependencies: ["AllocationCount", "StepDetection", "TestSupport", "TextInput"],
+            dependencies: ["AllocationCount", "Messages", "StepDetection", "TestSupport", "TextInput"],
             swiftSettings: strict),
         .executableTarget(
             name: "StepAccuracy", dependencies: ["Messages", "StepDetection", "TextInput", argumentParser],

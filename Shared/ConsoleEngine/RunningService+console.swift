@@ -3,7 +3,7 @@ import Runtime
 package import ServiceKit
 
 extension RunningService {
-    /// A console. Where its page is, and the links that let people in, are printed.
+    /// A console. Prints the address of its page and the links that let people in.
     /// - Throws: `ServiceError` if the address can't be listened on, or the page's files can't be read.
     package static func console(_ settings: ConsoleSettings, on host: ServiceHost) async throws -> RunningService {
         let engine = try await ConsoleEngine(settings: settings, host: host)

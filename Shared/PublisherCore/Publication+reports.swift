@@ -5,7 +5,7 @@ import ServiceKit
 
 /// What goes out: batches, descriptions, what people should know.
 extension Publication {
-    /// How long health reports a line that could not be read.
+    /// How long health reports lines and datagrams that could not be read, and datagrams that were dropped.
     static let failureLife = Duration.seconds(60)
     /// How many streams are described in one turn, so that descriptions make no sample late.
     private static let descriptionsPerTurn = 50

@@ -3,7 +3,7 @@ import Runtime
 package import ServiceKit
 
 extension RunningService {
-    /// A sensor publisher. Where devices can send samples is printed.
+    /// A sensor publisher. Prints where devices can send samples.
     /// - Parameter elapsedClock: a clock that continues while the machine sleeps, in nanoseconds; nil for this machine's.
     /// - Throws: `ServiceError` for a source that can't be opened or an address that can't be listened on.
     package static func sensorPublisher(

@@ -1,4 +1,3 @@
-import Logging
 import MessageBus
 import Messages
 import PublisherCore

@@ -6,6 +6,7 @@ import ZeroMQ
 /// Has a running recorder record a session around each trigger.
 package struct WatchClient {
     private let engine: WatchEngine
+    private let signals: UnixSignalsSequence
 
     /// - Parameters:
     ///   - subscribe: where samples are published.
@@ -16,16 +17,17 @@ package struct WatchClient {
         _ expressions: [TriggerExpression], core: sending TriggerWatch, sessions: WatchedSessions,
         subscribe: [Endpoint], logManager: Endpoint, recorder: Endpoint, security: Security
     ) async throws {
+        // First, so that a signal while it connects ends it as one does later.
+        signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         engine = try await WatchEngine(
             expressions, core: core, sessions: sessions,
             peers: Peers(context: try Context(), thread: try SocketThread(name: "bus"), security: security),
             subscribe: subscribe, logManager: logManager, recorder: recorder)
     }
 
-    /// Watches until Ctrl-C, the last session or a socket that fails.
+    /// Watches until a stop signal, the last session or a socket that fails.
     /// - Returns: whether nothing was lost.
     package func watch() async throws -> Bool {
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         try await runUntilSignal(
             signals, { try await engine.run() }, { try await engine.waitForEnd() },
             finish: { await engine.finish() })

@@ -191,6 +191,8 @@ package struct NATSUserSettings: SettingGroup {
         _ = try password()
     }
 
+    /// Adds who this relay is to the settings of a connection.
+    /// - Throws: `ServiceError` for a password that can't be read.
     package func fill(_ settings: inout NATSSettings) throws(ServiceError) {
         settings.user = user
         settings.password = try password()

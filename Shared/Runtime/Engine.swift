@@ -25,7 +25,7 @@ package protocol Engine: Actor, Service {
     /// Which queue an effect waits in; nil if it is carried out at once.
     static func queue(of effect: Core.Effect) -> Queue?
 
-    /// Carries out an effect that needs no queue.
+    /// Carries out an effect that needs no queue. What it publishes, it adds to the runtime's `outgoing`.
     func carryOut(_ effect: Core.Effect)
 
     /// Carries out an effect from its queue, and tells the core the result.
@@ -63,7 +63,7 @@ extension Engine {
 
     // MARK: Effects
 
-    /// Carries out the effects, or puts them into their queues. Call it after every call of the core that changes something.
+    /// Carries out the effects, or puts them into their queues, and publishes what they added to `outgoing`. Call it after every call of the core that changes something.
     @inlinable package func perform() {
         carryOutEffects()
         runtime.publishOutgoing()
@@ -79,7 +79,7 @@ extension Engine {
         while core.takeEffects(into: &effects) {
             for effect in effects {
                 if let queue = Self.queue(of: effect) { runtime.add(effect, to: queue) } else { carryOut(effect) }
-                if runtime.outgoing.byteCount >= EventPublisher.burst { runtime.publishOutgoing() }
+                publishIfMany()
             }
             effects.removeAll(keepingCapacity: true)
         }
@@ -94,10 +94,15 @@ extension Engine {
         while core.takeEffects(into: &effects) {
             for effect in effects {
                 if Self.queue(of: effect) == nil { carryOut(effect) } else { try await carryOutQueued(effect) }
+                publishIfMany()
             }
             effects.removeAll(keepingCapacity: true)
         }
         runtime.publishOutgoing()
+    }
+
+    private func publishIfMany() {
+        if runtime.outgoing.byteCount >= EventPublisher.burst { runtime.publishOutgoing() }
     }
 
     // MARK: Messages

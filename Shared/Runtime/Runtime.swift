@@ -16,7 +16,7 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     package let loss = LossFlag()
     @usableFromInline let outbox: Outbox
     private let publisher: EventPublisher?
-    /// What the effects of a turn publish, together: each message alone would wake the thread that sends it.
+    /// What the effects of a turn publish, sent together: sending each message alone would wake the sending thread each time.
     package var outgoing = MessageBatch()
     /// Whether effects are carried out before the engine runs: nobody is kept waiting then, and nothing is put off.
     var isStarting = false
@@ -69,12 +69,13 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
         }
     }
 
-    /// Publishes what effects put together.
-    package func publishOutgoing() {
+    /// Publishes what is in `outgoing`.
+    @usableFromInline func publishOutgoing() {
         guard !outgoing.isEmpty else { return }
         do {
             try publisher?.publish(outgoing)
         } catch {
+            logger.warning("messages not published", metadata: [LogKey.error: "\(error)"])
             tell(
                 .report(
                     .failing, "messages can't be published: \(error)", for: "publishing", lasting: Self.failureLife))

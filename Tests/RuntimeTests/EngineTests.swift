@@ -83,7 +83,7 @@ struct EngineTests {
         }
     }
 
-    /// They are more than are put together.
+    /// More than fits into one batch.
     @Test func whatATurnPublishesComesOnceAndInOrder() async throws {
         let (context, thread) = (try Context(), try SocketThread(name: "test"))
         var options = SocketOptions.publishing

@@ -64,6 +64,7 @@ import Triggers
             world.run(until: 1_080 * Self.second)
             world.stop()
             Self.judge(world, falls, before: before, after: after, slack: 4 * Self.second)
+            #expect(world.lines.count { $0.contains("accelerometer is ") } == falls.count)
             if times.after == 1 { #expect(world.sessions.count > 210) }
             for session in world.sessions {
                 let report = try #require(recorder.reports[session.name])

@@ -30,8 +30,8 @@ package struct LeasedRecorder: Service {
 
     /// - Parameters:
     ///   - holder: this machine; nil for its host name.
-    ///   - patience: nothing was heard of the lease's holder for so long before it is taken.
-    ///   - servers: keep the lease, with so many `replicas`.
+    ///   - patience: how long the holder may be silent before the lease is taken.
+    ///   - servers: where the lease is kept, in so many copies as `replicas` says.
     /// - Throws: `ServiceError` if the recorder's endpoints can't be asked, `RecordingError` if the data directory can't be read.
     package init(
         _ program: Program, lease: String, holder: String?, patience: TimeSpan, servers: NATSSettings, replicas: Int,

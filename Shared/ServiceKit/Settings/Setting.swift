@@ -172,7 +172,7 @@ extension ServiceError {
 extension Setting: SettingMember {
     package var isGiven: Bool { givenValue != nil }
 
-    package func argument(named name: String) -> Any {
+    package func argument(named name: String) -> any Sendable {
         let test = test
         let unchecked: @Sendable (String) throws -> String = { try String(typed: $0) }
         let checked: @Sendable (String) throws -> String = { text in

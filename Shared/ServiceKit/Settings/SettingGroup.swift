@@ -27,7 +27,7 @@ package protocol SettingMember: Sendable {
     var isGiven: Bool { get }
 
     /// What ArgumentParser looks for in a type: an option, a flag or a group of these.
-    func argument(named name: String) -> Any
+    func argument(named name: String) -> any Sendable
 
     /// What was given on the command line.
     func flags(in container: KeyedDecodingContainer<SettingKey>, named name: String) throws -> FlagValues
@@ -78,7 +78,9 @@ extension SettingGroup {
         }
     }
 
-    package func argument(named name: String) -> Any { OptionGroup<SettingFlags<Self>>(title: Self.title) }
+    package func argument(named name: String) -> any Sendable {
+        OptionGroup<SettingFlags<Self>>(title: Self.title)
+    }
 
     package func flags(
         in container: KeyedDecodingContainer<SettingKey>, named name: String
@@ -113,28 +115,25 @@ package struct SettingFlags<Group: SettingGroup>: ParsableArguments {
 
 /// ArgumentParser finds a type's options by reflection.
 extension SettingFlags: CustomReflectable {
-    package var customMirror: Mirror { Mirror(self, children: MadeOptions.of(Group.self)) }
+    package var customMirror: Mirror {
+        Mirror(self, children: MadeOptions.of(Group.self).map { name, option -> Mirror.Child in (name, option) })
+    }
 }
 
-/// The options of groups, each made once. ArgumentParser asks for them dozens of times when a program starts, and to check them in a
-/// debug build hundreds of times.
-private struct MadeOptions: @unchecked Sendable {
-    private static let all = Mutex<[ObjectIdentifier: MadeOptions]>([:])
+/// The options of groups, each made once: ArgumentParser asks for them dozens of times at a program's start, and hundreds of times in
+/// a debug build, which checks them.
+private enum MadeOptions {
+    typealias Options = [(name: String, option: any Sendable)]
 
-    /// What declares the options. Nothing changes it.
-    private let children: [Mirror.Child]
+    private static let all = Mutex<[ObjectIdentifier: Options]>([:])
 
-    private init(_ group: any SettingGroup) {
-        children = group.members.map { name, member in (name, member.argument(named: name)) }
-    }
-
-    static func of<Group: SettingGroup>(_ type: Group.Type) -> [Mirror.Child] {
+    static func of<Group: SettingGroup>(_ type: Group.Type) -> Options {
         all.withLock { all in
             if let known = all[ObjectIdentifier(type)] { return known }
-            let options = MadeOptions(Group())
+            let options = Group().members.map { name, member in (name, member.argument(named: name)) }
             all[ObjectIdentifier(type)] = options
             return options
-        }.children
+        }
     }
 }
 
