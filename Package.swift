@@ -126,7 +126,7 @@ let package = Package(
         .target(
             name: "Runtime",
             dependencies: [
-                "Messages", "MessageBus", "Metrics", "ServiceKit", "ZeroMQ", deque, lifecycle, logging,
+                "Files", "Messages", "MessageBus", "Metrics", "ServiceKit", "ZeroMQ", deque, lifecycle, logging,
             ], path: "Shared/Runtime", swiftSettings: strict),
         .target(
             name: "RecorderCore",

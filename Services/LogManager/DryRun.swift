@@ -7,9 +7,9 @@ import ServiceKit
 /// `--dry-run`: what `--when-full` would remove now.
 enum DryRun {
     /// Prints it.
-    static func run(_ flags: FlagValues) async -> ExitStatus {
+    static func run(_ flags: FlagValues) async throws {
         FileMode.applyStandard()
-        do {
+        try await Program.logManager.showing {
             let reader = try ConfigurationReader(for: .logManager, flags: flags)
             let configuration = try ServiceConfiguration(for: .logManager, reading: reader)
             let settings = try LogManagerSettings(reading: reader)
@@ -19,11 +19,6 @@ enum DryRun {
             let bytes = files.reduce(0) { $0 + $1.bytes }
             StandardStream.output.print(
                 "\(files.count) files of \(ByteCount(bytes: bytes).rounded) would be removed; nothing was\n")
-            return .done
-        } catch {
-            StandardStream.error.print("log-manager: \(error)\n")
-            guard let error = error as? RecordingError else { return ExitStatus(error) }
-            return error.code == .locked ? .badConfiguration : .inputOutput
         }
     }
 }

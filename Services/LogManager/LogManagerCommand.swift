@@ -29,8 +29,8 @@ package struct LogManagerCommand: ServiceCommand {
     package init() {}
 
     package func run() async throws {
-        let status =
-            dryRun ? await DryRun.run(flags) : await ServiceRunner<Self>.run(flags: flags, checkOnly: options.check)
+        if dryRun { return try await DryRun.run(flags) }
+        let status = await ServiceRunner<Self>.run(flags: flags, checkOnly: options.check)
         if status != .done { throw ExitCode(status.rawValue) }
     }
 

@@ -1,4 +1,3 @@
-import Files
 import MessageBus
 import Runtime
 package import ServiceKit
@@ -8,12 +7,10 @@ extension RunningService {
     /// - Throws: `ServiceError` if the data directory is another log-manager's or can't be read.
     package static func logManager(_ settings: LogManagerSettings, on host: ServiceHost) async throws -> RunningService
     {
-        let engine: LogEngine
-        do {
-            engine = try await LogEngine(settings: settings, host: host)
+        let engine = try await opening {
+            let engine = try await LogEngine(settings: settings, host: host)
             try await engine.begin()
-        } catch let error as RecordingError {
-            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
+            return engine
         }
         return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
     }

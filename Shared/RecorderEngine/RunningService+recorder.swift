@@ -1,4 +1,3 @@
-import Files
 import MessageBus
 import Runtime
 package import ServiceKit
@@ -7,12 +6,7 @@ extension RunningService {
     /// A recorder, which has continued the sessions that were interrupted.
     /// - Throws: `ServiceError` if the data directory is another recorder's or can't be read.
     package static func recorder(_ settings: RecorderSettings, on host: ServiceHost) async throws -> RunningService {
-        let engine: RecordingEngine
-        do {
-            engine = try await RecordingEngine(settings: settings, host: host)
-        } catch let error as RecordingError {
-            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
-        }
+        let engine = try await opening { try await RecordingEngine(settings: settings, host: host) }
         return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
     }
 }

@@ -1,4 +1,3 @@
-import Files
 import MessageBus
 import Runtime
 package import ServiceKit
@@ -16,12 +15,7 @@ extension RunningService {
             }
             return running
         }
-        let engine: SendingEngine
-        do {
-            engine = try await SendingEngine(settings: settings, host: host)
-        } catch let error as RecordingError {
-            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
-        }
+        let engine = try await opening { try await SendingEngine(settings: settings, host: host) }
         return await RunningService(engine, router: RequestRouter(), listener: engine.listener)
     }
 }

@@ -2,6 +2,7 @@ import Logging
 import MessageBus
 import Messages
 import ServiceKit
+import ZeroMQ
 
 /// Publishes the events of an engine in their order, not on the engine's thread: the end of a session of a thousand streams
 /// announces a thousand files, and no sample may wait for that.
@@ -37,6 +38,9 @@ struct Outbox: Sendable {
             logger.warning("event not published", metadata: [LogKey.error: "\(error)"])
         }
     }
+
+    /// Publishes messages that are encoded already, now.
+    func publish(_ messages: MessageBatch) throws { try publisher?.publish(messages) }
 
     /// Publishes, until the task is cancelled.
     @usableFromInline func run() async throws {

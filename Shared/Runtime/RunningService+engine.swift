@@ -1,3 +1,4 @@
+import Files
 package import MessageBus
 package import Metrics
 package import ServiceKit
@@ -14,6 +15,16 @@ extension RunningService {
                 return page
             },
             parts: { _ in [engine] })
+    }
+
+    /// Opens what a program keeps in its data directory, such as when its engine is made.
+    /// - Throws: `ServiceError` if another program uses the directory (bad configuration), or it can't be read or written.
+    package static func opening<Opened>(_ open: () async throws -> Opened) async throws -> Opened {
+        do {
+            return try await open()
+        } catch let error as RecordingError {
+            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
+        }
     }
 }
 

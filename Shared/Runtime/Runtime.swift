@@ -15,7 +15,6 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     /// Raised if something was lost in this run.
     package let loss = LossFlag()
     @usableFromInline let outbox: Outbox
-    private let publisher: EventPublisher?
     /// What the effects of a turn publish, sent together: sending each message alone would wake the sending thread each time.
     package var outgoing = MessageBatch()
     /// Whether effects are carried out before the engine runs: nobody is kept waiting then, and nothing is put off.
@@ -37,7 +36,6 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     package init(events: EventPublisher?, health: Health, logger: Logger) {
         self.health = health
         self.logger = logger
-        publisher = events
         outbox = Outbox(events, logger: logger)
         malformed = MalformedMessages(health: health, logger: logger)
     }
@@ -73,7 +71,7 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     @usableFromInline func publishOutgoing() {
         guard !outgoing.isEmpty else { return }
         do {
-            try publisher?.publish(outgoing)
+            try outbox.publish(outgoing)
         } catch {
             logger.warning("messages not published", metadata: [LogKey.error: "\(error)"])
             tell(

@@ -1,4 +1,3 @@
-import Files
 import MessageBus
 import Runtime
 package import ServiceKit
@@ -9,12 +8,7 @@ extension RunningService {
     package static func stepCounter(_ settings: StepCounterSettings, on host: ServiceHost) async throws
         -> RunningService
     {
-        let engine: StepEngine
-        do {
-            engine = try await StepEngine(settings: settings, host: host)
-        } catch let error as RecordingError {
-            throw ServiceError(error.code == .locked ? .badConfiguration : .inputOutput, "\(error)")
-        }
+        let engine = try await opening { try await StepEngine(settings: settings, host: host) }
         return await RunningService(engine, router: RequestRouter(engine), listener: engine.listener)
     }
 }

@@ -37,7 +37,7 @@ package struct ArchiveMetadata: Codable, Hashable, Sendable {
     /// Files of the session that are not in the archive; `nil` if all are.
     package var leftOut: [LeftOut]?
 
-    /// Whether files are not in the archive that nobody removed on purpose.
+    /// Whether the archive lacks files that nobody removed on purpose.
     package var hasLoss: Bool { leftOut?.contains { $0.reason != "removed" } ?? false }
 
     /// A file of an archive.
