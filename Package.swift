@@ -14,6 +14,11 @@ let strict: [SwiftSetting] = [
     .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)),
 ]
 
+/// Tests are not optimized, which would take the compiler longer than it saves: what they test is. The thread sanitizer reports each
+/// `Mutex` of what isn't.
+let sanitized = Context.environment["HOLDFAST_SANITIZED"] != nil
+let tests = strict + (sanitized ? [] : [.unsafeFlags(["-Onone"], .when(configuration: .release))])
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
@@ -356,105 +361,105 @@ let package = Package(
             path: "Tests/Simulator", exclude: ["Bugs", "README.md", "Seeds.txt", "bugs"], swiftSettings: strict),
         .testTarget(
             name: "LeadershipTests", dependencies: ["Messages", "RelayCore", "ServiceKit", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
-            name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport", system], swiftSettings: strict),
-        .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: strict),
-        .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: strict),
+            name: "CrashLabTests", dependencies: ["CrashLab", "Messages", "TestSupport", system], swiftSettings: tests),
+        .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: tests),
+        .testTarget(name: "TextInputTests", dependencies: ["TestSupport", "TextInput"], swiftSettings: tests),
         .testTarget(
-            name: "MetricsTests", dependencies: ["Metrics", "TestSupport", system], swiftSettings: strict),
+            name: "MetricsTests", dependencies: ["Metrics", "TestSupport", system], swiftSettings: tests),
         .testTarget(
             name: "SessionOverviewTests",
             dependencies: ["Files", "Recording", "SessionOverview", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
                 "ConsoleCore", "ConsoleEngine", "Files", "MessageBus", "Messages", "ServiceKit", "TestSupport",
                 "WebIdentity", "WebServer", system,
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "RelayCoreTests",
             dependencies: [
                 "Files", "MessageBus", "Messages", "Recording", "RelayCore", "ServiceKit", "TestSupport", system,
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "RelayTests",
             dependencies: ["MessageBus", "Messages", "NATS", "RelayCore", "TestSupport", "ZeroMQ", system],
-            exclude: ["Credentials"], swiftSettings: strict),
-        .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: strict),
+            exclude: ["Credentials"], swiftSettings: tests),
+        .testTarget(name: "ZeroMQTests", dependencies: ["ZeroMQ"], swiftSettings: tests),
         .testTarget(
             name: "TriggersTests",
             dependencies: [
                 "Files", "MessageBus", "Messages", "RecorderCore", "Recording", "ServiceKit", "TestSupport", "Triggers",
                 system,
             ],
-            swiftSettings: strict),
-        .testTarget(name: "PeerLimitsTests", dependencies: ["PeerLimits", "ZeroMQ"], swiftSettings: strict),
+            swiftSettings: tests),
+        .testTarget(name: "PeerLimitsTests", dependencies: ["PeerLimits", "ZeroMQ"], swiftSettings: tests),
         .testTarget(
             name: "MessagesTests", dependencies: ["Messages", "TestSupport"], exclude: ["Golden"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
-            name: "MessageBusTests", dependencies: ["MessageBus", "Messages", "ZeroMQ"], swiftSettings: strict),
+            name: "MessageBusTests", dependencies: ["MessageBus", "Messages", "ZeroMQ"], swiftSettings: tests),
         .testTarget(
             name: "RecordingTests", dependencies: ["Files", "Messages", "Recording", "TestSupport", system],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "ExportTests",
             dependencies: [
                 "Compression", "Export", "Files", "Messages", "Recording", "StepDetection", "TestSupport", system,
             ],
-            exclude: ["Golden", "Readers"], swiftSettings: strict),
+            exclude: ["Golden", "Readers"], swiftSettings: tests),
         .testTarget(
             name: "ImportTests",
             dependencies: [
                 "Archives", "Compression", "Export", "Files", "Import", "Messages", "Recording", "SessionOverview",
                 "StepDetection", "StepRecordings", "TestSupport", system,
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "ServiceKitTests",
             dependencies: [
                 "MessageBus", "Messages", "Metrics", "ServiceKit", "TestSupport", "ZeroMQ", argumentParser, lifecycle,
                 logging,
                 system,
-            ], swiftSettings: strict),
+            ], swiftSettings: tests),
         .testTarget(
             name: "RuntimeTests",
             dependencies: [
                 "MessageBus", "Messages", "Runtime", "ServiceKit", "TestSupport", "ZeroMQ",
                 logging,
-            ], swiftSettings: strict),
+            ], swiftSettings: tests),
         .testTarget(
             name: "OptionTests",
             dependencies: [
                 "Archiver", "Console", "LogManager", "Recorder", "Relay", "SensorPublisher", "ServiceKit",
                 "StepCounter", "TestSupport", argumentParser,
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "SensorPublisherTests",
             dependencies: [
                 "MessageBus", "Messages", "PublisherCore", "PublisherEngine", "SampleSources", "SensorReaders",
                 "ServiceKit", "TestSupport", "ZeroMQ", lifecycle, logging, system,
             ],
-            exclude: ["Outlets"], swiftSettings: strict),
+            exclude: ["Outlets"], swiftSettings: tests),
         .testTarget(
             name: "RecorderTests",
             dependencies: [
                 "Files", "MessageBus", "Messages", "Metrics", "RecorderClient", "RecorderCore", "RecorderEngine",
                 "Recording", "ServiceKit", "SessionOverview", "TestSupport", "ZeroMQ", lifecycle, logging, system,
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "LogManagerTests",
             dependencies: [
                 "Files", "LogManagerCore", "LogManagerEngine", "LogStorage", "MessageBus", "Messages", "Recording",
                 "ServiceKit", "TestSupport", "ZeroMQ", database, lifecycle, logging, system,
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "StepCounterTests",
             dependencies: [
@@ -462,21 +467,21 @@ let package = Package(
                 "StepCounterEngine", "StepDetection", "StepRecordings", "StepStorage", "Storage", "TestSupport",
                 "ZeroMQ", database, lifecycle, logging, system,
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "StepCounterCoreTests",
             dependencies: [
                 "MessageBus", "Messages", "ServiceKit", "StepCounterCore", "StepDetection", "StepStorage",
                 "TestSupport",
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "ArchiverCoreTests",
             dependencies: [
                 "ArchiveStorage", "ArchiverCore", "Files", "Messages", "Recording", "ServiceKit", "TestSupport",
                 "Upload",
                 heap,
-            ], swiftSettings: strict),
+            ], swiftSettings: tests),
         .testTarget(
             name: "ArchiverTests",
             dependencies: [
@@ -484,13 +489,13 @@ let package = Package(
                 "Hashing", "MessageBus", "Messages", "Recording", "ServiceKit", "SessionOverview", "TestSupport",
                 "Upload", "ZeroMQ", argumentParser, lifecycle, logging, system,
             ],
-            exclude: ["Receivers"], swiftSettings: strict),
+            exclude: ["Receivers"], swiftSettings: tests),
         // Takes malloc's place in the program of the tests.
         .target(name: "AllocationCount", path: "Tests/AllocationCount"),
         .testTarget(
             name: "StepDetectionTests",
             dependencies: ["AllocationCount", "Messages", "StepDetection", "TestSupport", "TextInput"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .executableTarget(
             name: "StepAccuracy", dependencies: ["Messages", "StepDetection", "TextInput", argumentParser],
             path: "Tests/StepAccuracy", exclude: ["README.md", "left-out.json", "train.py"], swiftSettings: strict),
@@ -500,13 +505,13 @@ let package = Package(
                 "Messages", "MessageBus", "PeerLimits", "ServiceKit", "StepDetection", "TestSupport", "ZeroMQ", system,
             ],
             exclude: ["Clients"],
-            swiftSettings: strict),
+            swiftSettings: tests),
     ]
 )
 
 // Thread sanitizer runs over what crosses threads, in release; the rest, with its large dependencies, would cost a
 // quarter of an hour for nothing.
-if Context.environment["HOLDFAST_SANITIZED"] != nil {
+if sanitized {
     let checked = [
         "CTCPInfo", "CZeroMQ", "ZeroMQ", "PeerLimits", "Messages", "MessageBus", "ZeroMQTests", "PeerLimitsTests",
         "MessageBusTests",
