@@ -136,7 +136,7 @@ extension Deliveries {
                 .error, "a file is kept, for it was not marked", receipt.session,
                 ["path": "\(refusal.path)", "reason": "\(refusal.reason)"])
         }
-        log(.notice, "log files marked", receipt.session, ["files": "\(receipt.files.count - unmarked.count)"])
+        log(.notice, "stream files marked", receipt.session, ["files": "\(receipt.files.count - unmarked.count)"])
         publish(.marked, of: receipt.session, at: now)
     }
 

@@ -34,7 +34,7 @@ extension Metric {
     fileprivate static let receipts = Metric(
         .counter, "holdfast_archiver_receipts_total", "Receipts that were written.")
     fileprivate static let marked = Metric(
-        .counter, "holdfast_archiver_marked_files_total", "Log files that log-manager marked as uploaded.")
+        .counter, "holdfast_archiver_marked_files_total", "Stream files that log-manager marked as uploaded.")
     fileprivate static let archives = Metric(
         .gauge, "holdfast_archiver_archives", "Archives on the disk.")
     fileprivate static let archiveBytes = Metric(

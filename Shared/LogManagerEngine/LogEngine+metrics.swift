@@ -8,11 +8,11 @@ extension Metric {
     fileprivate static let pendingBytes = Metric(health: "pendingUploadBytes")
     fileprivate static let totalBytes = Metric(health: "totalBytes")
     fileprivate static let files = Metric(
-        .gauge, "holdfast_log_manager_files", "Finished log files, by whether their upload is pending or confirmed.",
+        .gauge, "holdfast_log_manager_files", "Finished stream files, by whether their upload is pending or confirmed.",
         labels: ["upload"])
     fileprivate static let bytes = Metric(
         .gauge, "holdfast_log_manager_bytes",
-        "Bytes of finished log files, by whether their upload is pending or confirmed.",
+        "Bytes of finished stream files, by whether their upload is pending or confirmed.",
         labels: ["upload"])
     fileprivate static let logs = Metric(.gauge, "holdfast_log_manager_logs", "Logs that have finished files.")
     fileprivate static let threshold = Metric(

@@ -16,7 +16,7 @@ struct StreamTotals {
         ("paused_samples", "Samples left out because the session was paused.", \.paused),
         ("duplicate_samples", "Samples that arrived more than once, and were written once.", \.duplicates),
         ("gaps", "Runs of samples lost and not recoverable from the publisher.", \.gaps.count),
-        ("log_bytes", "Bytes written to log files.", \.bytes),
+        ("log_bytes", "Bytes written to stream files.", \.bytes),
     ]
 
     /// Streams that are told apart; those that come after them are counted as one.

@@ -159,7 +159,7 @@ struct SeveralArchiversTests {
             #expect(Set(copies.map(\.process)).count >= 3, "\(killed), \(others)")
             for session in Self.sessions {
                 let lines = logs.split(separator: "\n").filter { $0.contains("\"\(session)\"") }
-                for message in ["archive made", "archive uploaded", "log files marked"] {
+                for message in ["archive made", "archive uploaded", "stream files marked"] {
                     // A program may have been killed between what it did and what it said of it.
                     #expect(lines.count { $0.contains("\"\(message)\"") } <= 1, "\(session): \(message) twice")
                 }

@@ -21,13 +21,13 @@ package struct LogFilePath: Hashable, Sendable, CustomStringConvertible {
             throw Refusal("it is not a path under the data directory; write \(Self.form)")
         }
         guard parts.count == 3, parts[0] == Array(SessionDirectory.recordingsName.utf8) else {
-            throw Refusal("it is not the path of a log file; write \(Self.form)")
+            throw Refusal("it is not the path of a stream file; write \(Self.form)")
         }
         guard let session = try? SessionIdentifier(String(decoding: parts[1], as: UTF8.self)) else {
             throw Refusal("no session can have that name; write \(Self.form)")
         }
         guard let name = FinishedName(fileName: parts[2]) else {
-            throw Refusal("no finished log file has such a name; write \(Self.form)")
+            throw Refusal("no finished stream file has such a name; write \(Self.form)")
         }
         self.init(session: session, name: name)
     }
