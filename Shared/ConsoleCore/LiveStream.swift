@@ -235,7 +235,7 @@ final class LiveStream {
     }
 
     private func giveUp(_ range: Range<Int>) {
-        samplesLost += range.count
+        samplesLost = samplesLost.addingClamped(range.count)
         gaps[0].isLossy = true
         tell(of: gaps[0], range, "lost")
         advance(to: range.upperBound)

@@ -70,7 +70,7 @@ struct ConsoleHistory: Sendable {
     private func first(of stream: StreamDescription, _ range: PlotRange, now: Moment) -> Int {
         let least = max(0, stream.nextSequence - Self.maximumSamples)
         guard let rate = stream.rate, rate > 0, let from = range.from else { return least }
-        let seconds = Double(now.date.nanosecondsSince1970 - from) / 1e9 + 1
+        let seconds = Double(now.date.nanosecondsSince1970.subtractingClamped(from)) / 1e9 + 1
         let count = max(0, seconds) * rate * 1.05
         return count < Double(stream.nextSequence - least) ? stream.nextSequence - Int(count) : least
     }

@@ -77,8 +77,7 @@ struct SystemState: Encodable {
                         let start = await clock()
                         guard let reply = try? await program.client.send(ServiceClock(), timeout: limit) else { break }
                         let roundTrip = await clock().monotonic - start.monotonic
-                        let middle = start.date.nanosecondsSince1970 + roundTrip / 2
-                        let offset = Double(reply.clock.date.nanosecondsSince1970 - middle) / 1e9
+                        let offset = reply.clock.date.seconds(since: start.date.adding(roundTrip / 2))
                         let seconds = Double(roundTrip) / 1e9
                         if best.map({ seconds < $0.roundTripSeconds }) ?? true {
                             best = Clock(program: program.name, offsetSeconds: offset, roundTripSeconds: seconds)

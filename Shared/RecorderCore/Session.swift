@@ -215,8 +215,8 @@ package final class Session {
     /// Has it stop by itself at a date, if it would stop earlier.
     /// - Returns: whether that changes anything.
     package func extend(until date: WallTime, at now: Moment) -> Bool {
-        guard let deadline else { return false }
-        let later = now.monotonic.addingClamped(max(0, date.distance(from: now.date)))
+        guard let deadline, date > now.date else { return false }
+        let later = now.monotonic.addingClamped(date.distance(from: now.date))
         guard later > deadline else { return false }
         self.deadline = later
         record.limits.duration = seconds(of: date) - (record.limits.before ?? 0)
@@ -500,9 +500,7 @@ package final class Session {
         max(seconds(of: date), record.changes.last?.timestamp ?? -.infinity)
     }
 
-    private func time(of date: WallTime) -> Int64 {
-        date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970
-    }
+    private func time(of date: WallTime) -> Int64 { date.distance(from: record.startDate) }
 
     /// Since its start.
     package func seconds(of date: WallTime) -> Double { Double(time(of: date)) / 1e9 }

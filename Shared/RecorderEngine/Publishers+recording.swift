@@ -28,7 +28,7 @@ extension Publishers {
                 let start = own()
                 let clock = try await client.send(ServiceClock(), timeout: .milliseconds(500)).clock
                 let roundTrip = own().monotonic - start.monotonic
-                let middle = WallTime(nanosecondsSince1970: start.date.nanosecondsSince1970 + roundTrip / 2)
+                let middle = start.date.adding(roundTrip / 2)
                 comparisons.append(
                     ClockComparison(endpoint: endpoint, date: middle, clock: clock, roundTrip: Double(roundTrip) / 1e9))
             }

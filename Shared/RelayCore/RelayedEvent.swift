@@ -29,7 +29,7 @@ package struct RelayedEvent: Hashable, Sendable {
 
     /// How long ago it was published, in nanoseconds; nil if it does not say when.
     func age(at date: WallTime) -> Int64? {
-        time.withUnsafeBytes { EventTime.time(in: $0) }.map { date.nanosecondsSince1970 - $0.nanosecondsSince1970 }
+        time.withUnsafeBytes { EventTime.time(in: $0) }.map { date.distance(from: $0) }
     }
 
     // MARK: In the spool

@@ -16,7 +16,7 @@ extension StepCounting {
             let body = try counter.reader.read(frames.body)
             try take(ReceivedBatch(body, frames.body, packed: frames.packed), by: counter, at: now)
             if let published = EventTime.time(in: frames.time) {
-                delays.record(nanoseconds: now.date.nanosecondsSince1970 - published.nanosecondsSince1970)
+                delays.record(nanoseconds: now.date.distance(from: published))
             }
         } else if frames.isIn(TopicArea.stream) {
             heard = now.monotonic

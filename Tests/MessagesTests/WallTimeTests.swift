@@ -118,4 +118,15 @@ struct WallTimeTests {
         #expect(WallTime(seconds: 1) < WallTime(seconds: 2))
         #expect(!(WallTime(seconds: 2) < WallTime(seconds: 2)))
     }
+
+    @Test func anyTwoMomentsHaveADistance() throws {
+        let longAgo = try WallTime(iso8601: "1700-01-01T00:00:00Z")
+        let farOff = try WallTime(iso8601: "2260-01-01T00:00:00Z")
+        let most = Double(Int64.max) / 1e9
+        #expect(farOff.seconds(since: longAgo) == most)
+        #expect(longAgo.seconds(since: farOff) == -most)
+        let comparison = ClockComparison(
+            endpoint: "tcp://p", date: farOff, clock: ClockReading(uptime: 0, date: longAgo), roundTrip: 0)
+        #expect(comparison.offset == -most)
+    }
 }

@@ -98,4 +98,11 @@ import Testing
         #expect(past.startDate == Self.now.adding(2_000_000_000))
         #expect(past.limits.before == 1)
     }
+
+    @Test func anEndLongAgoIsNow() throws {
+        let longAgo = try WallTime(iso8601: "1700-01-01T00:00:00Z")
+        let record = try asked(RecordingStart(streams: ["a/"], until: longAgo)).record(at: Self.now)
+        let duration = try #require(record.limits.duration)
+        #expect(duration > 0 && duration <= 1)
+    }
 }

@@ -90,4 +90,23 @@ struct RingTests {
             #expect(try await recorder.refusal(RecordingKeep(session: "s", from: now, to: now)) == "finished")
         }
     }
+
+    @Test func aTimeFromLongAgoKeepsAllFiles() async throws {
+        let publisher = try await FakePublisher()
+        try await RecorderUnderTest.run(listeningTo: [publisher]) { recorder in
+            try await Self.start(recorder, publisher)
+            let request = RecordingKeep(
+                session: "s", from: try WallTime(iso8601: "1700-01-01T00:00:00Z"),
+                to: try WallTime(iso8601: "2200-01-01T00:00:00Z"))
+            _ = try await recorder.send(request)
+            // The third file is finished more than a second after the first one.
+            let files = try await eventualValue("three finished files") {
+                try publisher.sample()
+                let files = try recorder.directory().record().logs.first?.files ?? []
+                return files.count >= 3 ? files : nil
+            }
+            #expect(files.allSatisfy { $0.removed == nil })
+            #expect(try await recorder.stop().report.isWhole)
+        }
+    }
 }

@@ -22,10 +22,8 @@ public struct WallTime: Hashable, Comparable, Sendable, Codable {
     /// Seconds since the start of 1970 in UTC.
     public var seconds: Double { Double(nanosecondsSince1970) / 1e9 }
 
-    /// Seconds from another moment to this one.
-    public func seconds(since start: WallTime) -> Double {
-        Double(nanosecondsSince1970 - start.nanosecondsSince1970) / 1e9
-    }
+    /// Seconds from another moment to this one, as far as 292 years.
+    public func seconds(since start: WallTime) -> Double { Double(distance(from: start)) / 1e9 }
 
     /// The moment on the system's clock.
     public static var now: WallTime {
