@@ -18,7 +18,9 @@ package struct RecordClient {
     private static let answerTimeout = Duration.seconds(5)
     /// How long a recorder may be away before the session is given up.
     private static let absenceLimit = Duration.seconds(60)
-    /// How long a recorder may take to stop one: it waits for missing samples, and finishes its files.
+    /// How long a recorder may take to stop one: it waits for samples that a publisher or a relay may still have, and finishes its files.
+    private static let stopLimit = Duration.seconds(600)
+    /// After how long it is asked again, in case it was restarted meanwhile.
     private static let stopTimeout = Duration.seconds(30)
 
     private let recorder: RequestClient
@@ -60,9 +62,28 @@ package struct RecordClient {
             // What the other one was doing is of no interest any more.
             while await group.nextResult() != nil {}
         }
-        let result = try await recorder.send(RecordingStop(session: course.session), timeout: Self.stopTimeout)
+        let result = try await stop(course)
         StandardStream.output.print("\n\(result.report.table)files are in \(result.directory)\n")
         return result
+    }
+
+    /// Ends a session. Another request for its end joins the one that is under way.
+    private func stop(_ course: SessionCourse) async throws -> RecordingResult {
+        let clock = ContinuousClock()
+        let end = clock.now + Self.stopLimit
+        var isAway = false
+        while true {
+            do {
+                return try await recorder.send(RecordingStop(session: course.session), timeout: Self.stopTimeout)
+            } catch let error as ZeroMQError where error.code == .timedOut && clock.now < end {
+                // One that is away twice has not come back within `absenceLimit`.
+                let isThere = (try? await status(of: course)) != nil
+                if isAway, !isThere { throw error }
+                isAway = !isThere
+                StandardStream.output.print(
+                    isThere ? "the recorder is still ending the session\n" : "the recorder does not answer\n")
+            }
+        }
     }
 
     /// Starts a session, or finds the one of the series that is under way.
@@ -154,7 +175,14 @@ package struct RecordClient {
                 isUnsure = false
                 while let step = course.stepDue(at: clock.now - start) {
                     let move = RecordingMoveTo(session: course.session, step: step)
-                    _ = try await recorder.send(move, timeout: Self.answerTimeout)
+                    do {
+                        _ = try await recorder.send(move, timeout: Self.answerTimeout)
+                    } catch let error as RequestError {
+                        // Somebody else may have ended it, or the disk.
+                        let state = try await status(of: course)
+                        guard state.status == SessionStatus.running.rawValue else { return }
+                        throw error
+                    }
                     course.finishStep()
                 }
                 lastAnswer = clock.now

@@ -205,6 +205,9 @@ actor WatchEngine: Engine {
             return .success(try await client.send(request, timeout: timeout))
         } catch let error as RequestError {
             return .failure(error)
+        } catch let error as MessageError {
+            // A recorder of another version, say.
+            return .failure(RequestError(.inputOutput, "the recorder's answer can't be read: \(error)"))
         } catch let error as ZeroMQError where error.code == .timedOut {
             return .failure(
                 RequestError(.timedOut, "no recorder answers at \(client.endpoint): start one, or say --reply ENDPOINT")

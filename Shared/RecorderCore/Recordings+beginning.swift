@@ -12,6 +12,7 @@ extension Recordings {
         let session = try Session(record, in: directory, appender: appender, held: held, at: now)
         sessions[session.identifier] = session
         routes = TopicTable()
+        if isStoppingAll { unstopped.append(session.identifier) }
         return session
     }
 
@@ -56,7 +57,7 @@ extension Recordings {
             publish(.restart, of: session, at: now)
             for stream in session.ordered where stream.intake.recovery != nil { recover(stream, of: session, at: now) }
         }
-        if session.status != .running { unstopped.append(session.identifier) }
+        if session.status != .running || isStoppingAll { unstopped.append(session.identifier) }
         isStoringDue = true
     }
 

@@ -62,6 +62,7 @@ extension Recordings {
     /// Stops every session because the program is about to end. Waits for publishers no longer than `lastWait`.
     package func stopAll(at now: Moment) {
         shutdownDeadline = now.monotonic + Self.lastWait.nanoseconds
+        isStoppingAll = true
         unstopped.append(contentsOf: sessions.keys)
         advance(at: now)
     }

@@ -73,6 +73,8 @@ package final class Recordings: ListeningCore {
     var unstopped: Deque<SessionIdentifier> = []
     /// When sessions that are being stopped must have what they wait for, on the monotonic clock: set when the program ends.
     package internal(set) var shutdownDeadline: Int64?
+    /// Whether every session is ended, because the program is about to end.
+    var isStoppingAll = false
     /// The last block that must be in files, if sessions stay open when the program ends.
     var leftBlock: Int?
 

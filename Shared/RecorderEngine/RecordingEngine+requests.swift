@@ -131,6 +131,7 @@ extension RecordingEngine {
         let session = try await takingResults(request.session)
         try session.take(results: request.results)
         try await commit()
+        try session.checkSound()
         return session.state
     }
 

@@ -62,9 +62,15 @@ extension RecordingEngine {
         guard !interrupted.isEmpty, core.freeBytes ?? 0 > max(Self.repairRoom, settings.minimumFree.bytes) else {
             return
         }
-        let remaining = interrupted
-        interrupted = []
-        for (directory, _) in remaining { await resume(directory, await recover(directory)) }
+        // Each keeps its part of the write-ahead log until it is continued. It may be discarded meanwhile.
+        for (directory, _) in interrupted {
+            let outcome = await recover(directory)
+            if isInterrupted(directory) { await resume(directory, outcome) }
+        }
+    }
+
+    private func isInterrupted(_ directory: SessionDirectory) -> Bool {
+        interrupted.contains { $0.directory.session == directory.session }
     }
 
     private func recover(_ directory: SessionDirectory) async -> Result<RecoveredSession, RecordingError> {
@@ -85,11 +91,14 @@ extension RecordingEngine {
             for reserve in [reserve, endReserve] { try? reserve.release() }
             outcome = await recover(directory)
         }
+        var isLeft = false
+        defer { if !isLeft { interrupted.removeAll { $0.directory.session == directory.session } } }
         do {
             try await resume(directory, outcome.get())
             health.clear(reason)
         } catch {
-            if (error as? RecordingError)?.code == .noSpace {
+            isLeft = (error as? RecordingError)?.code == .noSpace
+            if isLeft, !isInterrupted(directory) {
                 interrupted.append((directory, (try? directory.record().logPosition?.written) ?? 0))
             }
             logger.error(

@@ -59,13 +59,17 @@ import Testing
         }
 
         /// Begins another session, now or that many seconds ago.
-        func begin(_ name: String, before: Double? = nil) throws -> Session {
+        /// - Parameter isEnding: whether the program ends meanwhile.
+        func begin(
+            _ name: String, before: Double? = nil, duration: Double? = nil, isEnding: Bool = false
+        ) throws -> Session {
             var limits = SessionRecord.Limits()
             limits.before = before
+            limits.duration = duration
             let startDate = now.date.adding(-Int64((before ?? 0) * 1e9)).nanosecondsSince1970
             let session = try Self.session(name, startedAt: startDate, limits, of: core, in: data)
             core.open([description], of: session, at: now)
-            #expect(core.begin(session))
+            #expect(core.begin(session) != isEnding)
             return session
         }
 
@@ -610,6 +614,24 @@ import Testing
             try script.sample(10)
             #expect(script.core.isIdle)
             #expect(script.session.status == .running)
+        }
+    }
+
+    @Test func aSessionThatBeginsWhileTheProgramEndsIsEndedToo() throws {
+        try withScript { script in
+            script.core.stopAll(at: script.now)
+            let late = try script.begin("late", isEnding: true)
+            script.core.tick(at: script.now)
+            #expect(late.status == .waitingToStop)
+        }
+    }
+
+    @Test func aTimeThatIsOverExtendsNothing() throws {
+        try withScript { script in
+            let short = try script.begin("short", duration: 1)
+            script.wait(2 * Self.second)
+            #expect(!short.extend(until: script.now.date.adding(-1), at: script.now))
+            #expect(short.record.limits.duration == 1)
         }
     }
 
