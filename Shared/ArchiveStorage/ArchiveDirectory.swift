@@ -134,7 +134,8 @@ package struct ArchiveDirectory: Sendable {
         RecordingError(
             .unreadable, action: "read", path: directory.path.appending(name),
             reason: "it is not what an archiver writes",
-            advice: "Nothing is done with this session: move the file away, and its archive is made and uploaded anew.")
+            advice: "Nothing is done with this session: move the file away and send archive.retry, and its archive is "
+                + "made and uploaded anew.")
     }
 
     /// Whether a confirmed archive is here, and not another file of that name.

@@ -102,10 +102,8 @@ final class SessionLibrary {
         var entries = known.values.map(\.entry).filter { entry in
             word.isEmpty || entry.session.lowercased().contains(word)
                 || entry.task?.lowercased().contains(word) ?? false
-        }.sorted { ($0.startDate, $0.session) > ($1.startDate, $1.session) }
-        if let cursor, let place = entries.firstIndex(where: { Self.cursor($0) == cursor }) {
-            entries.removeSubrange(...place)
-        }
+        }.sorted { Self.cursor($0) > Self.cursor($1) }
+        if let cursor { entries.removeAll { Self.cursor($0) >= cursor } }
         var page = Page(sessions: Array(entries.prefix(Self.pageSize)))
         if entries.count > page.sessions.count { page.next = page.sessions.last.map(Self.cursor) }
         let archives = Directory(data.appending("archives"))
@@ -113,7 +111,8 @@ final class SessionLibrary {
         return page
     }
 
-    private static func cursor(_ entry: Entry) -> String { entry.session }
+    /// The place of a session in the list, also once it is gone: dates as texts are in the order of the dates.
+    private static func cursor(_ entry: Entry) -> String { "\(entry.startDate.utcText) \(entry.session)" }
 
     /// Reads what has changed since.
     private func look() throws(RecordingError) {

@@ -97,6 +97,16 @@ struct StreamSettings: SettingGroup {
             iio.map { .iio(StreamConfiguration.IIO(name: $0, trigger: iioTrigger, root: iioRoot)) },
         ].compactMap(\.self)
     }
+
+    /// What is said of a source that is another one, and the source that it is for: nothing would come of it.
+    fileprivate var misplaced: (setting: String, source: String)? {
+        let needed: [(setting: String, isGiven: Bool, source: String, isThere: Bool)] = [
+            ("format", $format.isGiven, "serial", serial != nil), ("baud", $baud.isGiven, "serial", serial != nil),
+            ("iio-trigger", $iioTrigger.isGiven, "iio", iio != nil), ("iio-root", $iioRoot.isGiven, "iio", iio != nil),
+            ("lsl-host", $lslHost.isGiven, "lsl", lsl != nil),
+        ]
+        return needed.first { $0.isGiven && !$0.isThere }.map { ($0.setting, $0.source) }
+    }
 }
 
 extension StreamConfiguration {
@@ -107,6 +117,9 @@ extension StreamConfiguration {
             throw PublisherError(
                 .invalidParameter,
                 "give just one of signal, points, replay, stdin, serial, iio, lsl, not \(sources.count)")
+        }
+        if let (setting, source) = settings.misplaced {
+            throw PublisherError(.invalidParameter, "\(setting) is for \(source): leave it out, or give \(source)")
         }
         try self.init(
             device: settings.device.replacing("%h", with: ThisMachine.name), stream: settings.stream, source: source,

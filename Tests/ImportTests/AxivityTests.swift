@@ -1,6 +1,7 @@
 import Files
 import Import
 import Messages
+import TestSupport
 import Testing
 
 /// `.cwa` files: each sample with its value and time, each block that is absent or damaged as a gap.
@@ -225,5 +226,15 @@ import Testing
     @Test func layoutsOfLaterDevicesAreRefused() {
         let block = CWAFile.Block(layout: 0x92, samples: [])
         #expect(throws: RecordingError.self) { try Self.decoded(Self.bytes([block])) }
+    }
+
+    @Test func aFirstBlockWithoutSamplesBeginsTheStreamsOnce() throws {
+        var blocks = CWAFile.blocks(3) { sample, _ in Int16(sample) }
+        blocks[0].samples = []
+        blocks[0].session = 6
+        try withTemporaryDirectory { directory in
+            let imported = try Imported("a.cwa", Self.bytes(blocks), in: directory)
+            #expect(try imported.rows().count == 160)
+        }
     }
 }

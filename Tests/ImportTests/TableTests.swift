@@ -139,6 +139,30 @@ import Testing
         }
     }
 
+    /// A quote that does not end costs its row alone, at the end of the table as in its middle.
+    @Test(arguments: [300, 6_000]) func aQuoteThatDoesNotEndCostsOneRow(count: Int) throws {
+        try withTemporaryDirectory { directory in
+            let rows = (1...count).map { "\(1_795_255_200 + $0),\($0 == 100 ? "\"" : "")\($0)\n" }
+            let imported = try Self.imported("a.csv", "time,x\n" + rows.joined(), in: directory)
+            let values = try imported.rows().map { $0[1] }
+            #expect(values == (1...count).filter { $0 != 100 }.map { "\($0)" })
+            let log = imported.record.logs[0]
+            #expect(log.gaps.map(\.from) == [99])
+            #expect(log.gaps.map(\.count) == [1])
+            #expect(imported.record.failures == ["1 rows can't be read; the first: row 100, its quotes do not end"])
+        }
+    }
+
+    @Test func aTimeThatNobodyMeansIsAGap() throws {
+        try withTemporaryDirectory { directory in
+            let text =
+                "time,x\n1795255200500000000,1\n9223372036854775807,2\n-9223372036854775807,3\n1795255200600000000,4\n"
+            let imported = try Self.imported("a.csv", text, in: directory)
+            #expect(try imported.rows().map { $0[1] } == ["1", "4"])
+            #expect(imported.record.logs[0].gaps.map(\.count) == [2])
+        }
+    }
+
     @Test func aCompressedTableIsTheSame() throws {
         try withTemporaryDirectory { directory in
             let text = Array("time,x\n1795255200,1\n".utf8)

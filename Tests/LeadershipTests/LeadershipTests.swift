@@ -54,6 +54,9 @@ struct LeadershipTests {
         var seen: [String] = []
         var isUnreachable = false
         var prepares = true
+        /// What the recorder answers when it is to continue a session; nil for nothing.
+        var answer: SessionContinuation.Outcome? = .running
+        var unanswered: [SessionContinuation] = []
 
         init(localTerm: Int? = nil) {
             core = Leadership(LeadershipTests.times, holder: "a", instance: "a/1", localTerm: localTerm, at: 0)
@@ -104,7 +107,8 @@ struct LeadershipTests {
             case .kill: seen.append("kill")
             case .continue(let continuation):
                 seen.append("continue \(continuation.plan.session)")
-                core.continued(continuation, .running, at: now)
+                guard let answer else { return unanswered.append(continuation) }
+                core.continued(continuation, answer, at: now)
             }
         }
 
@@ -220,5 +224,41 @@ struct LeadershipTests {
         one.core.noteEnd(of: "walk", at: one.now)
         one.advance(to: one.now)
         #expect(one.value?.sessions == [])
+    }
+
+    /// The lease of a machine that died, with a session.
+    private static let left = other(
+        term: 4, isReleased: true, sessions: [SessionPlan(start: RecordingStart(session: "walk", streams: ["*"]))])
+
+    @Test func aSessionThatARecorderDidNotContinueIsContinuedByTheNext() {
+        var one = One()
+        one.answer = nil
+        one.write(Self.left)
+        one.advance(to: Self.second)
+        one.core.ended("exited with 74", at: one.now)
+        for continuation in one.unanswered { one.core.continued(continuation, .unanswered, at: one.now) }
+        one.carryOut()
+        #expect(one.seen == ["set aside", "start", "continue walk"])
+        one.answer = .running
+        one.advance(to: one.now + 2 * Self.second)
+        #expect(one.seen == ["set aside", "start", "continue walk", "start", "continue walk"])
+        one.core.ended("exited with 74", at: one.now)
+        one.advance(to: one.now + 2 * Self.second)
+        #expect(one.seen.last == "start", "the recorder continues by itself what it has")
+    }
+
+    @Test func sessionsAreContinuedOnceTheRecorderMayRun() {
+        var one = One()
+        one.prepares = false
+        one.write(Self.left)
+        one.advance(to: Self.second)
+        one.isUnreachable = true
+        one.advance(to: 8_300_000_000)
+        one.core.prepared(5, failure: nil, at: one.now)
+        one.carryOut()
+        #expect(one.seen == ["set aside"], "the lease may be over before the recorder has begun")
+        one.isUnreachable = false
+        one.advance(to: one.now + Self.second)
+        #expect(one.seen == ["set aside", "start", "continue walk"])
     }
 }

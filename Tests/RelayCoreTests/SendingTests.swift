@@ -366,4 +366,25 @@ struct SendingTests {
         #expect(world.core.samplesTaken == 30)
         #expect(world.core.samplesLost == 20)
     }
+
+    @Test func whatCouldNotBeWrittenOfARunThatIsOverIsLost() throws {
+        let world = try World.describing(next: 0)
+        try world.publish(0..<10)
+        world.pass(0.15)
+        world.drain()
+        world.isDiskFull = true
+        try world.publish(10..<20)
+        try world.describe(next: 0, epoch: "later")
+        world.pass(0.15)
+        #expect(world.core.isBlocked)
+        #expect(world.core.samplesLost == 10)
+    }
+
+    @Test func anEventFromLongAgoHasAnAge() {
+        let event = RelayedEvent(
+            name: StreamName(device: "d", stream: "s"), place: nil, body: [], packed: nil,
+            time: Array("-9000000000".utf8))
+        let date = WallTime(nanosecondsSince1970: 1_800_000_000_000_000_000)
+        #expect(event.age(at: date) == .max)
+    }
 }

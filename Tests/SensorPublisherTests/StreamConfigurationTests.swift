@@ -92,6 +92,17 @@ struct StreamConfigurationTests {
         #expect(!settings.startsStopped)
     }
 
+    @Test(arguments: [
+        ("lsl-host", "lab-3", "lsl"), ("baud", "9600", "serial"), ("format", "csv", "serial"),
+        ("iio-trigger", "t", "iio"),
+        ("iio-root", "/", "iio"), ("mqtt-user", "u", "mqtt"), ("topic", "lab/#", "mqtt"),
+    ])
+    func whatIsForASourceThatIsNotGivenIsRefused(setting: String, value: String, source: String) throws {
+        let error = #expect(throws: ServiceError.self) { try settings(flags: ["signal": "sine", setting: value]) }
+        #expect(error?.message.hasPrefix("\(setting) is for ") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains(source) == true)
+    }
+
     @Test func asManyMessagesMayWaitAsTheStreamsSendInAWhile() throws {
         let streams = (0..<200).map { #"{"device": "d\#($0)", "signal": "sine"}"# }.joined(separator: ",")
         #expect(try settings(#"{"streams": [\#(streams)]}"#).highWaterMark == 2000)

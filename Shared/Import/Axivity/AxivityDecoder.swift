@@ -177,12 +177,12 @@ package struct AxivityDecoder: ImportDecoder {
         runs += 1
     }
 
-    private func emitBeginning(_ block: AxivityBlock, at start: Int64, _ emit: Emit) throws(RecordingError) {
+    private mutating func emitBeginning(_ block: AxivityBlock, at start: Int64, _ emit: Emit) throws(RecordingError) {
         guard let beginning else { return }
         let name = "\((header?.model ?? "").lowercased())-\(header?.identifier ?? 0)"
         let run = "\(name)-\(block.session)-\(runs)"
-        if let lastTime {
-            try emit(.pause(at: min(lastTime, start)))
+        if hasStreams {
+            try emit(.pause(at: min(lastTime ?? start, start)))
             try emit(.resume(at: start))
             if beginning.isRun { try emit(.run(run)) }
         } else {
@@ -192,6 +192,7 @@ package struct AxivityDecoder: ImportDecoder {
                     StreamName(device: device ?? name, stream: stream), fields: ["x", "y", "z"], unit: unit,
                     rate: block.rate, run: run)
             }
+            hasStreams = true
             try emit(.streams(streams, start: start))
         }
         try emitGaps(beginning.damaged, .malformed, emit)
@@ -219,6 +220,7 @@ package struct AxivityDecoder: ImportDecoder {
 
     // MARK: Times
 
+    private var hasStreams = false
     /// When the last sample that was emitted was taken.
     private var lastTime: Int64?
     /// Dates of successive blocks are measured each by itself, so that lines may overlap a little.

@@ -9,6 +9,10 @@ struct SeparatedRows: TableReader {
     private var delimiter = UInt8(ascii: ",")
     /// The beginning of a row whose quotes are open.
     private var open: [UInt8] = []
+    /// Lines that are read again, each by itself, because quotes before them do not end.
+    private var again: ArraySlice<[UInt8]> = []
+    /// Bytes of the longest row that goes over several lines: of a quote that somebody forgot, so much is read again.
+    private static let maximumOpen = 1 << 16
 
     private static let maximumColumns = 1000
 
@@ -25,7 +29,13 @@ struct SeparatedRows: TableReader {
     mutating func finish(_ take: Take) throws(RecordingError) {
         lines.finish()
         try readLines(take)
-        if !open.isEmpty { try take(TableRow(names: row.names, problem: "its quotes do not end")) }
+        while !open.isEmpty {
+            let unended = open
+            open = []
+            unended.withUnsafeBytes { giveUp($0) }
+            try take(row)
+            try readLines(take)
+        }
         if row.names.isEmpty { throw Self.noHeader }
     }
 
@@ -42,10 +52,14 @@ struct SeparatedRows: TableReader {
         while true {
             var line = Line.nothing
             do throws(TextInputError) {
-                let isThere = try lines.next { (span) throws(TextInputError) in
-                    span.withUnsafeBytes { line = readLine($0) }
+                if let next = again.popFirst() {
+                    line = next.withUnsafeBytes { readLine($0) }
+                } else {
+                    let isThere = try lines.next { (span) throws(TextInputError) in
+                        span.withUnsafeBytes { line = readLine($0) }
+                    }
+                    if !isThere { return }
                 }
-                if !isThere { return }
             } catch {
                 open = []
                 try take(TableRow(names: row.names, problem: error.message))
@@ -75,12 +89,11 @@ struct SeparatedRows: TableReader {
         }
         if !line.contains(where: { $0 > 0x20 }) { return .nothing }
         guard findCells(in: line) else {
-            if line.count <= LineSplitter.maximumLength {
+            if line.count <= Self.maximumOpen {
                 open = Array(line)
                 return .nothing
             }
-            row.removeCells()
-            row.problem = "its quotes do not end"
+            giveUp(line)
             return .row
         }
         if row.names.isEmpty { return .header }
@@ -88,6 +101,13 @@ struct SeparatedRows: TableReader {
         row.problem =
             count == row.names.count ? nil : "it has \(count) cells, and the header has \(row.names.count)"
         return .row
+    }
+
+    /// Makes an unreadable row of the line in which quotes begin that do not end, and has those after it read again.
+    private mutating func giveUp(_ lines: UnsafeRawBufferPointer) {
+        again = lines.split(separator: UInt8(ascii: "\n")).dropFirst().map { Array($0) } + again
+        row.removeCells()
+        row.problem = "its quotes do not end"
     }
 
     private mutating func findDelimiter(_ line: UnsafeRawBufferPointer) {

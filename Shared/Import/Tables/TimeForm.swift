@@ -46,8 +46,16 @@ package enum TimeForm: Hashable, Sendable {
         }
     }
 
-    /// Nanoseconds since 1970 in UTC; nil if the text is no such time.
+    /// Longest time from 1970 in nanoseconds, 126 years: twice it can be held.
+    private static let furthest: Int64 = 4_000_000_000_000_000_000
+
+    /// Nanoseconds since 1970 in UTC, up to 126 years from then; nil if the text is no such time.
     package func nanoseconds(_ text: some Collection<UInt8>) -> Int64? {
+        guard let time = any(text), time.magnitude <= Self.furthest.magnitude else { return nil }
+        return time
+    }
+
+    private func any(_ text: some Collection<UInt8>) -> Int64? {
         switch self {
         case .unix(let digits): return DecimalTime.scaled(text, by: 9 - digits)
         case .seconds(let start):

@@ -84,6 +84,8 @@ package final class Leadership: ProgramCore {
     private var isAway = false
     /// Whether the lease is given away as soon as the request under way is answered.
     private var isReleaseDue = false
+    /// The sessions of this term of which no recorder has said yet whether it continues them.
+    private var left: Set<String> = []
     /// The sessions of this term that are being continued.
     private(set) var continuing: Set<String> = []
     /// The sessions whose plans the recorder is asked for; true if something happened to one since then.
@@ -365,8 +367,8 @@ package final class Leadership: ProgramCore {
             emit(.log(.error, "the data directory can't be used", [LogKey.error: "\(failure)"]))
             return giveUp("the data directory can't be used: \(failure)", at: now)
         }
+        left = Set(term.value.sessions.map(\.session))
         startChild(at: now)
-        for plan in term.value.sessions { continueSession(plan) }
     }
 
     private func startChild(at now: Int64) {
@@ -377,6 +379,7 @@ package final class Leadership: ProgramCore {
         }
         child = .running(since: now)
         emit(.start(until: term.proven + times.life))
+        for plan in term.value.sessions where left.contains(plan.session) { continueSession(plan) }
     }
 
     private func stopChild(at now: Int64) {
@@ -460,6 +463,7 @@ package final class Leadership: ProgramCore {
     ) {
         guard term?.value.term == continuation.term else { return }
         continuing.remove(continuation.plan.session)
+        if outcome != .unanswered { left.remove(continuation.plan.session) }
         switch outcome {
         case .running:
             emit(.log(.notice, "the session is continued", ["session": "\(continuation.plan.session)"]))
@@ -473,7 +477,8 @@ package final class Leadership: ProgramCore {
             emit(
                 .degraded("session \(continuation.plan.session) can't be continued: \(reason)", for: "sessions"))
             noteEnd(of: continuation.plan.session, at: now)
-        case .unanswered: if child != .none, !isStopping { continueSession(continuation.plan) }
+        // Without a recorder, the next one that is started is asked.
+        case .unanswered: if isRecording { continueSession(continuation.plan) }
         }
         wake(at: now)
     }
@@ -515,6 +520,7 @@ package final class Leadership: ProgramCore {
     }
 
     private func forgetRequests() {
+        left = []
         continuing = []
         asking = [:]
         unplanned = []

@@ -201,13 +201,17 @@ extension Sending {
         guard let gap = stream.ordered.buffer.giveUp(before: sequence, reason: reason),
             stream.epochs.last == gap.epoch
         else { return }
-        samplesLost += gap.count
+        noteLoss(of: stream, from: gap.from, count: gap.count, reason)
+    }
+
+    func noteLoss(of stream: SentStream, from first: Int, count: Int, _ reason: Gap.Reason) {
+        samplesLost = samplesLost.addingClamped(count)
         emit(.lost)
         emit(
             .log(
                 .warning, "samples are lost",
                 [
-                    "stream": "\(stream.name)", "from": "\(gap.from)", "count": "\(gap.count)",
+                    "stream": "\(stream.name)", "from": "\(first)", "count": "\(count)",
                     "reason": "\(reason.rawValue)",
                 ]))
     }

@@ -86,7 +86,12 @@ extension Sending {
         var firsts: [StreamName: Int] = [:]
         for event in events {
             event.stream.described = nil
-            guard let place = event.event.place, place.epoch == event.stream.ordered.epoch else { continue }
+            guard let place = event.event.place else { continue }
+            guard place.epoch == event.stream.ordered.epoch else {
+                // A run that is over is not asked for again.
+                noteLoss(of: event.stream, from: place.from, count: place.count, .epochEnded)
+                continue
+            }
             firsts[event.stream.name] = min(firsts[event.stream.name] ?? .max, place.from)
         }
         for (name, first) in firsts {

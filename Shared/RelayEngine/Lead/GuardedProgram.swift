@@ -37,13 +37,14 @@ struct GuardedProgram: Sendable {
     /// Waits until it has ended: on a thread that may be blocked.
     /// - Returns: how it ended, for people.
     func wait() -> String {
-        let code = holdfast_guard_wait(guardProcess)
-        close(control)
-        return switch code {
+        switch holdfast_guard_wait(guardProcess) {
         case Self.deadlinePassed: "it was not started: the lease was over"
         case 127: "it could not be started"
-        case 128...: "killed by signal \(code - 128)"
-        default: "exited with \(code)"
+        case let code where code >= 128: "killed by signal \(code - 128)"
+        case let code: "exited with \(code)"
         }
     }
+
+    /// Gives its guard up, once it has ended and nothing will be asked of it.
+    func close() { Glibc.close(control) }
 }

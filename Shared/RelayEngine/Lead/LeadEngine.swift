@@ -162,6 +162,7 @@ actor LeadEngine: Engine {
         if !core.isRecording { child.kill() }
         let reason = await waiter.run { _ in child.wait() }
         self.child = nil
+        child.close()
         core.ended(reason, at: time)
     }
 

@@ -40,7 +40,11 @@ package struct MQTTSettings: SettingGroup {
     /// Refuses what can't work, and what others on the network could read along.
     /// - Throws: `ServiceError` (bad configuration).
     package func check(reading reader: ConfigurationReader) throws(ServiceError) {
-        guard let broker else { return }
+        guard let broker else {
+            // Nobody would notice that nothing comes.
+            guard let given = members.first(where: { $0.member.isGiven }) else { return }
+            throw ServiceError(.badConfiguration, "\(given.name) is for an MQTT broker: say which one with mqtt")
+        }
         if !broker.isLocal, !broker.isSecure, try !reader.value(\ServiceSettings.$insecure) {
             throw ServiceError(
                 .badConfiguration,
