@@ -1,6 +1,7 @@
 import MessageBus
 import Messages
 import ServiceKit
+import ZeroMQ
 
 /// What `/api/state` answers: the programs, the streams, and the recordings that run, at this moment.
 struct ConsoleState: Encodable {
@@ -64,8 +65,14 @@ struct ConsoleState: Encodable {
         var running: [RecordingState] = []
         for name in names ?? [] {
             let status = RecordingStatus(session: name)
-            guard let state = try? await programs.recorder.send(status, timeout: limit) else { continue }
-            running.append(state)
+            do {
+                running.append(try await programs.recorder.send(status, timeout: limit))
+            } catch let error as ZeroMQError where error.code == .timedOut {
+                // One that hangs would cost `limit` for each session.
+                break
+            } catch {
+                continue
+            }
         }
         return running
     }

@@ -112,7 +112,7 @@ final class SessionLibrary {
     }
 
     /// The place of a session in the list, also once it is gone: dates as texts are in the order of the dates.
-    private static func cursor(_ entry: Entry) -> String { "\(entry.startDate.utcText) \(entry.session)" }
+    private static func cursor(_ entry: Entry) -> String { "\(entry.startDate.utcText)_\(entry.session)" }
 
     /// Reads what has changed since.
     private func look() throws(RecordingError) {

@@ -101,7 +101,7 @@ package struct RecordClient {
                 StandardStream.output.print("going on with session \(entry.session)\n")
                 var course = SessionCourse(of: entry.session, steps: steps, duration: duration)
                 let state = try await recorder.send(RecordingStatus(session: entry.session), timeout: Self.startTimeout)
-                let before = Int64((state.configuration?.before ?? 0) * 1e9)
+                let before = Int64(nanosecondsIn: state.configuration?.before ?? 0)
                 let asked = WallTime(nanosecondsSince1970: entry.startDate.nanosecondsSince1970 + before)
                 course.take(state, at: Self.time(since: asked))
                 return (course, asked)

@@ -49,7 +49,7 @@ package struct RequestedSession {
     /// The record with which the session begins.
     package func record(at date: WallTime) -> SessionRecord {
         let before =
-            request.from.map { max(0, date.distance(from: $0)) } ?? Int64((request.before ?? 0) * 1e9)
+            request.from.map { max(0, date.distance(from: $0)) } ?? Int64(nanosecondsIn: request.before ?? 0)
         let end = request.until.map { max(Self.leastDuration, $0.seconds(since: date)) }
         // Of a ring, files are removed as a whole.
         let ringFileAge = request.keep.map { min(max(1, $0 / 24), 3_600) }

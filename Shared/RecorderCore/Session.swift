@@ -86,10 +86,10 @@ package final class Session {
         number = appender.number(record.session)
         timeline = SessionTimeline(record)
         notedAnnotations = record.annotations?.count ?? 0
-        let before = Int64((record.limits.before ?? 0) * 1e9)
+        let before = Int64(nanosecondsIn: record.limits.before ?? 0)
         let age =
             recovered == nil ? 0 : now.date.nanosecondsSince1970 - record.startDate.nanosecondsSince1970 - before
-        deadline = record.limits.duration.map { now.monotonic + Int64($0 * 1e9) - age }
+        deadline = record.limits.duration.map { now.monotonic.addingClamped(Int64(nanosecondsIn: $0)) - age }
         logNames = Set(record.logs.map(\.name.folded))
         guard let recovered else { return }
         for log in record.logs {
@@ -206,7 +206,7 @@ package final class Session {
 
     /// Waits for results for a while, because its duration has ended it.
     package func awaitResults(at now: Int64) {
-        resultsDeadline = record.limits.resultsWithin.map { now + Int64($0 * 1e9) }
+        resultsDeadline = record.limits.resultsWithin.map { now.addingClamped(Int64(nanosecondsIn: $0)) }
     }
 
     /// Waits for no more results.

@@ -317,7 +317,7 @@ package final class StreamLog {
     private static func limits(of record: SessionRecord.Log, in session: SessionRecord) -> (size: Int?, age: Int64?) {
         (
             session.limits.maximumFileSize ?? record.maximumFileSize,
-            (session.limits.maximumFileAge ?? record.maximumFileAge).map { Int64($0 * 1e9) }
+            (session.limits.maximumFileAge ?? record.maximumFileAge).map { Int64(nanosecondsIn: $0) }
         )
     }
 

@@ -1,7 +1,5 @@
-import Files
 import MessageBus
 import Messages
-import Recording
 
 extension RequestRouter {
     /// The methods of step-counter.
@@ -11,13 +9,6 @@ extension RequestRouter {
         on(StepsStartUpdates.self) { try await engine.startUpdates($0) }
         on(StepsSubscriptions.self) { await engine.subscriptions($0) }
         on(StepsStopUpdates.self) { try await engine.stopUpdates($0) }
-        on(StepsQuery.self) { request in
-            do {
-                return try await engine.query(request)
-            } catch let error as RecordingError {
-                throw RequestError(
-                    error.code == .invalidParameter ? .invalidParameter : .inputOutput, error.description)
-            }
-        }
+        on(StepsQuery.self) { try await engine.query($0) }
     }
 }

@@ -220,7 +220,9 @@ struct ConsoleTests {
             let entry = try #require(list["sessions"]?[0])
             #expect(entry["session"] == .string("s1") && entry["whole"] == .boolean(true))
             #expect(entry["samples"] == .integer(result.report.streams[0].received))
-            for (query, count) in [("search=S1", 1), ("search=walk", 1), ("search=other", 0), ("after=s1", 0)] {
+            for (query, count) in [
+                ("search=S1", 1), ("search=walk", 1), ("search=other", 0), ("after=2000", 0), ("after=2999", 1),
+            ] {
                 let found = try Self.json(await console.answer("GET", "/api/sessions?\(query)"), as: JSONValue.self)
                 guard case .array(let sessions)? = found["sessions"] else { throw TestFailure("\(found)") }
                 #expect(sessions.count == count, "\(query)")

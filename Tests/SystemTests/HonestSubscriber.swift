@@ -32,10 +32,13 @@ final class HonestSubscriber: Sendable {
     var isServed: Bool { subscriber.connectionEvents.disconnected == 0 }
 
     /// Checks that it was never cut off.
-    /// - Parameter attack: what has gone before.
-    func checkIsThere(after attack: String) {
+    /// - Parameters:
+    ///   - attack: what has gone before.
+    ///   - victim: whose log says which connections were cut, and why.
+    func checkIsThere(after attack: String, of victim: Victim) {
         let events = subscriber.connectionEvents
-        #expect(events.disconnected == 0, "\(attack): \(events)")
+        let log = victim.program.standardError.split(separator: "\n").suffix(20).joined(separator: "\n")
+        #expect(events.disconnected == 0, "\(attack): \(events)\n\(log)")
     }
 
     /// Listens while a closure runs.

@@ -26,7 +26,7 @@ struct HostilePeerTests {
                     ) {
                         try await Self.run(attacks, on: victim.ready.publish)
                     }
-                    listener.checkIsThere(after: "\(attacks)")
+                    listener.checkIsThere(after: "\(attacks)", of: victim)
                 }
                 for attacks in Attack.onRepliers {
                     try await victim.endure(
@@ -34,7 +34,7 @@ struct HostilePeerTests {
                     ) {
                         try await Self.run(attacks, on: victim.ready.reply)
                     }
-                    listener.checkIsThere(after: "\(attacks)")
+                    listener.checkIsThere(after: "\(attacks)", of: victim)
                 }
             }
             // A subscriber that connects afterwards is served: soon, since a busy machine may not be done with the attacks.

@@ -125,7 +125,7 @@ final class StreamWriter {
         log.lastUptime = result.lastUptime ?? log.lastUptime
         next += result.written
         buffered += result.written
-        lastTime = max(lastTime, Int64(((result.lastUptime ?? 0) * 1e9).rounded()))
+        lastTime = max(lastTime, Int64(nanosecondsIn: result.lastUptime ?? 0))
         if buffer.count >= min(Self.bufferSize, maximumFileSize) { try write() }
     }
 

@@ -141,7 +141,7 @@ public struct RequestRouter: Sendable {
     }
 
     private static func refusal(id: RequestIdentifier, _ error: any Error) -> [UInt8] {
-        let refusal = error as? RequestError ?? .internalError("\(error)")
+        let refusal = (error as? any RequestFailure)?.refusal ?? .internalError("\(error)")
         let reply = ReplyEnvelope<Empty>(id: id, error: refusal)
         // Encoding plain texts and numbers does not fail; if it did, this constant is still a reply.
         return (try? WireCoding.encode(reply))

@@ -12,7 +12,7 @@ package struct FileRing: Sendable {
     /// - Returns: nil for a session without a ring.
     package init?(_ record: SessionRecord) {
         guard let keep = record.limits.keep else { return nil }
-        self.keep = Int64(min(keep, 9e9) * 1e9)
+        self.keep = Int64(nanosecondsIn: keep)
         kept = record.kept ?? []
         startDate = record.startDate
     }
