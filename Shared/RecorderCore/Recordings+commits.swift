@@ -149,7 +149,9 @@ extension Recordings {
     }
 
     /// From where on sessions need the write-ahead log; nil if none does.
-    var neededLog: Int? { (sessions.values.map(\.stored) + unstored.values.map(\.stored) + interrupted).min() }
+    var neededLog: Int? {
+        (sessions.values.map(\.stored) + unstored.values.map(\.stored) + interrupted + leftToNextStart).min()
+    }
 
     /// - Parameter left: bytes of the write-ahead log; nil if that could not be found out.
     package func removedLog(_ left: Int?) {

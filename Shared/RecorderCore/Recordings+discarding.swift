@@ -290,6 +290,11 @@ extension Recordings {
     private func end(_ discard: Discard, _ outcome: Result<DiscardedSession?, RequestError>) {
         discard.outcome = outcome
         discards.waiting.removeAll { $0 === discard }
+        // Whoever waits for a leftover of the same name would look, and wait for it again.
+        guard case .failure = outcome, discard.session == nil,
+            let next = discards.waiting.first, next.name == discard.name
+        else { return }
+        end(next, outcome)
     }
 
     // MARK: The write-ahead log

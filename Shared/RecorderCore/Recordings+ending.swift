@@ -298,7 +298,13 @@ extension Recordings {
             return emit(
                 .log(.notice, "the end of a recording was stored", ["session": "\(identifier)"]))
         }
-        if stored == nil, unstored.count < Self.maximumUnstored { unstored[identifier] = session }
+        if stored == nil {
+            if unstored.count < Self.maximumUnstored {
+                unstored[identifier] = session
+            } else {
+                leftToNextStart.append(session.stored)
+            }
+        }
         if session.status == .finished { publish(.status, of: session, at: now) }
         let report = stored ?? session.report
         publish(.report, of: session, at: now, report: report)

@@ -63,6 +63,8 @@ package final class Recordings: ListeningCore {
     package internal(set) var sessions: [SessionIdentifier: Session] = [:]
     /// Sessions that are over, but whose report could not be stored; it is tried again.
     package internal(set) var unstored: [SessionIdentifier: Session] = [:]
+    /// From where on sessions need the write-ahead log whose ends could not be stored, and are not tried again.
+    var leftToNextStart: [Int] = []
     /// Where interrupted sessions that the disk had no room to continue need the write-ahead log from.
     package var interrupted: [Int] = []
     /// Sessions whose files are being made.

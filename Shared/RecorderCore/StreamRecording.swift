@@ -250,12 +250,15 @@ package final class StreamRecording {
 
     // MARK: The past
 
+    /// How many samples a time has at a rate, which may be anything that a publisher says.
+    private static func samples(in seconds: Double, at rate: Double) -> Int { Int(min(max(0, seconds * rate), 1e15)) }
+
     /// The first sample to ask for of a session that begins in the past: twice as far back as the stream's rate says, so that
     /// not everything is sent that a publisher keeps.
     private func pastStart(of description: StreamDescription, at date: WallTime) -> Int {
         guard isFromPast, let rate = description.rate, rate > 0 else { return 0 }
         let seconds = date.seconds(since: log.startDate)
-        return max(0, description.nextSequence - Int(min(2 * seconds * rate, 1e15)) - 1_000)
+        return max(0, description.nextSequence - Self.samples(in: 2 * seconds, at: rate) - 1_000)
     }
 
     /// Notes that samples from before now are wanted.
@@ -269,7 +272,7 @@ package final class StreamRecording {
         let next = former.description.nextSequence
         guard let rate = former.description.rate, rate > 0 else { return next }
         let seconds = former.heard.seconds(since: log.startDate)
-        return max(0, next - Int(min(seconds * rate, 1e15)))
+        return max(0, next - Self.samples(in: seconds, at: rate))
     }
 
     /// What of a gap belongs to a session that began in the past, of which nothing is written yet: its beginning lies before the
@@ -280,8 +283,8 @@ package final class StreamRecording {
         else { return gap }
         let span =
             uptime.map { $0.subtractingClamped(earliest) }
-            ?? now.date.nanosecondsSince1970 - log.startDate.nanosecondsSince1970
-        let count = min(gap.count, max(0, Int(min(Double(span) / 1e9 * rate, 1e15))))
+            ?? now.date.distance(from: log.startDate)
+        let count = min(gap.count, Self.samples(in: Double(span) / 1e9, at: rate))
         // The beginning of what was lost is the session's; gaps may have been noted before.
         guard count < gap.count, log.record.gaps.isEmpty else { return gap }
         begin(0, at: gap.from + gap.count - count, now)

@@ -387,4 +387,18 @@ struct SendingTests {
         let date = WallTime(nanosecondsSince1970: 1_800_000_000_000_000_000)
         #expect(event.age(at: date) == .max)
     }
+
+    @Test func whatIsNotTakenOfARunThatEndsMeanwhileIsLost() throws {
+        let world = try World.describing(next: 0)
+        try world.publish(0..<10)
+        world.pass(0.15)
+        world.drain()
+        world.isDiskFull = true
+        try world.publish(10..<20)
+        world.pass(0.15)
+        #expect(world.core.isBlocked)
+        try world.publish(20..<30)
+        try world.describe(next: 0, epoch: "later")
+        #expect(world.core.samplesLost == 20)
+    }
 }

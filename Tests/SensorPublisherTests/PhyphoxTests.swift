@@ -45,6 +45,12 @@ struct PhyphoxTests {
         #expect(samples.parts[1].rows.values == [1], "NaN is left out")
     }
 
+    @Test func aClockThatNobodyHasIsNotBelieved() throws {
+        let body =
+            #"{"device":"a","acc_t":[-1223372030],"acc_x":[1],"clock":{"events":[{"event":"START","experimentTime":4000000000,"systemTime":-4000000000}]}}"#
+        #expect(try samples(body).parts[0].rows.times == [-1_223_372_030_000_000_000])
+    }
+
     @Test func experimentsOfOthersAreReadToo() throws {
         let samples = try samples(#"{"t":[0,1,2],"x":[5,6]}"#, device: "left-hand")
         #expect(samples.device == "left-hand")

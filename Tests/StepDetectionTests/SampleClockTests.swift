@@ -71,4 +71,16 @@ import Testing
         #expect(clock.add(.infinity) == nil)
         #expect(clock.add(1.02) == 1.02)
     }
+
+    @Test func aStampThatIsADayAheadCostsNoLaterOne() {
+        var clock = SampleClock()
+        #expect(clock.add(1) == 1)
+        #expect(clock.add(86_401) == 86_401)
+        #expect(clock.add(1.02) == nil, "one that is much earlier may be wrong itself")
+        #expect(clock.add(1.04) == 1.04)
+        #expect(clock.add(1.06) == 1.06)
+        #expect(clock.add(-20) == nil)
+        #expect(clock.add(1.08) == 1.08)
+        #expect(clock.add(-19.98) == nil)
+    }
 }

@@ -41,6 +41,16 @@ struct StepCountTests {
         }
     }
 
+    @Test func aTimeThatIsADayAheadCostsNoStepsButItsOwn() throws {
+        let lines = rows(walk) { "\($0.x),\($0.y),\($0.z),\($0.w)" }.split(separator: "\n")
+        let expected = try withFile("t,x,y,z\n" + lines.joined(separator: "\n")) { try StepCount(ofFile: $0) }
+        // Before anybody walks.
+        let wrong = lines.prefix(1) + ["86400,0,0,1"] + lines.dropFirst()
+        let count = try withFile("t,x,y,z\n" + wrong.joined(separator: "\n")) { try StepCount(ofFile: $0) }
+        #expect(abs(count.steps.count - expected.steps.count) <= 1)
+        #expect(count.bouts.count == expected.bouts.count)
+    }
+
     /// As Sensor Logger exports an accelerometer, by its times from the start or from 1970.
     @Test func timesMayBeNanosecondsSince1970() throws {
         func time(_ seconds: Double) -> Int64 { 1_698_501_144_401_773_000 + Int64((seconds * 1e9).rounded()) }

@@ -40,7 +40,7 @@ struct ZipDirectory {
         if let large = try Self.largeEnd(file, before: place) {
             (count, size, start, directoryEnd) = large
         }
-        guard size <= Self.maximumSize, start + size == directoryEnd else { throw fault }
+        guard (0...Self.maximumSize).contains(size), start == directoryEnd - size else { throw fault }
         let bytes = try file.bytes(at: start, count: size)
         guard let entries = Self.entries(bytes), entries.count == count else { throw fault }
         self.entries = entries

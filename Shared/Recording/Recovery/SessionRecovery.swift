@@ -165,7 +165,8 @@ extension SessionRecord {
                 [log.name.fileName(format(of: log))] + (finished[log.name] ?? []).map(\.description)
             })
         return names.filter { name in
-            !known.contains(name)
+            // A file that a client added has none, a log's name has one between device and stream.
+            !known.contains(name) && name.contains("_")
                 && formats.contains { LogName(ofFile: name, $0) != nil }
         }.sorted()
     }

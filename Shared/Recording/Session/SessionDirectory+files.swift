@@ -56,6 +56,8 @@ extension SessionDirectory {
         let isStream = parts.last.flatMap { LogFormat(rawValue: $0.lowercased()) } != nil && name.contains("_")
         let reserved = [
             recordName, reportName, checksumsName, annotationsName, RemovedFile.fileName, JournalEntry.fileName,
+            // An archive needs them itself.
+            "metadata.json", "answers.json", "taskResult.json",
         ]
         let isReserved = reserved.contains { $0.lowercased() == name.lowercased() }
         guard hasChecksum(name), !name.utf8.contains(UInt8(ascii: "/")), (1...200).contains(name.utf8.count),

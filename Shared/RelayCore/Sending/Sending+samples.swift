@@ -47,7 +47,7 @@ extension Sending {
         }
         stream.heard = now.monotonic
         stream.ordered.replay = description.replay
-        guard !isBlocked else { return }
+        guard !isBlocked else { return passOver(description.nextSequence, of: stream) }
         send(description, of: stream, frames, at: now)
         open(stream, at: now)
         expect(description.nextSequence, of: stream)
@@ -76,6 +76,13 @@ extension Sending {
     func open(_ stream: SentStream, at now: Moment) {
         guard !stream.isOpen, now.monotonic - stream.began > Self.patience else { return }
         stream.start(at: 0)
+    }
+
+    /// Notes that samples before one are not taken now: they are missing, also if their publisher starts anew meanwhile.
+    func passOver(_ sequence: Int, of stream: SentStream) {
+        guard stream.isOpen else { return }
+        stream.ordered.buffer.noteUnheld(epoch: stream.ordered.epoch, upTo: sequence)
+        expect(sequence, of: stream)
     }
 
     /// Has samples replayed that did not arrive.
@@ -109,8 +116,9 @@ extension Sending {
     private func take(
         _ batch: ReceivedBatch, of stream: SentStream, _ time: [UInt8], at now: Moment
     ) throws(MessageError) {
-        guard stream.isOpen, !isBlocked, stream.ordered.isOfEpoch(batch) else { return }
+        guard stream.isOpen, stream.ordered.isOfEpoch(batch) else { return }
         try check(batch)
+        guard !isBlocked else { return passOver(batch.body.sequence + batch.body.count, of: stream) }
         switch stream.ordered.admit(batch) {
         case .take: collect(batch, of: stream, time, at: now)
         case .gap: resumeRecovery(of: stream)

@@ -83,7 +83,7 @@ extension Sending {
         emit(
             .failing(
                 "the spool can't be written: \(error); nothing is taken from publishers until it can", for: "spool"))
-        var firsts: [StreamName: Int] = [:]
+        var forgotten: [StreamName: Range<Int>] = [:]
         for event in events {
             event.stream.described = nil
             guard let place = event.event.place else { continue }
@@ -92,13 +92,15 @@ extension Sending {
                 noteLoss(of: event.stream, from: place.from, count: place.count, .epochEnded)
                 continue
             }
-            firsts[event.stream.name] = min(firsts[event.stream.name] ?? .max, place.from)
+            let range = forgotten[event.stream.name] ?? place.from..<place.end
+            forgotten[event.stream.name] = min(range.lowerBound, place.from)..<max(range.upperBound, place.end)
         }
-        for (name, first) in firsts {
+        for (name, range) in forgotten {
             guard let stream = byName[name] else { continue }
             stream.ordered.buffer = ReorderBuffer()
             stream.ordered.account()
-            stream.start(at: first)
+            stream.start(at: range.lowerBound)
+            passOver(range.upperBound, of: stream)
         }
     }
 

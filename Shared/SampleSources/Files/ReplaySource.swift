@@ -222,7 +222,7 @@ package final class ReplaySource: SampleSource {
             throw PublisherError(
                 .invalidInput, "\(path): cannot be looped: the last two rows do not say how long a row lasts")
         }
-        let next = offset + (latestTime - firstTime) + interval
+        let next = offset.addingClamped(latestTime - firstTime).addingClamped(interval)
         guard next < Nanoseconds.limit - latestTime else {
             throw PublisherError(.invalidInput, "\(path): looped beyond \(Nanoseconds.limit) ns")
         }

@@ -139,6 +139,6 @@ extension UnnumberedSamples {
     private static func date(of time: Int64, _ starts: [Start]?) -> Int64 {
         guard let starts, let first = starts.first else { return time }
         let sum = time.addingReportingOverflow((starts.last { $0.experimentTime <= time } ?? first).offset)
-        return sum.overflow ? time : sum.partialValue
+        return sum.overflow || sum.partialValue.magnitude > Nanoseconds.limit.magnitude ? time : sum.partialValue
     }
 }

@@ -19,14 +19,18 @@ struct SampleClock: Hashable, Sendable {
     private var period = Double.infinity
     /// Stamps since the clock began anew.
     private var count = 0.0
+    /// The last stamp that was much earlier than the one before it, and that one. It is not stored: then one more sample is left out.
+    private var doubtedStamp = -Double.infinity
+    private var doubtedBefore = -Double.infinity
 
     /// Takes the stamp of the next sample, in seconds.
     ///
-    /// - Returns: when it was made; nil for a stamp that is not later than the one before, or not a number.
+    /// - Returns: when it was made; nil for a stamp that is not later than the one before, unless it is the second that is much
+    ///   earlier, and for what is not a number.
     @inline(__always)
     mutating func add(_ newStamp: Double) -> Double? {
         let step = newStamp - stamp
-        guard step > 0, newStamp.isFinite else { return nil }
+        guard step > 0, newStamp.isFinite else { return newStamp.isFinite ? beginAnew(at: newStamp) : nil }
         stamp = newStamp
         let elapsed = newStamp - time
         guard elapsed >= 0.5 * period, elapsed <= 3.5 * period else {
@@ -47,6 +51,20 @@ struct SampleClock: Hashable, Sendable {
         time = newStamp - (1 - gain) * error
         period += min(1, periodGain) * error / periods
         return time
+    }
+
+    /// Takes a stamp that is not later than the one before. If it is much earlier, and so is the next one, what was wrong is the one
+    /// before, or the clock was set.
+    @inline(never)
+    private mutating func beginAnew(at newStamp: Double) -> Double? {
+        guard newStamp < stamp - StepDetector.longestGap else { return nil }
+        let step = newStamp - doubtedStamp
+        guard doubtedBefore == stamp, step > 0, step <= StepDetector.longestGap else {
+            (doubtedStamp, doubtedBefore) = (newStamp, stamp)
+            return nil
+        }
+        (stamp, time, period, count) = (newStamp, newStamp, .infinity, 1)
+        return newStamp
     }
 
     mutating func read(from state: inout DetectorStateReader) {

@@ -11,7 +11,7 @@ struct UniformGrid: Hashable, Sendable {
     enum Outcome {
         /// It continues from the one before.
         case continues
-        /// It is the first, or the first after a gap: the cells begin anew at its time.
+        /// It is the first, or the first after a gap or a step back as long: the cells begin anew at its time.
         case begins
         /// It is not after the one before, or not a number: it is left out.
         case ignored
@@ -44,8 +44,8 @@ struct UniformGrid: Hashable, Sendable {
     ) -> Outcome {
         let step = newTime - time
         // One lane suffices: the first is the magnitude, which no sample with a bad axis has.
-        guard newValue.x.isFinite, newTime.isFinite, step > 0 else { return .ignored }
-        guard step <= longestGap else {
+        guard newValue.x.isFinite, newTime.isFinite, step > 0 || step < -longestGap else { return .ignored }
+        guard step > 0, step <= longestGap else {
             start = newTime
             count = 0
             end = newTime + cell

@@ -40,6 +40,8 @@ final class WatchedStream {
     private var fieldsToken: [UInt8] = []
     private var types: [FieldType]?
     private var columnCount: Int
+    /// When the last sample that has a time was taken.
+    private var lastUptime: Double
     /// The numbers of a sample, by column; only those that a condition reads.
     private var numbers: [Double]
     /// When a sample was last taken, as far as that is known, on the monotonic clock.
@@ -58,6 +60,7 @@ final class WatchedStream {
         lastSample = now.monotonic
         types = description.types
         columnCount = description.fields.count
+        lastUptime = description.clock.uptime
         numbers = Array(repeating: .nan, count: columnCount)
         silences = expressions.compactMap { expression in
             if case .silence(_, let span) = expression.subject { (expression, span, false) } else { nil }
@@ -121,7 +124,7 @@ final class WatchedStream {
     func describe(_ description: StreamDescription, at now: Moment) throws(MessageError) -> Bool {
         if description.epoch != ordered.epoch {
             guard !ordered.hasLeft(description.epoch) else { return false }
-            try begin(description)
+            try begin(description, at: now)
         }
         heard = now.monotonic
         ordered.replay = description.replay
@@ -168,17 +171,19 @@ final class WatchedStream {
     }
 
     /// Leaves an epoch, with what is lost of it, for the publisher's next run.
-    private func begin(_ description: StreamDescription) throws(MessageError) {
+    private func begin(_ description: StreamDescription, at now: Moment) throws(MessageError) {
         var bound = conditions
         for index in bound.indices {
             bound[index].reset()
             try bound[index].bind(description.fields, description.types, unit: description.unit)
         }
-        while let gap = ordered.buffer.giveUp(reason: .epochEnded) {
-            lost.append(gap)
-            _ = ordered.buffer.takeHeld()
+        // What waited behind the missing samples is looked at: a recovery ends only then.
+        while ordered.buffer.recovery != nil {
+            lose(.epochEnded)
+            resume(at: now)
         }
         conditions = bound
+        lastUptime = description.clock.uptime
         unit = description.unit
         fieldsToken = []
         ordered.begin(description.epoch)
@@ -288,6 +293,9 @@ final class WatchedStream {
     }
 
     private func judge(uptime: Double, at now: Moment, text: (Int) -> String) {
+        // Without a time, it is as old as the one before.
+        if uptime.isFinite { lastUptime = uptime }
+        let uptime = lastUptime
         for index in conditions.indices {
             if conditions[index].isOfText {
                 let verdict = conditions[index].judge(text: text(conditions[index].columns[0]), at: uptime)
