@@ -102,15 +102,6 @@ extension Deliveries {
     private func conclude(_ settling: Settling, at now: Moment) {
         var receipt = settling.receipt
         if let bytes = settling.bytes {
-            if let first = settling.refused.first, queue.failures(of: receipt.session) < Self.markAttempts - 1 {
-                return fail(
-                    receipt.session,
-                    ArchiveFailure(
-                        code: "refused",
-                        reason: "log-manager did not remove \(settling.refused.count) files; "
-                            + "\(first.path): \(first.reason)",
-                        retry: .backingOff, isRefusal: true), at: now)
-            }
             for refusal in settling.refused {
                 log(
                     .warning, "a file is kept", receipt.session,
