@@ -77,11 +77,11 @@ package struct RecordClient {
                 return try await recorder.send(RecordingStop(session: course.session), timeout: Self.stopTimeout)
             } catch let error as ZeroMQError where error.code == .timedOut && clock.now < end {
                 // One that is away twice has not come back within `absenceLimit`.
-                let isThere = (try? await status(of: course)) != nil
-                if isAway, !isThere { throw error }
-                isAway = !isThere
+                let answers = (try? await status(of: course)) != nil
+                if isAway, !answers { throw error }
+                isAway = !answers
                 StandardStream.output.print(
-                    isThere ? "the recorder is still ending the session\n" : "the recorder does not answer\n")
+                    answers ? "the recorder is still ending the session\n" : "the recorder does not answer\n")
             }
         }
     }

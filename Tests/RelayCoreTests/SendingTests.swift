@@ -46,6 +46,17 @@ struct SendingTests {
             return world
         }
 
+        /// One whose first samples are with the servers, and whose disk is full when the next ten come.
+        static func fillingDisk() throws -> World {
+            let world = try describing(next: 0)
+            try world.publish(0..<10)
+            world.pass(0.15)
+            world.drain()
+            world.isDiskFull = true
+            try world.publish(10..<20)
+            return world
+        }
+
         static func moment(_ time: Int64) -> Moment {
             Moment(monotonic: time, date: WallTime(seconds: 1_000 + Double(time) / 1e9))
         }
@@ -329,12 +340,7 @@ struct SendingTests {
     }
 
     @Test func whatCouldNotBeWrittenIsRequestedAgain() throws {
-        let world = try World.describing(next: 0)
-        try world.publish(0..<10)
-        world.pass(0.15)
-        world.drain()
-        world.isDiskFull = true
-        try world.publish(10..<20)
+        let world = try World.fillingDisk()
         world.pass(0.15)
         #expect(world.core.isBlocked)
         world.isDiskFull = false
@@ -368,12 +374,7 @@ struct SendingTests {
     }
 
     @Test func whatCouldNotBeWrittenOfARunThatIsOverIsLost() throws {
-        let world = try World.describing(next: 0)
-        try world.publish(0..<10)
-        world.pass(0.15)
-        world.drain()
-        world.isDiskFull = true
-        try world.publish(10..<20)
+        let world = try World.fillingDisk()
         try world.describe(next: 0, epoch: "later")
         world.pass(0.15)
         #expect(world.core.isBlocked)
@@ -389,12 +390,7 @@ struct SendingTests {
     }
 
     @Test func whatIsNotTakenOfARunThatEndsMeanwhileIsLost() throws {
-        let world = try World.describing(next: 0)
-        try world.publish(0..<10)
-        world.pass(0.15)
-        world.drain()
-        world.isDiskFull = true
-        try world.publish(10..<20)
+        let world = try World.fillingDisk()
         world.pass(0.15)
         #expect(world.core.isBlocked)
         try world.publish(20..<30)

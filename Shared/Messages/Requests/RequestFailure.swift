@@ -1,4 +1,4 @@
-/// An error of which a client is told, as the `error` of a reply.
+/// An error that a client receives as the `error` of a reply.
 package protocol RequestFailure: Error {
     /// What the reply says.
     var refusal: RequestError { get }

@@ -41,7 +41,7 @@ package struct MQTTSettings: SettingGroup {
     /// - Throws: `ServiceError` (bad configuration).
     package func check(reading reader: ConfigurationReader) throws(ServiceError) {
         guard let broker else {
-            // Nobody would notice that nothing comes.
+            // Without the broker nothing arrives, and no message would say why.
             guard let given = members.first(where: { $0.member.isGiven }) else { return }
             throw ServiceError(.badConfiguration, "\(given.name) is for an MQTT broker: say which one with mqtt")
         }
