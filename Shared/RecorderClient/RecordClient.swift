@@ -18,10 +18,10 @@ package struct RecordClient {
     private static let answerTimeout = Duration.seconds(5)
     /// How long a recorder may be away before the session is given up.
     private static let absenceLimit = Duration.seconds(60)
+    /// The same after a signal: who asks for the end waits for it, and a machine that goes down has stopped its recorder already.
+    private static let absenceLimitAfterSignal = Duration.seconds(15)
     /// How long a recorder may take to stop one: it waits for samples that a publisher or a relay may still have, and finishes its files.
     private static let stopLimit = Duration.seconds(600)
-    /// After how long it is asked again, in case it was restarted meanwhile.
-    private static let stopTimeout = Duration.seconds(30)
 
     private let recorder: RequestClient
     private let publisher: RequestClient
@@ -53,35 +53,69 @@ package struct RecordClient {
         let keys = labels.isEmpty ? nil : KeyInput(labels, thread: thread)
         defer { keys?.restore() }
         if let keys { StandardStream.output.print("keys: \(keys.legend)\n") }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in signals { return } }
-            group.addTask { try await follow(course, since: startDate, keys: keys) }
+        let hasSignal = try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                for await _ in signals { break }
+                return true
+            }
+            group.addTask {
+                try await follow(course, since: startDate, keys: keys)
+                return false
+            }
             // Whichever ends first: a signal, the duration, or the session itself.
-            try await group.next()
+            let hasSignal = try await group.next()
             group.cancelAll()
             // What the other one was doing is of no interest any more.
             while await group.nextResult() != nil {}
+            return hasSignal ?? false
         }
-        let result = try await stop(course)
+        let result = try await end(course, afterSignal: hasSignal)
         StandardStream.output.print("\n\(result.report.table)files are in \(result.directory)\n")
         return result
     }
 
-    /// Ends a session. Another request for its end joins the one that is under way.
-    private func stop(_ course: SessionCourse) async throws -> RecordingResult {
+    /// Ends a session, unless a signal comes: then the recorder ends it with nobody waiting.
+    private func end(_ course: SessionCourse, afterSignal: Bool) async throws -> RecordingResult {
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        if afterSignal {
+            StandardStream.output.print(
+                "\nending session \(course.session): a second signal leaves that to the recorder\n")
+        }
+        let absenceLimit = afterSignal ? Self.absenceLimitAfterSignal : Self.absenceLimit
+        return try await withThrowingTaskGroup(of: RecordingResult?.self) { group in
+            group.addTask { try await stop(course, within: absenceLimit) }
+            group.addTask {
+                for await _ in signals { break }
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let result = try await group.next() ?? nil else {
+                throw ServiceError(
+                    .inputOutput,
+                    "session \(course.session) is left to the recorder to end: recorder info shows when it has")
+            }
+            return result
+        }
+    }
+
+    /// Asks for a session's end until it has come. Another request joins the one that is under way.
+    private func stop(_ course: SessionCourse, within absenceLimit: Duration) async throws -> RecordingResult {
         let clock = ContinuousClock()
         let end = clock.now + Self.stopLimit
-        var isAway = false
+        var lastAnswer = clock.now
+        var answered: Bool?
         while true {
             do {
-                return try await recorder.send(RecordingStop(session: course.session), timeout: Self.stopTimeout)
+                return try await recorder.send(RecordingStop(session: course.session), timeout: Self.answerTimeout)
             } catch let error as ZeroMQError where error.code == .timedOut && clock.now < end {
-                // One that is away twice has not come back within `absenceLimit`.
                 let answers = (try? await status(of: course)) != nil
-                if isAway, !answers { throw error }
-                isAway = !answers
-                StandardStream.output.print(
-                    answers ? "the recorder is still ending the session\n" : "the recorder does not answer\n")
+                if answers { lastAnswer = clock.now }
+                guard clock.now < lastAnswer + absenceLimit else { throw error }
+                if answers != answered {
+                    StandardStream.output.print(
+                        answers ? "the recorder is still ending the session\n" : "the recorder does not answer\n")
+                }
+                answered = answers
             }
         }
     }

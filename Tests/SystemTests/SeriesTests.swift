@@ -67,6 +67,34 @@ struct SeriesTests {
         }
     }
 
+    /// A recorder that hangs keeps nobody waiting who has said so twice.
+    @Test func aSecondSignalLeavesTheEndToTheRecorder() async throws {
+        try await Cutoff.run { cutoff in
+            try await cutoff.publisher(["--signal", "noise:seed=1"]) { _ in
+                try await cutoff.recorder { recorder in
+                    let session = try await Self.record(in: cutoff, duration: "1h") { client in
+                        let session = try await Self.session(of: client, "recording")
+                        try recorder.send(.stop)
+                        try client.send(.interrupt)
+                        let line = "ending session \(session): a second signal leaves that to the recorder"
+                        _ = try await client.line("that it ends") { $0 == line }
+                        try client.send(.interrupt)
+                        #expect(try await client.end(within: .seconds(40)) == .exited(74))
+                        let said = "session \(session) is left to the recorder to end"
+                        #expect(client.standardError.contains(said), "\(client.standardError)")
+                        return session
+                    }
+                    try recorder.send(.resume)
+                    // It was asked, and does it.
+                    try await eventually("the session's end") {
+                        try await cutoff.recordings.send(RecordingStatus(session: session), timeout: .seconds(60))
+                            .status == "finished"
+                    }
+                }
+            }
+        }
+    }
+
     private static func record<Result: Sendable>(
         in cutoff: Cutoff, duration: String, _ body: (ProgramUnderTest) async throws -> Result
     ) async throws -> Result {
