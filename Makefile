@@ -9,9 +9,9 @@ CHECKS = --explicit-target-dependency-import-check error
 # How tests are built: optimized, as what people run is, which makes those that compute three times as fast; with what `@testable`
 # needs, and with the check of accesses to memory that a release leaves out. TESTED= builds them in debug.
 TESTED = -c release -debug-info-format none -Xswiftc -enable-testing -Xswiftc -enforce-exclusivity=checked
-# ONE_BUILD=1 builds all programs with these options, also what is only tried: .ci/run makes all from nothing, and so builds programs
-# once. SwiftPM compiles them again all the same after the tests.
-ONE_BUILD =
+# ONE_BUILD=1 builds all programs with these options, also what is only tried: .ci/run makes all from nothing, and so compiles
+# them once.
+ONE_BUILD ?=
 # What is only tried is built in debug: from nothing, that takes less than half of the time.
 TRIED = $(if $(ONE_BUILD),$(TESTED))
 # The commit that --version names, if this is a repository.
