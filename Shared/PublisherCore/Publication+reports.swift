@@ -14,8 +14,10 @@ extension Publication {
     /// - Parameter takenAt: when it was taken from a schedule, to measure how late it is kept; nil if there is none.
     func publish(_ batch: RowBatch, of stream: PublishedStream, at now: Moment, takenAt: Int64? = nil) {
         let clock = ClockReading(uptime: Nanoseconds.seconds(now.monotonic), date: now.date)
-        emit(.publish(batch, of: stream, sleepWatch.reading(of: batch.rows[...], count: batch.count, at: clock)))
-        retention.insert(batch, of: stream.place, at: now.monotonic)
+        let rows = batch.rows[...]
+        emit(.publish(batch, of: stream, sleepWatch.reading(of: rows, count: batch.count, at: clock)))
+        let sleeps = sleepWatch.sleeps(before: rows, count: batch.count)
+        retention.insert(batch, of: stream.place, at: now.monotonic, sleeps: sleeps)
         stream.nextSequence += batch.count
         samplesPublished += batch.count
         batchesPublished += 1

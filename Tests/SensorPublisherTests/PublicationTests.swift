@@ -190,14 +190,14 @@ struct PublicationTests {
         let differences = publisher.heard[0].clocks.map { $0.date.seconds - $0.uptime }
         #expect(differences.prefix(2).allSatisfy { abs($0 - differences[0]) < 1e-3 }, "10 samples, and 3 at the sleep")
         #expect(differences.dropFirst(2).allSatisfy { abs($0 - differences[0] - 5) < 1e-3 } && differences.count > 2)
-        // As they are replayed later.
+        // As they are replayed later: together, but for the sleep.
         var replay = try publisher.core.beginReplay(request(0, 23))
         publisher.core.findNext(of: &replay, at: publisher.now)
         let replayed = try replay.reply().1.map { frame in
             try frame.withUnsafeBytes { try SampleBody.clock(at: SampleBody($0).clock, in: $0) }
         }
         let again = replayed.map { $0.date.seconds - $0.uptime - differences[0] }
-        #expect(again.count == 3 && abs(again[0]) < 1e-3 && abs(again[1]) < 1e-3 && abs(again[2] - 5) < 1e-3)
+        #expect(again.count == 2 && abs(again[0]) < 1e-3 && abs(again[1] - 5) < 1e-3)
     }
 
     @Test func aFailureIsDescribedAtOnceAfterTheLastBatchAndAgainEachSecond() throws {
@@ -308,7 +308,7 @@ struct PublicationTests {
     }
 
     @Test func theOldestSamplesGoWhenTheMemoryIsFull() throws {
-        let publisher = try publisher(rate: 1000, batch: 1, retentionBytes: 10_000)
+        let publisher = try publisher(rate: 1000, batch: 1, retentionBytes: 5_000)
         publisher.run(seconds: 0.1)
         let end = try #require(try publisher.descriptions(publisher.stop(phone)).first).nextSequence
         let (reply, batches) = try publisher.replay(request(0, end))
