@@ -23,6 +23,9 @@ package struct RecordClient {
     /// How long a recorder may take to stop one: it waits for samples that a publisher or a relay may still have, and finishes its files.
     private static let stopLimit = Duration.seconds(600)
 
+    /// How long a request is given that nobody waits for any more.
+    private static let lastTimeout = Duration.milliseconds(500)
+
     private let recorder: RequestClient
     private let publisher: RequestClient
     private let thread: SocketThread
@@ -82,20 +85,23 @@ package struct RecordClient {
                 "\nending session \(course.session): a second signal leaves that to the recorder\n")
         }
         let absenceLimit = afterSignal ? Self.absenceLimitAfterSignal : Self.absenceLimit
-        return try await withThrowingTaskGroup(of: RecordingResult?.self) { group in
+        let result = try await withThrowingTaskGroup(of: RecordingResult?.self) { group in
             group.addTask { try await stop(course, within: absenceLimit) }
             group.addTask {
                 for await _ in signals { break }
                 return nil
             }
-            defer { group.cancelAll() }
-            guard let result = try await group.next() ?? nil else {
-                throw ServiceError(
-                    .inputOutput,
-                    "session \(course.session) is left to the recorder to end: recorder info shows when it has")
-            }
+            let result = try await group.next() ?? nil
+            group.cancelAll()
+            while await group.nextResult() != nil {}
             return result
         }
+        if let result { return result }
+        // The signal may have come before the request was on its way.
+        let last = RecordingStop(session: course.session)
+        if let result = try? await recorder.send(last, timeout: Self.lastTimeout) { return result }
+        throw ServiceError(
+            .inputOutput, "session \(course.session) is left to the recorder to end: recorder info shows when it has")
     }
 
     /// Asks for a session's end until it has come. Another request joins the one that is under way.

@@ -62,14 +62,19 @@ struct CutOffTests {
                 // As a kill would leave it once the next commit is done: what waits for that is reported before. The write-ahead
                 // log is copied last, as it is never older than what is said of it elsewhere.
                 var copies = 0
-                let positions = try await eventualValue("the new epoch in the write-ahead log") {
+                let positions = try await eventualValue("the new epoch in the log") { () -> [Marker.Position]? in
                     let copy = data.appending("copy-\(copies)")
                     copies += 1
                     try FileManager.default.createDirectory(atPath: copy.string, withIntermediateDirectories: true)
-                    for name in ["s", ".wal"] {
-                        try FileManager.default.copyItem(
-                            atPath: recorder.data.appending("recordings").appending(name).string,
-                            toPath: copy.appending(name).string)
+                    do {
+                        for name in ["s", ".wal"] {
+                            try FileManager.default.copyItem(
+                                atPath: recorder.data.appending("recordings").appending(name).string,
+                                toPath: copy.appending(name).string)
+                        }
+                    } catch let error as CocoaError where error.code == .fileNoSuchFile {
+                        // What has the name of a new file gets its own meanwhile.
+                        return nil
                     }
                     let session = try SessionDirectory(at: copy.appending("s"))
                     let recovery = try SessionRecovery(of: [session], log: Directory(copy.appending(".wal")))

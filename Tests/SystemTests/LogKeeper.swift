@@ -16,12 +16,15 @@ struct LogKeeper: Sendable {
     private let client: RequestClient
 
     /// Runs it as long as a closure does.
+    /// - Parameter wrapper: a command that runs it.
     static func run(
-        in data: FilePath, _ options: [String] = [], on disk: SmallDisk? = nil,
+        in data: FilePath, _ options: [String] = [], on disk: SmallDisk? = nil, wrapper: [String] = [],
         _ body: (LogKeeper) async throws -> Void
     ) async throws {
         try await ProgramUnderTest.run(
-            "log-manager", arguments: arguments(data, options), in: data, on: disk
+            executable: "/usr/bin/env",
+            arguments: wrapper + [ProductsDirectory.executable("log-manager").string] + arguments(data, options),
+            in: data, on: disk
         ) { program in
             let ready = try await program.ready()
             let context = try Context()

@@ -72,6 +72,31 @@ struct LogKeeperAttackTests {
         }
     }
 
+    /// As one that somebody recorded as another user.
+    @Test func aSessionThatItMayNotReadIsLeftAloneAndTheOthersAreKept() async throws {
+        // The superuser reads everything, unless that is taken away: capabilities(7).
+        let wrapper = geteuid() == 0 ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []
+        try await withTemporaryDirectory { data in
+            let paths = try LogKeeper.finish("a", files: 3, in: data) + LogKeeper.finish("b", files: 3, in: data)
+            try await LogKeeper.run(in: data) { keeper in
+                let found = try await keeper.paths().sorted()
+                #expect(found == paths)
+                let end = try await keeper.terminate()
+                #expect(end == .exited(0))
+            }
+            let later = try LogKeeper.finish("c", files: 1, in: data)
+            let directory = data.appending("recordings/a").string
+            chmod(directory, 0)
+            defer { chmod(directory, 0o700) }
+            try await LogKeeper.run(in: data, wrapper: wrapper) { keeper in
+                let found = try await keeper.paths().sorted()
+                #expect(found == paths + later)
+                let text = keeper.program.standardError
+                #expect(text.contains("files left alone") && text.contains("Permission denied"), "\(text)")
+            }
+        }
+    }
+
     @Test func requestsOfAnyKindAreAnswered() async throws {
         try await withTemporaryDirectory { data in
             let paths = try LogKeeper.finish("a", files: 10, in: data)

@@ -33,6 +33,7 @@ package struct Reconciliation {
         self.catalog = catalog
         self.folder = folder
         found = content.files[...]
+        isDone = content.isUnread
         var all: [LogName] = []
         for file in content.files where !(all.last?.isSame(as: file.log) ?? false) { all.append(file.log) }
         let added = try catalog.logs(of: content.session).filter { log in !all.contains { $0.isSame(as: log) } }

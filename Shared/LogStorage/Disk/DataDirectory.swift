@@ -40,6 +40,9 @@ package final class DataDirectory: Sendable {
         var currentFiles = 0
         /// Why files are left alone that are not in the catalog, if `session.json` can't be read.
         package var warning: String?
+        /// Whether the directory itself can't be read, as one that a recorder of another user made: nothing is known of it then, and
+        /// other sessions are no worse for it.
+        var isUnread = false
     }
 
     // MARK: Sessions
@@ -89,12 +92,20 @@ package final class DataDirectory: Sendable {
     /// - Returns: `nil` if there is certainly none: there is nothing of its name in `recordings`, or something else.
     /// - Throws: `RecordingError` if that cannot be found out, and if `recordings` does not exist: a disk may be missing.
     func openIfThere(_ session: SessionIdentifier) throws(RecordingError) -> SessionListing? {
-        let recordings: DirectoryDescriptor
+        try openIfThere(session, in: try openRecordings())
+    }
+
+    private func openRecordings() throws(RecordingError) -> DirectoryDescriptor {
         do {
-            recordings = try DirectoryDescriptor(SessionDirectory.recordingsName, in: root)
+            return try DirectoryDescriptor(SessionDirectory.recordingsName, in: root)
         } catch {
             throw recordingsError(error)
         }
+    }
+
+    private func openIfThere(
+        _ session: SessionIdentifier, in recordings: DirectoryDescriptor
+    ) throws(RecordingError) -> SessionListing? {
         do throws(Errno) {
             return SessionListing(session: session, descriptor: try DirectoryDescriptor(session.text, in: recordings))
         } catch .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels {
@@ -107,10 +118,23 @@ package final class DataDirectory: Sendable {
     /// What a session has. A file counts as finished if `session.json` lists it, and in a session that is over if
     /// it has the name of a finished file of one of the session's logs. Where `session.json` can't be read, none counts
     /// that is not in the catalog: the recorder may still be at it.
-    /// - Throws: `RecordingError` if the directory can't be listed, or a file in it can't be looked at.
+    /// - Throws: `RecordingError` if the directory of all recordings can't be opened.
     package func content(of session: SessionIdentifier) throws(RecordingError) -> Content {
+        let recordings = try openRecordings()
+        do throws(RecordingError) {
+            return try content(of: session, in: recordings)
+        } catch {
+            var content = Content(session: session)
+            (content.isUnread, content.warning) = (true, error.description)
+            return content
+        }
+    }
+
+    private func content(
+        of session: SessionIdentifier, in recordings: DirectoryDescriptor
+    ) throws(RecordingError) -> Content {
         var content = Content(session: session)
-        guard let folder = try openIfThere(session) else {
+        guard let folder = try openIfThere(session, in: recordings) else {
             content.exists = false
             return content
         }
