@@ -162,9 +162,7 @@ actor SamplingEngine: Engine {
     /// This moment. The core hears first whether the machine slept.
     var now: Moment {
         let elapsed = elapsedClock()
-        var now = runtime.now
-        // If the thread was held up between the readings, once more.
-        for _ in 0..<10 where runtime.monotonic - now.monotonic > 100_000 { now = runtime.now }
+        let now = runtime.now
         core.notice(elapsed: elapsed, at: now)
         return now
     }

@@ -47,7 +47,7 @@ package final class Runtime<Effect, Queue: EffectQueueName> {
     /// This moment, on both of this machine's clocks.
     package var now: Moment { Self.now }
 
-    static var now: Moment { Moment(monotonic: MonotonicClock.now, date: .now) }
+    static var now: Moment { .now }
 
     /// The same, on the monotonic clock alone.
     package var monotonic: Int64 { MonotonicClock.now }
