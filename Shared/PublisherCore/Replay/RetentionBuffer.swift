@@ -6,8 +6,8 @@ import SampleSources
 ///
 /// Bounded twice, by age and by bytes, over all streams together; the oldest batch goes first, whichever stream it is of.
 /// Small batches of a stream that follow each other share memory: one of their own costs up to nine times what is in them.
-/// A batch costs the memory of its rows plus `entry` or `overhead`: by what is in it, and not by the room that an allocator gave it, so that
-/// the same batches are kept everywhere. Pure: callers pass the time, in nanoseconds of a monotonic clock.
+/// A batch costs the memory of its rows plus `entry` or `overhead`: by what is in it, and not by the room that an allocator gave
+/// it, so that the same batches are kept everywhere. Pure: callers pass the time, in nanoseconds of a monotonic clock.
 package struct RetentionBuffer {
     /// What a batch costs beside its rows, in bytes, if it shares memory with others: its entry in a queue that has room to grow.
     package static let entry = 32

@@ -27,11 +27,4 @@ package struct RowBatch: Hashable, Sendable {
 
     /// The number of numbers in a row, the uptime included.
     package var columns: Int { rows.count / count }
-
-    /// The same batch in no more memory than it needs.
-    package var trimmed: Self {
-        Self(
-            firstSequence: firstSequence, count: count, rows: rows.trimmed, records: records?.trimmed,
-            lateness: lateness)
-    }
 }
