@@ -16,8 +16,8 @@ extension Publication {
         let clock = ClockReading(uptime: Nanoseconds.seconds(now.monotonic), date: now.date)
         let rows = batch.rows[...]
         emit(.publish(batch, of: stream, sleepWatch.reading(of: rows, count: batch.count, at: clock)))
-        let sleeps = sleepWatch.sleeps(before: rows, count: batch.count)
-        retention.insert(batch, of: stream.place, at: now.monotonic, sleeps: sleeps)
+        let difference = sleepWatch.difference(at: rows, count: batch.count)
+        retention.insert(batch, of: stream.place, at: now.monotonic, clockDifference: difference)
         stream.nextSequence += batch.count
         samplesPublished += batch.count
         batchesPublished += 1

@@ -17,8 +17,6 @@ package struct SleepWatch: Sendable {
     private var difference: Int64
     /// The uptimes at which sleeps were noticed, and the nanoseconds slept.
     private var sleeps: Deque<(uptime: Int64, slept: Int64)> = []
-    /// How many were noticed, also those that are forgotten.
-    private var noticed = 0
 
     /// Begins with what two clocks say.
     package init(elapsed: Int64, uptime: Int64) {
@@ -34,7 +32,6 @@ package struct SleepWatch: Sendable {
         difference += slept
         if sleeps.count == Self.maximumSleeps { sleeps.removeFirst() }
         sleeps.append((uptime, slept))
-        noticed += 1
         return slept
     }
 
@@ -45,20 +42,19 @@ package struct SleepWatch: Sendable {
     /// samples are right. Those of the moment in which the machine fell asleep were taken before.
     /// - Parameter rows: each the uptime in seconds and the values of the fields.
     func reading(of rows: ArraySlice<Double>, count: Int, at clock: ClockReading) -> ClockReading {
-        let slept = sleepsSinceLast(of: rows, count: count).reduce(Int64(0)) { $0 + $1.slept }
-        return ClockReading(uptime: clock.uptime, date: clock.date.adding(-slept))
+        ClockReading(uptime: clock.uptime, date: clock.date.adding(-slept(sinceLastOf: rows, count: count)))
     }
 
-    /// How many sleeps were noticed that were before a batch's last sample.
-    func sleeps(before rows: ArraySlice<Double>, count: Int) -> Int {
-        noticed - sleepsSinceLast(of: rows, count: count).count
+    /// How far the clocks were apart at a batch's last sample, by the sleeps that were noticed: the same for two batches unless the
+    /// machine slept between them.
+    func difference(at rows: ArraySlice<Double>, count: Int) -> Int64 {
+        difference - slept(sinceLastOf: rows, count: count)
     }
 
-    private func sleepsSinceLast(
-        of rows: ArraySlice<Double>, count: Int
-    ) -> ReversedCollection<Deque<(uptime: Int64, slept: Int64)>>.SubSequence {
-        guard !sleeps.isEmpty, count > 0 else { return sleeps.reversed().prefix(0) }
+    /// How long the machine slept since a batch's last sample.
+    private func slept(sinceLastOf rows: ArraySlice<Double>, count: Int) -> Int64 {
+        guard !sleeps.isEmpty, count > 0 else { return 0 }
         let last = Nanoseconds.from(seconds: rows[rows.endIndex - rows.count / count]) ?? .max
-        return sleeps.reversed().prefix { $0.uptime >= last }
+        return sleeps.reversed().prefix { $0.uptime >= last }.reduce(0) { $0 + $1.slept }
     }
 }

@@ -23,7 +23,7 @@ package struct RecordClient {
     /// How long a recorder may take to stop one: it waits for samples that a publisher or a relay may still have, and finishes its files.
     private static let stopLimit = Duration.seconds(600)
 
-    /// How long a request is given that nobody waits for any more.
+    /// How long the request that follows a second signal may take.
     private static let lastTimeout = Duration.milliseconds(500)
 
     private let recorder: RequestClient
@@ -56,28 +56,31 @@ package struct RecordClient {
         let keys = labels.isEmpty ? nil : KeyInput(labels, thread: thread)
         defer { keys?.restore() }
         if let keys { StandardStream.output.print("keys: \(keys.legend)\n") }
-        let hasSignal = try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                for await _ in signals { break }
-                return true
-            }
-            group.addTask {
-                try await follow(course, since: startDate, keys: keys)
-                return false
-            }
-            // Whichever ends first: a signal, the duration, or the session itself.
-            let hasSignal = try await group.next()
-            group.cancelAll()
-            // What the other one was doing is of no interest any more.
-            while await group.nextResult() != nil {}
-            return hasSignal ?? false
-        }
-        let result = try await end(course, afterSignal: hasSignal)
+        let isOver: Void? = try await unlessSignal(signals) { try await follow(course, since: startDate, keys: keys) }
+        let result = try await end(course, afterSignal: isOver == nil)
         StandardStream.output.print("\n\(result.report.table)files are in \(result.directory)\n")
         return result
     }
 
-    /// Ends a session, unless a signal comes: then the recorder ends it with nobody waiting.
+    /// What some work gives; nil if a signal comes before it is done. The work is cancelled then.
+    private func unlessSignal<Result: Sendable>(
+        _ signals: UnixSignalsSequence, _ work: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result? {
+        try await withThrowingTaskGroup(of: Result?.self) { group in
+            group.addTask { try await work() }
+            group.addTask {
+                for await _ in signals { break }
+                return nil
+            }
+            // Whichever ends first. What the other one was doing is of no interest any more.
+            let result = try await group.next() ?? nil
+            group.cancelAll()
+            while await group.nextResult() != nil {}
+            return result
+        }
+    }
+
+    /// Ends a session. A signal stops the wait for that, and the recorder ends the session by itself.
     private func end(_ course: SessionCourse, afterSignal: Bool) async throws -> RecordingResult {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         if afterSignal {
@@ -85,17 +88,7 @@ package struct RecordClient {
                 "\nending session \(course.session): a second signal leaves that to the recorder\n")
         }
         let absenceLimit = afterSignal ? Self.absenceLimitAfterSignal : Self.absenceLimit
-        let result = try await withThrowingTaskGroup(of: RecordingResult?.self) { group in
-            group.addTask { try await stop(course, within: absenceLimit) }
-            group.addTask {
-                for await _ in signals { break }
-                return nil
-            }
-            let result = try await group.next() ?? nil
-            group.cancelAll()
-            while await group.nextResult() != nil {}
-            return result
-        }
+        let result = try await unlessSignal(signals) { try await stop(course, within: absenceLimit) }
         if let result { return result }
         // The signal may have come before the request was on its way.
         let last = RecordingStop(session: course.session)

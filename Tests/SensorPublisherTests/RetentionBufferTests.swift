@@ -26,6 +26,8 @@ struct RetentionBufferTests {
         for first in stride(from: Int64(0), to: 100, by: 10) { buffer.insert(batch(first, 10), of: key, at: first) }
         let answer = buffer.batches(of: key, from: 25, count: 30, maximumBytes: .max)
         #expect(sequences(answer) == Array(25..<55))
+        #expect(answer.slices.map(\.firstSequence) == [25])
+        #expect(answer.slices.map(\.count) == [30])
         #expect((answer.from, answer.count) == (25, 30))
         #expect((answer.first, answer.last) == (0, 99))
         #expect(sequences(buffer.batches(of: key, from: 37, count: 1, maximumBytes: .max)) == [37])
@@ -48,9 +50,9 @@ struct RetentionBufferTests {
 
     @Test func whatHasAnotherReadingOfTheClocksOrOtherColumnsIsApart() {
         var buffer = RetentionBuffer()
-        buffer.insert(batch(0, 10), of: key, at: 0, sleeps: 0)
-        buffer.insert(batch(10, 10), of: key, at: 0, sleeps: 0)
-        buffer.insert(batch(20, 10), of: key, at: 0, sleeps: 1)
+        buffer.insert(batch(0, 10), of: key, at: 0, clockDifference: 0)
+        buffer.insert(batch(10, 10), of: key, at: 0, clockDifference: 0)
+        buffer.insert(batch(20, 10), of: key, at: 0, clockDifference: 1)
         buffer.insert(RowBatch(firstSequence: 30, count: 10, rows: Array(repeating: 0, count: 30)), of: key, at: 0)
         let answer = buffer.batches(of: key, from: 5, count: 100, maximumBytes: .max)
         #expect(answer.slices.map(\.firstSequence) == [5, 20, 30])

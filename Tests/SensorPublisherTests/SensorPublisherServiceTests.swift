@@ -104,7 +104,7 @@ struct SensorPublisherServiceTests {
             let middle = try await publisher.replay(request)
             #expect(middle.reply == .init(from: 15, count: 42, first: 0, last: published.count - 1))
             #expect(middle.batches.flatMap(\.rows) == Array(published[15..<57]))
-            #expect(middle.batches.first?.batch.sequence == 15)
+            #expect(middle.batches.map(\.batch.sequence) == [15])
             #expect(middle.batches.allSatisfy { $0.isPacked == isPacked })
 
             request.from = published.count - 1

@@ -67,7 +67,7 @@ struct SeriesTests {
         }
     }
 
-    /// A recorder that hangs keeps nobody waiting who has said so twice.
+    /// A second Ctrl-C ends the command although its recorder hangs.
     @Test func aSecondSignalLeavesTheEndToTheRecorder() async throws {
         try await Cutoff.run { cutoff in
             try await cutoff.publisher(["--signal", "noise:seed=1"]) { _ in

@@ -31,16 +31,16 @@ package struct RetentionBuffer {
         let firstSequence: Int64
         /// The numbers in a row, the uptime included.
         let columns: Int
-        /// How often the machine had slept before these samples: of all of them, an answer has one reading of the clocks.
-        let sleeps: Int
+        /// How far the clocks were apart at these samples: an answer has one reading of the clocks for all of them.
+        let clockDifference: Int64
         var rows: [Double]
         let records: RecordValues?
         /// How many of the samples were dropped.
         var dropped = 0
 
-        init(_ batch: RowBatch, sleeps: Int) {
+        init(_ batch: RowBatch, clockDifference: Int64) {
             (firstSequence, columns, records) = (batch.firstSequence, batch.columns, batch.records?.trimmed)
-            self.sleeps = sleeps
+            self.clockDifference = clockDifference
             if batch.records == nil, batch.rows.count <= chunkLength / 2 {
                 rows = []
                 rows.reserveCapacity(chunkLength)
@@ -56,8 +56,9 @@ package struct RetentionBuffer {
         }
 
         /// Takes another batch, unless it does not belong here.
-        mutating func take(_ batch: RowBatch, sleeps: Int) -> Bool {
-            guard records == nil, batch.records == nil, columns == batch.columns, sleeps == self.sleeps,
+        mutating func take(_ batch: RowBatch, clockDifference: Int64) -> Bool {
+            guard records == nil, batch.records == nil, columns == batch.columns,
+                clockDifference == self.clockDifference,
                 batch.firstSequence == sequences.upperBound, rows.count + batch.rows.count <= chunkLength
             else { return false }
             rows += batch.rows
@@ -101,15 +102,17 @@ package struct RetentionBuffer {
     /// The batches of a stream must come in the order of their sequence.
     /// - Parameters:
     ///   - position: the stream's place in the list of all streams.
-    ///   - sleeps: how often the machine had slept before the batch's samples.
-    package mutating func insert(_ batch: RowBatch, of position: Int, at now: Int64, sleeps: Int = 0) {
+    ///   - clockDifference: how far the clock that continues while the machine sleeps was ahead, in nanoseconds.
+    package mutating func insert(
+        _ batch: RowBatch, of position: Int, at now: Int64, clockDifference: Int64 = 0
+    ) {
         while streams.count <= position { streams.append(Stream()) }
         precondition(
             batch.firstSequence >= streams[position].nextSequence, "batches come in the order of their sequence")
         let last = streams[position].chunks.endIndex - 1
-        if last < 0 || !streams[position].chunks[last].take(batch, sleeps: sleeps) {
+        if last < 0 || !streams[position].chunks[last].take(batch, clockDifference: clockDifference) {
             if last >= 0 { streams[position].chunks[last].rows = streams[position].chunks[last].rows.trimmed }
-            streams[position].chunks.append(Chunk(batch, sleeps: sleeps))
+            streams[position].chunks.append(Chunk(batch, clockDifference: clockDifference))
             bytes += Self.overhead - Self.entry
         }
         streams[position].nextSequence = batch.firstSequence + Int64(batch.count)
