@@ -116,9 +116,8 @@ package struct PublisherEpoch {
         self.hasSlept = self.hasSlept || hasSlept
         let isEnd = description.over == true && !isOver
         if isEnd { record.isOver = true }
-        let isRelayed = description.source == Program.relay.rawValue
-        let isOther = isRelayed != self.isRelayed
-        if isOther { record.isRelayed = isRelayed ? true : nil }
+        let isOther = description.isRelayed != isRelayed
+        if isOther { record.isRelayed = description.isRelayed ? true : nil }
         let isNew = noteRemote(description) || isEnd || isOther
         guard record.origin != description.origin, let origin = description.origin else { return hasSlept || isNew }
         record.origin = origin
@@ -142,4 +141,9 @@ package struct PublisherEpoch {
     package static func origin(_ clock: ClockReading, startDate: WallTime) throws(MessageError) -> Int64 {
         try clock.uptime(at: startDate)
     }
+}
+
+extension StreamDescription {
+    /// Whether a relay publishes the stream, on behalf of a publisher elsewhere.
+    var isRelayed: Bool { source == Program.relay.rawValue }
 }

@@ -34,7 +34,7 @@ package struct StreamWatch: Sendable {
         package let description: StreamDescription
         /// On the recorder's clock.
         package let heardAt: Int64
-        /// What it said when this epoch was met.
+        /// What it said when this epoch was met, or has run since.
         fileprivate let first: StreamDescription
         /// A stop that may be the beginning of a restart.
         fileprivate var stop: (time: Double, at: Int64)?
@@ -99,8 +99,9 @@ package struct StreamWatch: Sendable {
         }
         let known = stream.sources[description.replay]
         let before = known.flatMap { $0.description.epoch == description.epoch ? $0 : nil }
-        var source = Source(
-            description: description, heardAt: now, first: before?.first ?? description, stop: before?.stop)
+        // One that was stopped or away is silent only if nothing comes after it runs again.
+        let first = before.flatMap { $0.description.state == .running ? $0.first : nil } ?? description
+        var source = Source(description: description, heardAt: now, first: first, stop: before?.stop)
         switch description.state {
         case .failed:
             let isFirst = known == nil && stream.samples == 0
@@ -124,6 +125,8 @@ package struct StreamWatch: Sendable {
 
     private mutating func judgeSilence(of source: Source, time: Double, _ stream: inout Stream) {
         let (description, first) = (source.description, source.first)
+        // What a relay does not have yet may be on its way: silence is judged at the site.
+        if description.isRelayed { return }
         // Publishers of before 0.7 do not say when the last sample was taken.
         guard description.lastSample != nil || description.nextSequence == 0 else { return }
         let last = max(description.lastSample ?? first.clock.uptime, first.clock.uptime)

@@ -18,13 +18,12 @@ struct StreamWatchTests {
 
         mutating func describe(
             _ state: StreamDescription.State = .running, epoch: String = "a", lastSample: Double? = 0,
-            rate: Double? = 100,
-            reason: String? = nil
+            rate: Double? = 100, reason: String? = nil, source: String = "sensor-publisher"
         ) {
             let last = lastSample.map { $0 == 0 ? 1000 + time : 1000 + $0 }
             watch.take(
                 StreamDescription(
-                    source: "fake", sequence: 0, device: "phone", stream: "accelerometer", epoch: epoch, state: state,
+                    source: source, sequence: 0, device: "phone", stream: "accelerometer", epoch: epoch, state: state,
                     fields: ["uptime", "x"], rate: rate, packed: false, nextSequence: sequence, replay: "tcp://r",
                     clock: ClockReading(uptime: 1000 + time, date: .now), reason: reason, lastSample: last),
                 at: now, time: time)
@@ -153,6 +152,26 @@ struct StreamWatchTests {
     @Test func aStreamThatNeverHasASampleIsSilent() {
         var course = Course()
         #expect(course.pass(10) { $0.describe(lastSample: nil) }.map(\.cause) == [.silent])
+    }
+
+    @Test func aStreamThatWasStoppedIsNotSilentWhenItStarts() {
+        var course = Course()
+        #expect(course.pass(30) { $0.describe(.stopped, lastSample: nil) }.isEmpty)
+        // The sensor's first sample comes two seconds later.
+        #expect(course.pass(2) { $0.describe(lastSample: nil) }.isEmpty)
+        course.sequence = 100
+        #expect(course.pass(3) { $0.describe() }.isEmpty)
+
+        #expect(course.pass(30) { $0.describe(.stopped, lastSample: 35) }.map(\.cause) == [.stopped])
+        let found = course.pass(3) { $0.describe(lastSample: 35) }
+        #expect(found.map(\.isRecovery) == [true], "it is not stopped any more")
+        #expect(course.pass(3) { $0.describe(lastSample: 35) }.map(\.cause) == [.silent], "nothing comes")
+    }
+
+    @Test func whatIsOnItsWayToARelayIsNoSilence() {
+        var course = Course()
+        #expect(course.pass(30) { $0.describe(lastSample: nil, source: "relay") }.isEmpty)
+        #expect(course.finish().isEmpty)
     }
 
     @Test func aPublisherThatSaysNothingOfItsLastSampleIsNotJudgedByIt() {

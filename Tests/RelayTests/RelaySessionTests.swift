@@ -115,10 +115,10 @@ struct RelaySessionTests {
                     .filter { $0.marker == nil }.compactMap(\.x)
                 #expect(values == (0..<RelaySessionTests.samples).map(Double.init), "\(log.name)")
             }
-            let end = try await ProgramUnderTest.run(
-                "recorder", arguments: ["verify", result.directory], in: directory
-            ) { try await $0.end() }
-            #expect(end == .exited(0))
+            try await ProgramUnderTest.run("recorder", arguments: ["verify", result.directory], in: directory) {
+                let end = try await $0.end()
+                #expect(end == .exited(0), "\($0.standardOutput)")
+            }
         }
     }
 
