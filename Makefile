@@ -110,9 +110,10 @@ pictures: setup browser-setup
 	$(ALL_PROGRAMS)
 	@HOLDFAST_PROGRAMS="$$($(SWIFT) build -c release --show-bin-path)" python3 -B Tests/BrowserTests/pictures.py
 
-# Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex.
+# Thread sanitizer over what crosses threads. In release: in debug it reports every Mutex. It remembers what threads did for long:
+# of an access that it forgot it does not know the functions, which suppressions go by.
 test-sanitized: sanitized
-	HOLDFAST_SANITIZED=1 $(FEW) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp \
+	HOLDFAST_SANITIZED=1 $(FEW) TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp:history_size=7 \
 	    $(SWIFT) test -c release --skip-build --sanitize=thread --scratch-path .build-tsan
 
 sanitized: setup

@@ -23,8 +23,10 @@ package final class ConnectionIncidents: Sendable {
         (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// How many there were of each kind so far.
-    package var totals: [ConnectionIncident.Reason: Int] { state.withLock { $0.totals } }
+    /// How many there were so far for such reasons.
+    package func total(where isCounted: (ConnectionIncident.Reason) -> Bool) -> Int {
+        state.withLock { state in state.totals.reduce(0) { isCounted($1.key) ? $0 + $1.value : $0 } }
+    }
 
     /// Hands over each report as soon as it has something to say, until the task is cancelled.
     package func forEachReport(_ body: (Report) async throws -> Void) async throws {

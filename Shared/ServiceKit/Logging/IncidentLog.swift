@@ -29,7 +29,7 @@ struct IncidentLog: Service {
     }
 
     private static func count(_ incidents: ConnectionIncidents, cut: Bool) -> Double {
-        Double(incidents.totals.reduce(0) { $0 + ($1.key.isCut == cut ? $1.value : 0) })
+        Double(incidents.total { $0.isCut == cut })
     }
 
     private func log(_ report: ConnectionIncidents.Report) {
