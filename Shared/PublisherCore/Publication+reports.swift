@@ -66,7 +66,8 @@ extension Publication {
             packed: stream.isPacked, nextSequence: stream.nextSequence, replay: replayEndpoint, clock: clock,
             description: sampler.description, truth: sampler.truth, reason: sampler.failure?.message,
             lastSample: sampler.lastSample(at: now).map(Nanoseconds.seconds), retention: retention.span(at: now),
-            origin: stream.origin, remoteClock: sampler.remoteClock)
+            origin: stream.origin, remoteClock: sampler.remoteClock,
+            first: stream.firstSequence > 0 ? stream.firstSequence : nil)
     }
 
     // MARK: Each second

@@ -477,19 +477,20 @@ package final class StreamRecording {
     }
 
     /// Takes what a publisher says of the stream, with the epoch that it is in.
-    /// - Parameter first: its first sample that belongs to the session, where that begins with this.
+    /// - Parameter first: its first sample that belongs to the session, where that begins with this; nil for all of its epoch.
     package func meet(_ description: StreamDescription, from first: Int?, at now: Moment) throws(MessageError) {
         followClock(to: now)
         let known = index(of: description.epoch)
+        let first = max(first ?? 0, description.first ?? 0)
         let index =
             if let known { known } else {
                 try add(
                     SessionRecord.Epoch(
                         epoch: description.epoch, clock: description.clock, replay: description.replay,
-                        from: first ?? 0, heard: now.date), at: now.monotonic)
+                        from: first, heard: now.date), at: now.monotonic)
             }
         try log.epochs[index].take(description.clock, startDate: log.startDate)
-        if known == nil, let first { intake.start(epoch: description.epoch, at: first) }
+        if known == nil { intake.start(epoch: description.epoch, at: first) }
         noteUnknownEnds(before: description, at: now.date)
         // A log must not meet a session that does not know of it.
         if log.epochs[index].describe(description, at: now) || known == nil { noteChange() }

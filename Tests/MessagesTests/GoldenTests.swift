@@ -80,6 +80,9 @@ struct GoldenTests {
         var over = Self.description
         (over.state, over.over) = (.stopped, true)
         try expectGolden("stream.v1-over", over)
+        var counting = Self.description
+        counting.first = 500
+        try expectGolden("stream.v1-first", counting)
         var remote = Self.description
         remote.remoteClock = RemoteClock(offset: -12.5, roundTrip: 0.00025, uptime: 1_230.25)
         try expectGolden("stream.v1-remote", remote)

@@ -45,7 +45,7 @@ struct StreamDescriptionReaderTests {
         case 8: changed.description = nil
         case 9: changed.reason = "unplugged"
         case 10: (changed.lastSample, changed.retention) = (nil, nil)
-        case 11: changed.over = true
+        case 11: (changed.over, changed.first) = (true, 2)
         default: changed.clock.elapsed = nil
         }
         for _ in 0..<2 { #expect(try Self.read(changed, by: reader) == changed) }
@@ -71,6 +71,7 @@ struct StreamDescriptionReaderTests {
 
     @Test(arguments: [
         ("\"nextSequence\":20", "\"nextSequence\":-20"),
+        ("\"nextSequence\":20", "\"nextSequence\":20,\"first\":-1"),
         ("\"epoch\":\"E\"", "\"epoch\":\"\""), ("\"uptime\":2.5", "\"uptime\":-1e300"),
         ("\"elapsed\":0.2", "\"elapsed\":4000000000"),
         ("\"rate\":100", "\"rate\":\"NaN\""), ("\"retention\":602.5", "\"retention\":\"Infinity\""),

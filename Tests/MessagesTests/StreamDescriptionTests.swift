@@ -28,7 +28,7 @@ struct StreamDescriptionTests {
                     elapsed: maybe(number())),
                 description: maybe(text()), truth: maybe(SignalTruth(steps: 7, cadence: number())),
                 reason: maybe(text()), lastSample: maybe(number()), retention: maybe(number().rounded()),
-                origin: maybe(DataOrigin(rawValue: text())), over: maybe(.random(using: &generator)))
+                origin: maybe(DataOrigin(rawValue: text())), over: maybe(.random(using: &generator)), first: maybe(7))
             var buffer = ByteBuffer(capacity: 0)
             description.encode(into: &buffer)
             #expect(buffer.text == String(decoding: try WireCoding.encode(description), as: UTF8.self))

@@ -94,6 +94,18 @@ struct UnheardEndTests {
         }
     }
 
+    @Test func aRunThatBeginsLaterLacksNothingBefore() throws {
+        try withStream { stream in
+            var next = Self.description("E2", next: 500, at: 4)
+            next.first = 500
+            try stream.meet(next, from: nil, at: Self.moment(4))
+            try Self.take("E2", from: 500, by: stream, at: 4.5)
+            #expect(stream.gaps.isEmpty)
+            #expect(stream.record.epochs.map(\.from) == [0, 500])
+            try Self.take("E2", from: 515, by: stream, at: 5, becoming: .recover)
+        }
+    }
+
     @Test func aPublisherThatIsBackAtOnceLeavesNoGap() throws {
         try withStream { stream in
             try Self.take("E2", from: 0, by: stream, at: 4.9)

@@ -65,6 +65,13 @@ struct PushTests {
         #expect(replay.batches.flatMap(\.rows).map { $0[1] } == (0..<10).map(Double.init))
     }
 
+    @Test func aRunSaysWithWhichSampleItBegan() throws {
+        _ = publisher.push(samples(40..<50))
+        let description = try #require(publisher.heard.first?.descriptions.first)
+        #expect(description.first == 40)
+        #expect(description.nextSequence == 40)
+    }
+
     private func answer(to message: PushMessage) -> PushAnswer? {
         let request = publisher.push(message)
         return publisher.pushAnswers[request]

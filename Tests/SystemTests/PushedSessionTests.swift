@@ -9,13 +9,13 @@ struct PushedSessionTests {
     /// Pushes samples whose values are their numbers.
     /// - Returns: the status and what is expected next.
     private func push(
-        _ range: Range<Int>, oldest: Int, to publisher: ProgramUnderTest
+        _ range: Range<Int>, begun: String = #""epoch":"e","#, oldest: Int? = nil, to publisher: ProgramUnderTest
     ) async throws -> (status: String, answer: String) {
         let line = try await publisher.line("where to push") { $0.contains("devices push to ") }
         let port = try #require(UInt16(line.split(separator: ":").last?.prefix { $0.isNumber } ?? ""))
         let rows = range.map { "[\(Double($0) / 50),\($0),0,0]" }.joined(separator: ",")
-        let body =
-            #"{"device":"m5","stream":"value","epoch":"e","first":\#(range.lowerBound),"oldest":\#(oldest),"samples":[\#(rows)]}"#
+        let first = oldest.map { #"\#(range.lowerBound),"oldest":\#($0)"# } ?? "\(range.lowerBound)"
+        let body = #"{"device":"m5","stream":"value",\#(begun)"first":\#(first),"samples":[\#(rows)]}"#
         let request =
             "POST /samples HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
         let answer = try #require(try await WebClient.answer(request, port: port))
@@ -28,6 +28,32 @@ struct PushedSessionTests {
         try await eventually("\(samples) samples") {
             let status = try await cutoff.recordings.send(RecordingStatus(session: "pushed"), timeout: .seconds(60))
             return status.logs.first?.samples == samples
+        }
+    }
+
+    /// Its numbers go on, and the publisher knows nothing of those before: they are no loss.
+    @Test func aDeviceWithoutAnEpochGoesOnAfterAKill() async throws {
+        try await Cutoff.run { cutoff in
+            try await cutoff.recorder { _ in
+                let arguments = ["--listen-http", "0"]
+                try await cutoff.start(RecordingStart(session: "pushed", streams: ["m5/"]))
+                try await cutoff.publisher(arguments) { publisher in
+                    #expect(try await push(0..<50, begun: "", to: publisher).answer == #"{"next":50}"#)
+                    try await recorded(50, over: cutoff)
+                    try await cutoff.kill(publisher)
+                }
+                try await cutoff.publisher(arguments) { publisher in
+                    #expect(try await push(50..<100, begun: "", to: publisher).answer == #"{"next":100}"#)
+                    try await recorded(100, over: cutoff)
+                    let result = try await cutoff.stop("pushed")
+                    let stream = try #require(result.report.streams.first)
+                    #expect(stream.epochs?.count == 2)
+                    #expect(stream.lost == 0)
+                    let samples = try cutoff.records(of: #require(result.logs.first), in: result)
+                        .filter { $0.marker == nil }
+                    #expect(samples.map { $0.x } == (0..<100).map(Double.init))
+                }
+            }
         }
     }
 

@@ -34,13 +34,14 @@ package struct OrderedSamples {
     package func hasLeft(_ epoch: String) -> Bool { pastEpochs.contains(epoch) }
 
     /// Leaves the epoch for another one. What is missing of it must be given up before.
-    package mutating func begin(_ epoch: String) {
+    /// - Parameter first: the first sample of that one.
+    package mutating func begin(_ epoch: String, at first: Int) {
         if pastEpochs.count == Self.rememberedEpochs { pastEpochs.removeFirst() }
         pastEpochs.append(self.epoch)
         self.epoch = epoch
         token = Self.token(of: epoch)
         buffer = ReorderBuffer()
-        buffer.start(epoch: epoch, at: 0)
+        buffer.start(epoch: epoch, at: first)
         account()
     }
 

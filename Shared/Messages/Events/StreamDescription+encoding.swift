@@ -20,6 +20,10 @@ extension StreamDescription {
         buffer.append(utf8: #","fields":["#)
         buffer.append(jsonStrings: fields)
         buffer.append(utf8: "]")
+        if let first {
+            buffer.append(utf8: #","first":"#)
+            buffer.append(first)
+        }
         buffer.append(key: #","lastSample":"#, number: lastSample)
         buffer.append(utf8: #","nextSequence":"#)
         buffer.append(nextSequence)

@@ -49,8 +49,10 @@ public struct StreamDescription: Event, Hashable {
     public var rate: Double?
     /// Whether batches carry a Float64 matrix as their fourth frame.
     public var packed: Bool
-    /// The sequence that the next published sample will have: how many this epoch has published.
+    /// The sequence that the next published sample will have: how many this epoch has published, if it began with 0.
     public var nextSequence: Int
+    /// The sequence of the epoch's first sample. Absent if that is 0: a device that numbers its samples may have begun earlier.
+    public var first: Int?
     /// The REP endpoint that answers `samples.replay` for this stream.
     public var replay: String
     /// How uptime turns into wall time.
@@ -81,8 +83,9 @@ public struct StreamDescription: Event, Hashable {
         replay: String,
         clock: ClockReading, description: String? = nil, truth: SignalTruth? = nil, reason: String? = nil,
         lastSample: Double? = nil, retention: Double? = nil, origin: DataOrigin? = nil, over: Bool? = nil,
-        remoteClock: RemoteClock? = nil
+        remoteClock: RemoteClock? = nil, first: Int? = nil
     ) {
+        self.first = first
         self.remoteClock = remoteClock
         self.over = over
         self.origin = origin

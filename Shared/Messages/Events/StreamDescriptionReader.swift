@@ -39,6 +39,9 @@ package final class StreamDescriptionReader {
             throw MessageError(
                 .outOfRange, "\"nextSequence\" is \(description.nextSequence): write how many samples there were")
         }
+        guard description.first ?? 0 >= 0 else {
+            throw MessageError(.outOfRange, "\"first\" must be 0 or more")
+        }
         for number in [description.rate, description.lastSample, description.retention] {
             guard number?.isFinite ?? true else {
                 throw MessageError(.outOfRange, "\"rate\", \"lastSample\" and \"retention\" must be finite numbers")

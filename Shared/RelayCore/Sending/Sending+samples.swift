@@ -42,7 +42,7 @@ extension Sending {
                 lose(of: stream, .epochEnded, at: now)
                 resume(stream, at: now)
             }
-            stream.ordered.begin(description.epoch)
+            stream.ordered.begin(description.epoch, at: description.first ?? 0)
             stream.isOpen = true
         }
         stream.heard = now.monotonic

@@ -76,8 +76,8 @@ package struct ServedStream: Sendable {
         var current = description
         current.replay = replay
         current.sequence = sequence
-        if let last { current.epoch = last.place.epoch }
-        current.nextSequence = last?.place.end ?? 0
+        if let last, last.place.epoch != current.epoch { (current.epoch, current.first) = (last.place.epoch, nil) }
+        current.nextSequence = last?.place.end ?? current.first ?? 0
         current.clock = current.clock.later(by: now - readAt)
         // Between here and the sensor there are servers that may be away: its silence is judged at its site.
         current.lastSample = nil

@@ -62,7 +62,7 @@ package final class DeviceCounter {
         isPositionDue = stored != nil
         guard let stored, stored.epoch == description.epoch else {
             finder = StepFinder(layout, settings)
-            ordered.buffer.start(epoch: epoch, at: isLate ? description.nextSequence : 0)
+            ordered.buffer.start(epoch: epoch, at: isLate ? description.nextSequence : description.first ?? 0)
             if let stored {
                 // Its publisher may have continued to sample after that: how long is not known.
                 note(Gap(epoch: stored.epoch, from: stored.next, count: 0, reason: .epochEnded), at: now.date)
@@ -156,7 +156,7 @@ package final class DeviceCounter {
                 heardOther = now.monotonic
                 return false
             }
-            begin(description.epoch, layout, settings, at: now)
+            begin(description.epoch, from: description.first ?? 0, layout, settings, at: now)
         } else if settings != finder.settings {
             beginAnew(settings)
         }
@@ -248,12 +248,13 @@ package final class DeviceCounter {
 
     /// Leaves the epoch, with what is lost of it, for another one.
     private func begin(
-        _ epoch: String, _ layout: AccelerationLayout, _ settings: StepDetectorSettings, at now: Moment
+        _ epoch: String, from first: Int, _ layout: AccelerationLayout, _ settings: StepDetectorSettings,
+        at now: Moment
     ) {
         while ordered.buffer.recovery != nil { giveUp(.epochEnded, at: now) }
         finder.endBout()
         spans.interrupt()
-        ordered.begin(epoch)
+        ordered.begin(epoch, at: first)
         let found = finder.found
         earlierSamples += finder.samplesHeard
         finder = StepFinder(layout, settings)

@@ -186,7 +186,7 @@ final class WatchedStream {
         lastUptime = description.clock.uptime
         unit = description.unit
         fieldsToken = []
-        ordered.begin(description.epoch)
+        ordered.begin(description.epoch, at: description.first ?? 0)
     }
 
     // MARK: What is missing
