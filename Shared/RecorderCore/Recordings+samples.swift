@@ -84,7 +84,8 @@ extension Recordings {
                 continue
             }
             guard let stream = stream(for: description, from: nil, in: session, at: now) else { continue }
-            session.watch.take(description, at: now.monotonic, time: session.seconds(of: now.date))
+            session.watch.take(
+                description, at: now.monotonic, time: session.seconds(of: now.date), isLeftOut: stream.isLeftOut)
             if stream.hasNewGaps { announceGaps(of: stream, in: session, at: now) }
             if stream.intake.expect(epoch: description.epoch, upTo: description.nextSequence) {
                 recover(stream, of: session, at: now)

@@ -22,6 +22,7 @@ extension Recordings {
         for session in sessions.values where session.status == .running {
             for stream in session.ordered {
                 session.watch.note(samples: stream.log.record.counts.received, of: stream.name)
+                if stream.isLeftOut { session.watch.passOver(stream.name) }
             }
             let time = session.seconds(of: now.date)
             tell(session.watch.check(at: now.monotonic, time: time, isListening: !isBehind), of: session, at: now)
@@ -40,7 +41,7 @@ extension Recordings {
         let time = session.seconds(of: now.date)
         // One that is only stopped may have been stopped together with the session, and one that was not heard of may
         // have sampled on.
-        for description in descriptions where session.streams[description.name] != nil {
+        for description in descriptions where session.streams[description.name]?.isLeftOut == false {
             guard description.state == .failed || session.watch.isUnheard(description.name) else { continue }
             session.watch.take(description, at: now.monotonic, time: time)
         }

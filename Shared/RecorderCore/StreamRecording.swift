@@ -606,6 +606,9 @@ package final class StreamRecording {
         log.close(at: date)
     }
 
+    /// Whether its samples are left out now: in a pause, or in a step that the session does not want it in.
+    var isLeftOut: Bool { log.timeline.current.isPaused }
+
     package var hasNewGaps: Bool { announcedGaps < log.record.gaps.count }
 
     /// The gaps since this was called last.

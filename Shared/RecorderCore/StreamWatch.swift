@@ -38,6 +38,10 @@ package struct StreamWatch: Sendable {
         fileprivate let first: StreamDescription
         /// A stop that may be the beginning of a restart.
         fileprivate var stop: (time: Double, at: Int64)?
+        /// The longest time between two samples that its descriptions tell of, in seconds.
+        fileprivate var longestInterval = 0.0
+        /// Whether the stream was left out of the session then.
+        fileprivate var isLeftOut = false
     }
 
     private struct Stream {
@@ -58,8 +62,10 @@ package struct StreamWatch: Sendable {
 
     /// Publishers flush twice a second, and phones batch for some.
     private static let shortestSilence = 5.0
-    /// Nominal intervals without a sample.
+    /// Nominal intervals without a sample; of a stream without a rate, the longest of its intervals so far.
     private static let silentIntervals = 20.0
+    /// Samples by which the pace of a stream without a rate is known.
+    private static let knownPace = 10
     /// Nanoseconds. Programs that were killed are back within it.
     private static let unheardLimit: Int64 = 10_000_000_000
     /// Nanoseconds. A recorder that was stopped or had no processor did not listen meanwhile.
@@ -91,17 +97,30 @@ package struct StreamWatch: Sendable {
         streams.values.compactMap { stream in stream.unheard.map { "\(stream.name) \($0.sentence)" } }.sorted()
     }
 
-    package mutating func take(_ description: StreamDescription, at now: Int64, time: Double) {
+    /// Takes what a publisher says of a stream.
+    /// - Parameter isLeftOut: whether the session leaves the stream out now: what its publisher does meanwhile is no failure of it.
+    package mutating func take(_ description: StreamDescription, at now: Int64, time: Double, isLeftOut: Bool = false) {
         var stream = heard(description.name, time: time)
+        let isKnown = stream.sources[description.replay] != nil
+        if stream.sources.count >= Self.maximumSources, !isKnown { stream.sources = [:] }
+        defer { streams[stream.name] = stream }
+        if isLeftOut {
+            var source = Source(description: description, heardAt: now, first: description)
+            source.isLeftOut = true
+            stream.sources[description.replay] = source
+            stream.latest = description
+            return
+        }
         // One whose network failed continues its epoch, and has what was sampled meanwhile.
         if let unheard = stream.unheard, let epoch = unheard.epoch, epoch != description.epoch {
             add(.unheard, unheard.sentence, isNew: false, to: &stream)
         }
         let known = stream.sources[description.replay]
-        let before = known.flatMap { $0.description.epoch == description.epoch ? $0 : nil }
+        let before = known.flatMap { $0.description.epoch == description.epoch && !$0.isLeftOut ? $0 : nil }
         // One that was stopped or away is silent only if nothing comes after it runs again.
         let first = before.flatMap { $0.description.state == .running ? $0.first : nil } ?? description
         var source = Source(description: description, heardAt: now, first: first, stop: before?.stop)
+        if let before { source.longestInterval = Self.longestInterval(of: before, and: description) }
         switch description.state {
         case .failed:
             let isFirst = known == nil && stream.samples == 0
@@ -117,10 +136,8 @@ package struct StreamWatch: Sendable {
             judgeSilence(of: source, time: time, &stream)
         default: break
         }
-        if stream.sources.count >= Self.maximumSources, known == nil { stream.sources = [:] }
         stream.sources[description.replay] = source
         stream.latest = description
-        streams[stream.name] = stream
     }
 
     private mutating func judgeSilence(of source: Source, time: Double, _ stream: inout Stream) {
@@ -130,9 +147,9 @@ package struct StreamWatch: Sendable {
         // Publishers of before 0.7 do not say when the last sample was taken.
         guard description.lastSample != nil || description.nextSequence == 0 else { return }
         let last = max(description.lastSample ?? first.clock.uptime, first.clock.uptime)
-        var interval = description.rate.map { 1 / $0 } ?? 0
-        let count = description.nextSequence - first.nextSequence
-        if description.rate == nil, count > 0 { interval = (last - first.clock.uptime) / Double(count) }
+        // Markers, or a sensor that speaks when something changes, have no pace before some have come.
+        guard description.rate != nil || description.nextSequence - first.nextSequence >= Self.knownPace else { return }
+        let interval = description.rate.map { 1 / $0 } ?? source.longestInterval
         let silence = description.clock.uptime - last
         if silence >= max(Self.shortestSilence, Self.silentIntervals * interval) {
             let since = Self.text(max(0, time - silence))
@@ -143,6 +160,20 @@ package struct StreamWatch: Sendable {
         } else {
             recover([.silent], of: &stream, time: time)
         }
+    }
+
+    /// The samples between two descriptions share the time between their last samples. One that was taken may not be counted yet.
+    private static func longestInterval(of before: Source, and description: StreamDescription) -> Double {
+        guard let last = description.lastSample else { return before.longestInterval }
+        let span = last - (before.description.lastSample ?? before.first.clock.uptime)
+        let count = description.nextSequence.subtractingClamped(before.description.nextSequence)
+        return max(before.longestInterval, span / Double(max(1, count)))
+    }
+
+    /// Notes that a stream is left out of the session now: its publisher may be switched off.
+    package mutating func passOver(_ name: StreamName) {
+        guard let stream = streams[name], stream.unheard == nil else { return }
+        streams[name] = heard(name, time: checkedTime)
     }
 
     /// Notes how many samples of a stream of the session have arrived so far.

@@ -18,7 +18,7 @@ struct StreamWatchTests {
 
         mutating func describe(
             _ state: StreamDescription.State = .running, epoch: String = "a", lastSample: Double? = 0,
-            rate: Double? = 100, reason: String? = nil, source: String = "sensor-publisher"
+            rate: Double? = 100, reason: String? = nil, source: String = "sensor-publisher", isLeftOut: Bool = false
         ) {
             let last = lastSample.map { $0 == 0 ? 1000 + time : 1000 + $0 }
             watch.take(
@@ -26,7 +26,7 @@ struct StreamWatchTests {
                     source: source, sequence: 0, device: "phone", stream: "accelerometer", epoch: epoch, state: state,
                     fields: ["uptime", "x"], rate: rate, packed: false, nextSequence: sequence, replay: "tcp://r",
                     clock: ClockReading(uptime: 1000 + time, date: .now), reason: reason, lastSample: last),
-                at: now, time: time)
+                at: now, time: time, isLeftOut: isLeftOut)
         }
 
         mutating func check(isListening: Bool = true) -> [StreamWatch.Finding] {
@@ -147,6 +147,39 @@ struct StreamWatchTests {
         #expect(found.isEmpty)
         #expect(course.pass(35) { $0.describe(lastSample: 20, rate: nil) }.isEmpty)
         #expect(course.pass(10) { $0.describe(lastSample: 20, rate: nil) }.map(\.cause) == [.silent])
+    }
+
+    /// As with markers of an experiment: one that comes late says nothing of the sensor.
+    @Test func aStreamWithoutAPaceIsNotSilent() {
+        var course = Course()
+        #expect(course.pass(30) { $0.describe(lastSample: nil, rate: nil) }.isEmpty)
+        // Four at once, then a block of half an hour.
+        course.sequence = 4
+        #expect(course.pass(1800) { $0.describe(lastSample: 30.5, rate: nil) }.isEmpty)
+        course.sequence = 20
+        #expect(course.pass(1800) { $0.describe(lastSample: 1830.5, rate: nil) }.isEmpty)
+    }
+
+    @Test func whatIsLeftOutDoesNotFail() {
+        var course = Course()
+        _ = course.pass(2) { $0.describe() }
+        // Switched off for a pause, and on again.
+        let pause = course.pass(60) { course in
+            if course.time < 10 { course.describe(.stopped, isLeftOut: true) }
+            if course.time > 50 { course.describe(.running, epoch: "b", lastSample: nil, isLeftOut: true) }
+            course.watch.passOver(Self.name)
+        }
+        #expect(pause.isEmpty)
+        #expect(course.pass(30) { $0.describe(epoch: "b") }.isEmpty)
+
+        // One that is not on again when the pause is over.
+        _ = course.pass(60) { $0.watch.passOver(Self.name) }
+        #expect(course.pass(11).map(\.cause) == [.unheard])
+
+        course = Course()
+        course.describe()
+        _ = course.pass(30) { $0.describe(.stopped, isLeftOut: true) }
+        #expect(course.pass(30) { $0.describe(.stopped) }.map(\.cause) == [.stopped])
     }
 
     @Test func aStreamThatNeverHasASampleIsSilent() {
