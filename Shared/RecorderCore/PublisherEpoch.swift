@@ -23,7 +23,9 @@ package struct PublisherEpoch {
     private(set) var hasSlept = false
     /// When something of it arrived last, on the monotonic clock.
     package private(set) var heardAt: Int64
-    /// When its publisher sent that, by its own clock; nil if that is not known.
+    /// When a batch of it arrived last, on the monotonic clock; before the first, when it was met.
+    package var sampledAt: Int64
+    /// When its publisher sent what arrived last, by its own clock; nil if that is not known.
     private var publishedAt: WallTime?
     /// The publisher's uptime then, in nanoseconds: what it said last, and the time of what came since. Nil before it said one.
     private var heardUptime: Int64?
@@ -32,6 +34,8 @@ package struct PublisherEpoch {
         get { record.isUnseen == true }
         set { record.isUnseen = newValue ? true : nil }
     }
+    /// Whether it sampled when its publisher described it last, or was not described yet.
+    private(set) var mayRun = true
     /// Whether its publisher told how far it came before it ended.
     var isOver: Bool { record.isOver == true }
     /// Whether it came from a relay, which still answers for it when it is over.
@@ -43,6 +47,7 @@ package struct PublisherEpoch {
         _ record: SessionRecord.Epoch, token: [UInt8]? = nil, startDate: WallTime, at now: Int64
     ) throws(MessageError) {
         heardAt = now
+        sampledAt = now
         self.record = record
         self.token = token ?? Self.token(of: record.epoch)
         start = try Self.origin(record.clock, startDate: startDate)
@@ -57,6 +62,7 @@ package struct PublisherEpoch {
         token = Self.token(of: name)
         start = other.start
         heardAt = other.heardAt
+        sampledAt = other.sampledAt
         isGuessed = true
     }
 
@@ -109,6 +115,7 @@ package struct PublisherEpoch {
     package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         record.replay = description.replay
         record.heard = now.date
+        mayRun = description.state == .running && description.over != true
         hear(description.clock.date, at: now.monotonic)
         heardUptime = Int64(nanosecondsIn: description.clock.uptime)
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }

@@ -193,6 +193,7 @@ extension Recordings {
         for pattern in session.record.streams where !session.hasMet(pattern) {
             session.note(failures: ["there was no stream '\(pattern)' while the session ran"])
         }
+        for stream in session.ordered where session.status == .waitingToStop { stream.noteUnheard(at: now) }
         close(session, at: now)
     }
 

@@ -78,6 +78,9 @@ extension Recordings {
         if described.count >= Self.maximumNames || described[name]?.count ?? 0 >= Self.maximumPlaces { described = [:] }
         described[name, default: [:]][place] = now.monotonic
         note(description, at: now.date)
+        for session in sessions.values where session.status == .waitingToStop {
+            session.streams[name]?.hear(description, at: now)
+        }
         for session in sessions.values where session.status == .running && session.wants(description.name) {
             if session.streams[description.name] == nil, !isConfigured(description.name, at: now) {
                 if waiting.count < Self.maximumNames { waiting[description.name] = (description, now.monotonic) }

@@ -20,6 +20,9 @@ package final class StreamRecording {
     /// Publishers describe their streams each second. If one restarts after a longer silence, it may have been disconnected
     /// and have published samples until it ended.
     private static let longestUnheard = TimeSpan.seconds(2)
+    /// A relay describes a stream as it heard of it last, whatever became of its site: a stream that is described as running, and of
+    /// which nothing came for so long, in nanoseconds and in its intervals, may have had samples that are on their way.
+    private static let longestTransit = (nanoseconds: TimeSpan.seconds(10).nanoseconds, intervals: 20.0)
     /// The same as sessions have it, which are stored every ten seconds.
     private static let longestSilence = TimeSpan.seconds(20)
 
@@ -218,6 +221,32 @@ package final class StreamRecording {
         }
     }
 
+    /// Notes that something was heard of a run, unless that says that more was published than has come.
+    package func hear(_ description: StreamDescription, at now: Moment) {
+        guard let index = index(of: description.epoch),
+            intake.next(of: description.epoch) ?? 0 >= description.nextSequence
+        else { return }
+        log.epochs[index].hear(description.clock.date, at: now.monotonic)
+    }
+
+    /// Notes which runs may have had samples of which nothing is known: those that sampled when they were heard last, if that was
+    /// a while ago, and whose publishers do not say how far they came. Once the session is over.
+    package func noteUnheard(at now: Moment) {
+        for index in log.epochs.indices {
+            let epoch = log.epochs[index]
+            let isLast = !log.epochs[(index + 1)...].contains { $0.record.replay == epoch.record.replay }
+            if isLast, epoch.mayRun, isUnheard(epoch, at: now.monotonic) { log.epochs[index].isUnseen = true }
+        }
+    }
+
+    private func isUnheard(_ epoch: PublisherEpoch, at now: Int64) -> Bool {
+        if epoch.record.end == nil { return now - epoch.heardAt > Self.longestUnheard.nanoseconds }
+        // What a relay says of the end is only what it has.
+        guard epoch.isRelayed, let rate = log.record.rate, rate > 0 else { return false }
+        let intervals = Int64(nanosecondsIn: Self.longestTransit.intervals / rate)
+        return now - epoch.sampledAt > max(Self.longestTransit.nanoseconds, intervals)
+    }
+
     /// Has the unknown ends of runs asked for that a run followed, where a relay may still have them.
     private func searchEnds(before next: Int) {
         for index in log.epochs[..<next].indices
@@ -301,6 +330,7 @@ package final class StreamRecording {
         guard let epoch = try epoch(of: batch, at: now) else { return .nothing }
         let body = batch.body
         log.epochs[epoch].hear(published, at: now.monotonic)
+        log.epochs[epoch].sampledAt = now.monotonic
         let admission = intake.admit(epoch: log.epochs[epoch].name, sequence: body.sequence, count: body.count)
         switch admission {
         case .take(let rows):

@@ -179,7 +179,7 @@ struct DiscardTests {
                     try directory.writeChecksums(known: record.logs.flatMap(\.files))
                 }
                 core.concluded(record, failure, at: now)
-            case .list(let session, _, _, _): core.listed(session, [], at: now)
+            case .list(let session, _, _, _): core.listed(session, next.keys.sorted().map(description(of:)), at: now)
             case .compareClocks(let session, _, let isLast): core.compared(session, [], isLast: isLast, at: now)
             case .notice(.publish(let event)):
                 if let event = event as? RecordingEvent { events.append(event) }

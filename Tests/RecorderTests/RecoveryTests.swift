@@ -181,7 +181,8 @@ struct RecoveryTests {
             try publisher.sample(2)
             try await recorder.hasAll(of: publisher)
             let report = try await recorder.stop().report
-            #expect(report.isWhole)
+            // Whether there is a gap of unknown length depends on when the publisher was heard last.
+            #expect(report.streams.first?.lost == 0)
             #expect(report.streams.first?.isEndKnown == false)
         }
     }
@@ -198,7 +199,8 @@ struct RecoveryTests {
             let report = try #require(try await recorder.events.recording(.report).report)
             #expect(ContinuousClock.now - start < .seconds(20))
             #expect(report.status == "finished")
-            #expect(report.streams.first?.gaps.map(\.from) == [first])
+            // Nor is it known how far the publisher came, if it took longer than it may be unheard.
+            #expect(report.streams.first?.gaps.filter { $0.count > 0 }.map(\.from) == [first])
             #expect(report.streams.first?.received == first + 3)
             gate.open()
         }

@@ -18,11 +18,12 @@ struct UnheardEndTests {
     }
 
     private static func description(
-        _ epoch: String, next: Int, at seconds: Double, from source: String = "sensor-publisher"
+        _ epoch: String, next: Int, at seconds: Double, from source: String = "sensor-publisher",
+        state: StreamDescription.State = .running
     ) -> StreamDescription {
         StreamDescription(
-            source: source, sequence: 0, device: name.device, stream: name.stream, epoch: epoch,
-            state: .running, fields: ["uptime", "x"], rate: 10, packed: false, nextSequence: next,
+            source: source, sequence: 0, device: name.device, stream: name.stream, epoch: epoch, state: state,
+            fields: ["uptime", "x"], rate: 10, packed: false, nextSequence: next,
             replay: "tcp://10.0.0.1:5552", clock: ClockReading(uptime: seconds, date: moment(seconds).date))
     }
 
@@ -111,6 +112,51 @@ struct UnheardEndTests {
             try Self.take("E2", from: 0, by: stream, at: 4.9)
             try stream.meet(Self.description("E2", next: 10, at: 5), from: nil, at: Self.moment(5))
             #expect(stream.gaps.isEmpty)
+        }
+    }
+
+    /// What the session's end finds of a stream whose last samples arrived at 3 s.
+    private static func gaps(of stream: StreamRecording, at seconds: Double) -> [Gap] {
+        stream.noteUnheard(at: moment(seconds))
+        stream.noteUnknownEnds(at: moment(seconds).date)
+        return stream.gaps
+    }
+
+    @Test func aPublisherThatCannotBeAskedMayHavePublishedMore() throws {
+        try withStream { #expect(Self.gaps(of: $0, at: 4.9).isEmpty) }
+        try withStream { stream in
+            let gaps = Self.gaps(of: stream, at: 5.1)
+            #expect(gaps.map(\.epoch) == ["E1"] && gaps.map(\.from) == [20] && gaps.map(\.count) == [0])
+            #expect(gaps.map(\.reason) == [.publisherUnreachable])
+        }
+        // It is heard, and can't be asked.
+        try withStream { stream in
+            stream.hear(Self.description("E1", next: 20, at: 4.5), at: Self.moment(4.5))
+            #expect(Self.gaps(of: stream, at: 6).isEmpty)
+        }
+        try withStream { stream in
+            stream.hear(Self.description("E1", next: 30, at: 4.5), at: Self.moment(4.5))
+            #expect(Self.gaps(of: stream, at: 6).count == 1, "it has published more")
+        }
+        try withStream { stream in
+            try stream.meet(Self.description("E1", next: 20, at: 3, state: .stopped), from: nil, at: Self.moment(3))
+            #expect(Self.gaps(of: stream, at: 60).isEmpty, "nothing was sampled")
+        }
+        try withStream { stream in
+            stream.end(Self.description("E1", next: 20, at: 3))
+            #expect(Self.gaps(of: stream, at: 60).isEmpty, "it said how far it came")
+        }
+    }
+
+    /// It says how far it came, and not what is on its way to it.
+    @Test func aRelayToWhichNothingComesMayLackSamples() throws {
+        try withStream(from: "relay") { stream in
+            stream.end(Self.description("E1", next: 20, at: 12, from: "relay"))
+            #expect(Self.gaps(of: stream, at: 12.9).isEmpty)
+        }
+        try withStream(from: "relay") { stream in
+            stream.end(Self.description("E1", next: 20, at: 13, from: "relay"))
+            #expect(Self.gaps(of: stream, at: 13.1).map(\.from) == [20])
         }
     }
 

@@ -88,6 +88,15 @@ struct Oracle {
         return places
     }
 
+    /// How far a stream had been published at a time; nil if nothing was.
+    func place(of stream: StreamName, at time: Int64) -> Place? {
+        guard let epochs = epochs[stream],
+            let index = epochs.lastIndex(where: { $0.batches.first.map { $0.time <= time } ?? false }),
+            let last = epochs[index].batches.last(where: { $0.time <= time })
+        else { return nil }
+        return (index, last.end)
+    }
+
     mutating func begin(_ stream: StreamName, _ epoch: Epoch) { epochs[stream, default: []].append(epoch) }
 
     /// Notes a batch that is published.
@@ -135,7 +144,7 @@ struct Oracle {
     /// - Parameters:
     ///   - first: the epoch and sample with which the session begins.
     ///   - earliest: the uptime from which there may be samples before it; nil if there may be none.
-    ///   - last: the epoch and the end of the samples with which it ends; nil if that was not known when it was stopped.
+    ///   - last: the epoch and the end of the samples that it must account for; nil if it was not stopped.
     ///   - removed: where files are kept that log-manager removed.
     ///   - mayBeUnknown: whether a sample of an epoch may be missing without a gap; nil if only what the recorder heard decides that.
     ///   - mayLose: whether a sample of an epoch may be lost, in a gap whose length is known or not.

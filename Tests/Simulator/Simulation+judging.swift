@@ -4,6 +4,10 @@ import SystemPackage
 
 /// The end, and what must be true then.
 extension Simulation {
+    /// Of a publisher that could not be asked when its session was stopped: how long before that it may have been silent,
+    /// in nanoseconds, without the session having to say so.
+    private static let unaskedSilence: Int64 = 5_000_000_000
+
     func finish() throws {
         guard let recorder, violations.isEmpty else { return }
         // Everything works again, and everybody is there.
@@ -128,9 +132,14 @@ extension Simulation {
                 max(0, clock.ahead) + clock.slept(until: now) + session.askedFor - session.listed + 100_000_000
             let start = clock.uptime - clock.slept(until: now) + session.began - longer
             let absences = record.absences(of: name)
+            // A publisher that could not be asked: what it published is there, or the session says that its end is unknown. Behind a
+            // relay, a session has what has come.
+            let isUnasked = session.lasts?[name] == nil
+            let asked = relays == nil ? session.stopped : nil
+            let unaskedEnd = asked.flatMap { oracle.place(of: name, at: $0 - Self.unaskedSilence) }
             let judgement = try oracle.judge(
                 log, of: record, in: directory, first: first,
-                earliest: session.isFromPast ? Double(start) / 1e9 : nil, last: isSound ? session.lasts?[name] : nil,
+                earliest: session.isFromPast ? Double(start) / 1e9 : nil, last: isSound ? session.lasts?[name] ?? unaskedEnd : nil,
                 removed: data.appending("attic").appending("removed").appending(identifier.text)
             ) {
                 isPaused(
@@ -140,7 +149,7 @@ extension Simulation {
                 relays.map { _ in mayBeUnknown(name, index, epoch, sequence) }
             } mayLose: { [self] epoch, sequence, isCounted in
                 // A session that failed waits for nothing.
-                guard isSound else { return true }
+                guard isSound, isCounted || !isUnasked else { return true }
                 if relays != nil { return mayLoseRelayed(name, index, epoch, sequence, isCounted, session) }
                 // Its publisher was killed before it could be replayed, or forgot it.
                 guard let batch = epoch.batch(of: sequence) else { return false }
