@@ -80,28 +80,47 @@ package struct ArchiveDirectory: Sendable {
         view.isDiscarded = try isDiscarded(session)
         // What there is may not even be readable.
         if view.isDiscarded { return view }
-        view.receipt = try note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)
-        if let receipt = view.receipt {
+        // In this order: another archiver may put the receipt in the record's place meanwhile.
+        let made = Result { () throws(RecordingError) in
+            try note(ArchiveRecord.self, of: session, in: Self.recordSuffix)
+        }
+        let receipt = try note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)
+        let recorded = try? SessionDirectory.open(session, in: data)
+        view.exists = recorded != nil
+        if let receipt, isNote(receipt, of: recorded) {
+            view.receipt = receipt
             // What the session has is of no account any more.
-            view.exists = (try? SessionDirectory.open(session, in: data)) != nil
             view.isOver = view.exists
             view.archiveExists = receipt.archives.contains { exists($0.archive) }
             return view
         }
-        if let recorded = try? SessionDirectory.open(session, in: data) {
-            view.exists = true
+        if let recorded {
             let status = try recorded.record().status
             view.isCancelled = status == .cancelled
             // The last thing that a recorder writes; missing where a session failed before its end. The recorder may still
             // be at that one's files.
             view.isOver = status.isOver && (recorded.hasChecksums || status == .failed && isQuiet(recorded, at: now))
         }
-        view.record = try note(ArchiveRecord.self, of: session, in: Self.recordSuffix)
-        // Another archiver may have put the receipt in its place meanwhile.
-        let isDelivered = view.record == nil && directory.contains(session.text + Self.receiptSuffix)
-        if isDelivered { return try self.view(of: session, at: now) }
-        view.archiveExists = view.record?.archives.allSatisfy { directory.contains($0.name) } ?? false
+        let record = try made.get()
+        if let record, isNote(record, of: recorded) {
+            view.record = record
+            view.archiveExists = record.archives.allSatisfy { directory.contains($0.name) }
+        } else {
+            let archives = (record?.archives ?? receipt?.archives.map(\.archive) ?? []).filter(exists).map(\.name)
+            view.earlier =
+                archives.isEmpty
+                ? nil
+                : SessionView.Earlier(
+                    record: record, receipt: record == nil ? receipt : nil, archives: archives)
+        }
         return view
+    }
+
+    /// Whether a note is of the session that is here, and not of an earlier one of its name. If none is here, or its record can't be
+    /// read, nothing says that there was another one.
+    private func isNote(_ note: some ArchiveNote, of session: SessionDirectory?) -> Bool {
+        guard let record = try? session?.record() else { return true }
+        return record.startDate.isStart(noted: note.startDate, on: note.date)
     }
 
     /// Whether nothing has changed in a session's directory for a while.
@@ -161,14 +180,17 @@ package struct ArchiveDirectory: Sendable {
     /// may be of that one.
     private func isDiscarded(_ session: SessionIdentifier) throws(RecordingError) -> Bool {
         guard let discarded = try ledger.newest(of: PersonalName(of: session.text)) else { return false }
-        if (try? SessionDirectory.open(session, in: data)) == nil {
+        guard let recorded = try? SessionDirectory.open(session, in: data) else {
             return try directory.names().contains { Self.session(ofFile: $0) == session }
         }
-        let dates = [
-            try? note(ArchiveRecord.self, of: session, in: Self.recordSuffix)?.date,
-            try? note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)?.date,
+        let notes: [(any ArchiveNote)?] = [
+            try? note(ArchiveRecord.self, of: session, in: Self.recordSuffix),
+            try? note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix),
         ]
-        return dates.contains { $0.map { $0 < discarded.date } ?? false }
+        // Of a clock that was set back, the date of the session's own note may be that early too.
+        return notes.contains { note in
+            note.map { $0.date < discarded.date && ($0.startDate == nil || !isNote($0, of: recorded)) } ?? false
+        }
     }
 
     /// The session of a file that programs write here, whole or not; `nil` for a claim, and for what is not ours.

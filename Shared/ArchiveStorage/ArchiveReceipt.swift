@@ -10,6 +10,7 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
 
     package private(set) var schema = ArchiveReceipt.schema
     package var session: SessionIdentifier
+    package var startDate: WallTime?
     /// When the last archive was confirmed.
     package var date: WallTime
     /// The archives that the receiver has.
@@ -38,6 +39,7 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
     /// All archives of a session are confirmed.
     package init(_ record: ArchiveRecord, _ archives: [Confirmed]) {
         session = record.session
+        startDate = record.startDate
         date = archives.map(\.confirmation.date).max() ?? record.date
         self.archives = archives
         files = record.files

@@ -11,6 +11,7 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
 
     package private(set) var schema = ArchiveRecord.schema
     package var session: SessionIdentifier
+    package var startDate: WallTime?
     /// When they were made.
     package var date: WallTime
     /// The session's own, then those of its sections.
@@ -58,6 +59,7 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
     /// - Parameter logs: the session's.
     package init(_ session: SessionIdentifier, made: [MadeArchive], logs: [LogName], date: WallTime) {
         self.session = session
+        startDate = made.first?.metadata.startDate
         self.date = date
         archives = made.map {
             Archive(name: $0.name, bytes: $0.bytes, sha256: $0.sha256, isEncrypted: $0.isEncrypted)

@@ -14,6 +14,24 @@ package struct SessionView: Hashable, Sendable {
     package var isDiscarded = false
     /// Whether its archives are there: all that are in `record`, or any of those in `receipt`.
     package var archiveExists = false
+    /// What is still here of an earlier session of this name, which was removed; nil if nothing is.
+    package var earlier: Earlier?
+
+    /// Archives of an earlier session, of which the session's own would take the names.
+    package struct Earlier: Hashable, Sendable {
+        /// What was made of it, if that was not delivered.
+        package var record: ArchiveRecord?
+        /// What the receiver confirmed of it.
+        package var receipt: ArchiveReceipt?
+        /// The names of its archives that are here, at least one.
+        package var archives: [String]
+
+        package init(record: ArchiveRecord? = nil, receipt: ArchiveReceipt? = nil, archives: [String]) {
+            self.record = record
+            self.receipt = receipt
+            self.archives = archives
+        }
+    }
 
     package init(
         exists: Bool = false, isOver: Bool = false, record: ArchiveRecord? = nil, receipt: ArchiveReceipt? = nil,
@@ -24,6 +42,17 @@ package struct SessionView: Hashable, Sendable {
         self.record = record
         self.receipt = receipt
         self.archiveExists = archiveExists
+    }
+
+    /// Takes that the receiver has what was uploaded.
+    package mutating func deliver(_ new: ArchiveReceipt) {
+        if earlier != nil {
+            earlier?.record = nil
+            earlier?.receipt = new
+        } else {
+            record = nil
+            receipt = new
+        }
     }
 
     package var archives: [ArchiveRecord.Archive] {

@@ -70,6 +70,16 @@ package struct ArchiveFailure: Error, Hashable, Sendable {
     /// Whether it is that log-manager does not answer.
     var isAway: Bool { code == "logManagerAway" }
 
+    /// An archive of a session must not replace one of an earlier session of its name.
+    static func earlier(_ name: String) -> ArchiveFailure {
+        ArchiveFailure(
+            code: ArchiveError.Code.alreadyExists.rawValue,
+            reason:
+                "\(ArchiveDirectory.path(of: name)) is the archive of an earlier session of this name, and is not replaced. Move "
+                + "it away, and the archive of this session is made.",
+            retry: .backingOff)
+    }
+
     /// An archive must not leave this machine as it is.
     static func unencrypted(_ name: String) -> ArchiveFailure {
         ArchiveFailure(

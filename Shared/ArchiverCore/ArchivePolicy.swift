@@ -30,13 +30,27 @@ package struct ArchivePolicy: Hashable, Sendable {
     package func step(for view: SessionView, at now: WallTime) -> ArchiveStep {
         if view.isDiscarded { return .discard }
         if let receipt = view.receipt { return cleanUp(receipt, view, at: now) }
-        if let record = view.record, view.archiveExists {
-            guard uploads else { return .done }
-            if encrypts, let plain = record.archives.first(where: { !$0.isEncrypted }) { return .refuse(plain.name) }
-            // As it is: another one of the same session would be another object where archives are encrypted.
-            return .upload
+        if let record = view.record, view.archiveExists { return uploads ? upload(record) : .done }
+        if let step = view.earlier.flatMap({ step(for: $0, at: now) }) { return step }
+        guard view.isOver, archivesCancelled || !view.isCancelled else { return .done }
+        return view.earlier?.archives.first.map { .spare($0) } ?? .make
+    }
+
+    private func upload(_ record: ArchiveRecord) -> ArchiveStep {
+        if encrypts, let plain = record.archives.first(where: { !$0.isEncrypted }) { return .refuse(plain.name) }
+        // As it is: another one of the same session would be another object where archives are encrypted.
+        return .upload
+    }
+
+    /// What is done with the archives of an earlier session of the name, as it would have been; nil if they are kept. Its log files
+    /// are gone.
+    private func step(for earlier: SessionView.Earlier, at now: WallTime) -> ArchiveStep? {
+        if let record = earlier.record {
+            return uploads && earlier.archives.count == record.archives.count ? upload(record) : nil
         }
-        return view.isOver && (archivesCancelled || !view.isCancelled) ? .make : .done
+        guard let receipt = earlier.receipt, let deadline = keepArchives.deadline(after: receipt.date), deadline <= now
+        else { return nil }
+        return .removeArchives
     }
 
     private func cleanUp(_ receipt: ArchiveReceipt, _ view: SessionView, at now: WallTime) -> ArchiveStep {

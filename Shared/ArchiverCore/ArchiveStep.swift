@@ -8,6 +8,8 @@ package enum ArchiveStep: Hashable, Sendable {
     case upload
     /// Refuse to upload an archive of this name, for it is not encrypted and is to be.
     case refuse(String)
+    /// Refuse to make its archive in place of one of this name, which is of an earlier session.
+    case spare(String)
     /// Mark its log files at log-manager.
     case mark
     /// Ask log-manager to remove its log files.
@@ -31,7 +33,7 @@ package enum ArchiveStep: Hashable, Sendable {
     /// The lane of what is to be done now; nil if there is nothing.
     package var lane: ArchiveLane? {
         switch self {
-        case .make: .making
+        case .make, .spare: .making
         case .upload, .refuse: .uploading
         case .mark, .removeRecordings, .removeArchives, .discard: .settling
         case .later, .done: nil

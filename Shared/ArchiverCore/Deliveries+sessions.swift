@@ -8,6 +8,10 @@ import ServiceKit
 
 /// Which sessions there are: they end while no archiver runs, or without an event.
 extension Deliveries {
+    /// How long nothing is left to be done for a session before it is looked at again, in nanoseconds: it may have been removed, and
+    /// another one of its name ended unheard.
+    private static let settledTime: Int64 = 3_600_000_000_000
+
     /// Looks at all sessions now.
     package func scan(at now: Moment) {
         scanAt = now.monotonic
@@ -43,6 +47,10 @@ extension Deliveries {
         case .success(let sessions):
             emit(.clear("scan"))
             let known = Set(unlooked)
+            if now.monotonic >= forgetAt {
+                settled = []
+                forgetAt = now.monotonic.adding(Self.settledTime)
+            }
             settled.subtract(discarded)
             unlooked += sessions.filter { !settled.contains($0) && !queue.contains($0) && !known.contains($0) }
             unlooked += discarded.filter { !unlooked.contains($0) }

@@ -153,6 +153,7 @@ extension Deliveries {
             }
             var view = work.view
             view.archiveExists = false
+            view.earlier = nil
             finish(session, view, at: now)
         case .failure(let error): fail(session, ArchiveFailure(error), at: now)
         }

@@ -69,12 +69,13 @@ extension Deliveries {
         let step = settings.policy.step(for: view, at: now.date)
         if step != .upload { endUpload(of: session) }
         guard step.lane == works[session]?.lane else { return finish(session, view, at: now) }
-        switch (step, view.record, view.receipt) {
+        switch (step, view.record ?? view.earlier?.record, view.receipt ?? view.earlier?.receipt) {
         case (.make, _, _):
             works[session]?.stage = .making
             emit(.make(session))
         case (.upload, let record?, _): beginUpload(record, at: now)
         case (.refuse(let name), _, _): fail(session, .unencrypted(name), at: now)
+        case (.spare(let name), _, _): fail(session, .earlier(name), at: now)
         case (.mark, _, let receipt?): beginMarks(receipt, at: now)
         case (.removeRecordings, _, let receipt?): beginRemoval(receipt)
         case (.removeArchives, _, let receipt?):
@@ -131,8 +132,7 @@ extension Deliveries {
             view.archiveExists = true
             noteMade(record, at: now)
         case .storingReceipt(let receipt):
-            view.record = nil
-            view.receipt = receipt
+            view.deliver(receipt)
             noteDelivered(receipt, at: now)
         case .storingMarks(let receipt):
             view.receipt = receipt

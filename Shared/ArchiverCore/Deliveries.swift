@@ -64,6 +64,8 @@ package final class Deliveries: ProgramCore {
     var scanAt: Int64?
     /// Sessions for which nothing is to be done any more.
     var settled: Set<SessionIdentifier> = []
+    /// When these are looked at again, on the monotonic clock.
+    var forgetAt = Int64.min
     /// Sessions that were discarded while they were worked on.
     var lookedTooEarly: Set<SessionIdentifier> = []
 

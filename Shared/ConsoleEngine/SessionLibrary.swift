@@ -143,17 +143,32 @@ final class SessionLibrary {
     }
 
     private static func note(in archives: Directory, _ entry: inout Entry) {
-        for name in ["\(entry.session).zip", "\(entry.session).zip.p7m"] {
-            guard let file = try? archives.path.appending(name).stat(followTargetSymlink: false) else { continue }
-            entry.archive = Archive(path: "archives/\(name)", bytes: Int(file.size))
+        let made = note(".archive.json", of: entry, in: archives)
+        let receipt = note(ConfirmedUpload.receiptSuffix, of: entry, in: archives)
+        // An earlier session of the name may have left its archives.
+        if made == nil && receipt == nil || made?.isOwn ?? false || receipt?.isOwn ?? false {
+            for name in ["\(entry.session).zip", "\(entry.session).zip.p7m"] {
+                guard let file = try? archives.path.appending(name).stat(followTargetSymlink: false) else { continue }
+                entry.archive = Archive(path: "archives/\(name)", bytes: Int(file.size))
+            }
         }
-        if let bytes = try? archives.read("\(entry.session).receipt.json"),
-            case .object(var receipt) = try? WireCoding.decode(JSONValue.self, from: bytes)
+        if let receipt, receipt.isOwn,
+            case .object(var fields) = try? WireCoding.decode(JSONValue.self, from: receipt.bytes)
         {
             // There may be thousands.
-            receipt["files"] = nil
-            entry.receipt = .object(receipt)
+            fields["files"] = nil
+            entry.receipt = .object(fields)
         }
+    }
+
+    /// What an archiver noted, and whether it is of this session; nil if it noted nothing.
+    private static func note(
+        _ suffix: String, of entry: Entry, in archives: Directory
+    ) -> (bytes: [UInt8], isOwn: Bool)? {
+        guard let bytes = try? archives.read(entry.session + suffix) else { return nil }
+        // All notes have the fields that are read here.
+        let note = try? WireCoding.decode(ConfirmedUpload.self, from: bytes)
+        return (bytes, note?.isOfSession(from: entry.startDate) ?? false)
     }
 
     // MARK: One session

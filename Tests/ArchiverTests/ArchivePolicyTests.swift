@@ -93,6 +93,40 @@ struct ArchivePolicyTests {
         #expect(policy.step(for: view, at: after(22)) == .done)
     }
 
+    /// An earlier session of the name was removed before its archives were.
+    @Test func whatIsLeftOfAnEarlierSessionIsDeliveredAndNeverReplaced() throws {
+        var record = try Self.record()
+        record.archives.append(record.archives[0])
+        record.archives[1].name = "s1~1.zip.p7m"
+        let names = record.archives.map(\.name)
+        var view = SessionView(exists: true, isOver: true)
+        view.earlier = SessionView.Earlier(record: record, archives: names)
+        #expect(uploading.step(for: view, at: .now) == .upload)
+        #expect(ArchivePolicy().step(for: view, at: .now) == .spare("s1.zip.p7m"))
+        // Somebody moved one of them.
+        view.earlier?.archives = [names[1]]
+        #expect(uploading.step(for: view, at: .now) == .spare("s1~1.zip.p7m"))
+        view.isCancelled = true
+        #expect(uploading.step(for: view, at: .now) == .done)
+        view.isCancelled = false
+        view.isOver = false
+        #expect(uploading.step(for: view, at: .now) == .done)
+        view.earlier = SessionView.Earlier(record: record, archives: names)
+        #expect(uploading.step(for: view, at: .now) == .upload)
+        // The receipt is not that of the session.
+        view.deliver(Self.receipt(record))
+        #expect(view.receipt == nil)
+        view.isOver = true
+        #expect(uploading.step(for: view, at: Self.confirmed) == .spare("s1.zip.p7m"))
+        var policy = uploading
+        policy.keepArchives = .time(.seconds(10))
+        let later = Self.confirmed.adding(10_000_000_000)
+        #expect(policy.step(for: view, at: Self.confirmed) == .spare("s1.zip.p7m"))
+        #expect(policy.step(for: view, at: later) == .removeArchives)
+        view.earlier = nil
+        #expect(uploading.step(for: view, at: .now) == .make)
+    }
+
     @Test func receiptsThatDoNotFitToThemselvesAreNotBelieved() throws {
         let record = try Self.record()
         #expect(record.isSound)

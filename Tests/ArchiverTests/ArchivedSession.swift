@@ -13,12 +13,17 @@ final class ArchivedSession {
     let directory: SessionDirectory
     private(set) var record: SessionRecord
 
-    /// - Parameter results: JSON, as it comes with `recording.stop`.
-    init(_ name: String = "s1", in data: FilePath, task: String = "Walk", results: String? = nil) throws {
+    /// - Parameters:
+    ///   - results: JSON, as it comes with `recording.stop`.
+    ///   - start: when it started, in ISO 8601.
+    init(
+        _ name: String = "s1", in data: FilePath, task: String = "Walk", results: String? = nil,
+        start: String = "2026-11-21T02:55:01.123456Z"
+    ) throws {
         self.data = data
         record = SessionRecord(
             session: try SessionIdentifier(name), task: task, step: "out", streams: ["phone/"], format: .json,
-            root: .array, status: .finished, startDate: try WallTime(iso8601: "2026-11-21T02:55:01.123456Z"))
+            root: .array, status: .finished, startDate: try WallTime(iso8601: start))
         record.endDate = try WallTime(iso8601: "2026-11-21T02:56:01Z")
         record.results = try results.map { try WireCoding.decode(JSONValue.self, from: Array($0.utf8)) }
         directory = try SessionDirectory.create(record.session, in: data)

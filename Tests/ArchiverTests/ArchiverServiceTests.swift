@@ -27,8 +27,10 @@ struct ArchiverServiceTests {
         }
     }
 
-    private func finished(_ name: String = "s1", in data: FilePath) throws -> ArchivedSession {
-        let session = try ArchivedSession(name, in: data)
+    private func finished(
+        _ name: String = "s1", in data: FilePath, start: String = "2026-11-21T02:55:01.123456Z"
+    ) throws -> ArchivedSession {
+        let session = try ArchivedSession(name, in: data, start: start)
         try session.addLog(from: 0)
         try session.addLog(from: 10)
         try session.finish()
@@ -230,6 +232,99 @@ struct ArchiverServiceTests {
                 try await eventually("the event") { archiver.events.last?.code == "different" }
             }
             #expect(try names(in: data.appending("archives")) == ["s1.archive.json", "s1.zip"])
+        }
+    }
+
+    private static let later = "2026-11-22T08:00:00.000000Z"
+
+    /// Without the ledger that `recorder discard` keeps.
+    private func remove(_ session: SessionDirectory) throws { try Directory.removeTree(session.directory.path) }
+
+    @Test func aSessionWithTheNameOfOneThatWasUploadedAndRemovedIsUploadedToo() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            let (old, start) = (session.directory, session.record.startDate)
+            let options = ["upload-to": "file://\(out)", "keep-archives": "0s"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                try await eventually("the archive's removal") { archiver.changes(of: "s1").last == "removed" }
+                let receipt = try Self.receipt("s1", in: data)
+                #expect(receipt.startDate == start)
+                try remove(old)
+                // A receiver never replaces an archive.
+                try FileManager.default.moveItem(
+                    atPath: out.appending("s1.zip").string, toPath: out.appending("old.zip").string)
+                let newStart = try finished(in: data, start: Self.later).record.startDate
+                try await archiver.announceEnd(of: "s1") {
+                    let changes = ["made", "uploaded", "marked", "removed"]
+                    return archiver.changes(of: "s1") == changes + changes
+                }
+                let status = try await archiver.status("s1")
+                #expect(status.state == .marked)
+                #expect(try Self.receipt("s1", in: data).startDate == newStart)
+                #expect(try OpenedArchive.verify(out.appending("s1.zip")).metadata?.startDate == newStart)
+            }
+        }
+    }
+
+    @Test func anArchiveOfAnEarlierSessionIsNotReplaced() async throws {
+        try await withDirectories { data, _ in
+            let old = try finished(in: data).directory
+            let archive = data.appending("archives/s1.zip")
+            try await ArchiverUnderTest.run(in: data) { archiver in try await archiver.wait(for: "s1", .archived) }
+            let bytes = try Data(contentsOf: URL(filePath: archive.string))
+            try remove(old)
+            _ = try finished(in: data, start: Self.later)
+            try await ArchiverUnderTest.run(in: data) { archiver in
+                let status = try await archiver.wait(for: "s1", .failed)
+                #expect(status.reason?.contains("earlier session") == true)
+                #expect(try Data(contentsOf: URL(filePath: archive.string)) == bytes)
+                try FileManager.default.moveItem(atPath: archive.string, toPath: data.appending("old.zip").string)
+                _ = try await archiver.send(ArchiveRetry(session: "s1"))
+                try await archiver.wait(for: "s1", .archived)
+                try await eventually("the events") { archiver.changes(of: "s1") == ["failed", "made"] }
+            }
+        }
+    }
+
+    /// The archives of an earlier session are delivered first: nowhere else is what was recorded.
+    @Test func anArchiveThatWaitsIsUploadedAlsoIfAnotherSessionHasItsName() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            let start = session.record.startDate
+            try await ArchiverUnderTest.run(in: data) { archiver in try await archiver.wait(for: "s1", .archived) }
+            try remove(session.directory)
+            _ = try finished(in: data, start: Self.later)
+            let options = ["upload-to": "file://\(out)", "keep-archives": "0s"]
+            try await ArchiverUnderTest.run(in: data, manager: LogManagerStandIn(data: data), options: options) {
+                archiver in
+                // The new one is not taken for the one that the receiver has.
+                let status = try await archiver.wait(for: "s1", .failed)
+                #expect(status.reason?.contains("not replaced") == true)
+                try await eventually("the events") {
+                    archiver.changes(of: "s1") == ["uploaded", "removed", "made", "refused"]
+                }
+                #expect(try OpenedArchive.verify(out.appending("s1.zip")).metadata?.startDate == start)
+            }
+        }
+    }
+
+    @Test func aReceiptOfAnOlderArchiverIsBelievedIfTheSessionStartedBefore() throws {
+        try withTemporaryDirectory { data in
+            let session = try finished(in: data)
+            let folder = ArchiveDirectory(data)
+            try folder.directory.create()
+            var record = ArchiveRecord(session.record.session, made: try session.archive(), logs: [], date: .now)
+            record.startDate = nil
+            for (seconds, isOwn) in [(-1.0, false), (0, true), (1, true)] {
+                var receipt = ArchiveReceipt(record, [])
+                receipt.date = WallTime(seconds: session.record.startDate.seconds + seconds)
+                try folder.write(receipt)
+                let view = try folder.view(of: session.record.session, at: .now)
+                #expect((view.receipt != nil) == isOwn)
+                #expect(view.record == nil)
+                #expect(view.isOver)
+            }
         }
     }
 

@@ -619,6 +619,19 @@ struct FillTests {
         }
     }
 
+    @Test func archivesOfAnEarlierSessionOfTheNameAreKept() throws {
+        try withTemporaryDirectory { directory in
+            let (session, export, archives) = try Self.archived(in: directory)
+            let note = #"{"session":"walk-1","startDate":"2020-01-01T00:00:00Z","archives":[{"name":"walk-1.zip"}]}"#
+            try archives.replace("walk-1.archive.json", with: Array(note.utf8))
+            let names = try archives.names().sorted()
+            let outcome = try Self.fill(session, from: export)
+            #expect(outcome.remainingGaps == 0)
+            #expect(outcome.removedArchives.isEmpty)
+            #expect(try archives.names().sorted() == names)
+        }
+    }
+
     @Test func aSessionThatWasUploadedIsRefused() throws {
         try withTemporaryDirectory { directory in
             let phone = PhoneRecording()

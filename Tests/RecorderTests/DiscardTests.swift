@@ -105,10 +105,14 @@ struct DiscardTests {
         }
 
         /// What an archiver writes once the receiver has the session's archive.
-        func confirmUpload(of name: String) throws {
+        /// - Parameter start: when the session started; nil for what it was, empty for a receipt that does not have it.
+        func confirmUpload(of name: String, startedAt start: String? = nil) throws {
             let archives = Directory(data.appending("archives"))
             try archives.create()
-            let receipt = #"{"date": "2020-01-01T00:00:00.000000Z", "session": "\#(name)", "archives": []}"#
+            let record = try SessionDirectory.open(SessionIdentifier(name), in: data).record()
+            let text = start ?? record.startDate.utcText
+            let field = text.isEmpty ? "" : #""startDate": "\#(text)", "#
+            let receipt = #"{\#(field)"date": "2020-01-01T00:00:00.000000Z", "session": "\#(name)", "archives": []}"#
             try archives.replace("\(name).receipt.json", with: Array(receipt.utf8))
         }
 
@@ -347,6 +351,24 @@ struct DiscardTests {
             let repeated = try world.discard("alice")
             try world.settle()
             #expect(try repeated.outcome?.get() == line)
+        }
+    }
+
+    /// One of the same name was uploaded and removed before, and its receipt is still there.
+    @Test(arguments: ["2019-12-31T00:00:00.000000Z", ""])
+    func theReceiptOfAnEarlierSessionOfTheNameConfirmsNothing(start: String) throws {
+        try withTemporaryDirectory { data in
+            let world = try Self.world(in: data, keepSessions: 30 * 86_400 * Self.second)
+            try world.settle()
+            try world.confirmUpload(of: "alice", startedAt: start)
+            let discard = try world.discard("alice")
+            try world.settle()
+            #expect(discard.refusal == "wouldDelete")
+            // It does not expire either.
+            try world.restart()
+            try world.settle()
+            #expect(try SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")))
+            #expect(try world.lines.isEmpty)
         }
     }
 

@@ -241,6 +241,7 @@ final class SimulatedArchiver: WakingProgram {
         try Data(text.utf8).write(to: URL(filePath: path.string))
         let (bytes, sha256) = try FinishedFile.measure(path)
         var made = ArchiveRecord(session, made: [], logs: [], date: now.date)
+        made.startDate = record.startDate
         made.files = files
         made.archives = [
             ArchiveRecord.Archive(name: name, bytes: bytes, sha256: sha256, isEncrypted: plan.policy.encrypts)

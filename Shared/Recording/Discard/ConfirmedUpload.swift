@@ -8,17 +8,34 @@ package struct ConfirmedUpload: Decodable, Sendable {
     package static let receiptSuffix = ".receipt.json"
 
     private let session: SessionIdentifier
+    private let startDate: WallTime?
     /// When the receiver confirmed it.
     package let date: WallTime
 
-    /// When a session's upload was confirmed; nil if nothing says so.
-    package static func date(of session: SessionIdentifier, in data: FilePath) -> WallTime? {
+    /// What was confirmed of a session of this name, which may be an earlier one; nil if nothing was.
+    package static func newest(of name: SessionIdentifier, in data: FilePath) -> ConfirmedUpload? {
         let archives = Directory(data.appending(archivesName))
-        guard
-            let receipt = try? StoredJSON.read(
-                ConfirmedUpload.self, from: session.text + receiptSuffix, in: archives),
-            receipt.session == session
-        else { return nil }
-        return receipt.date
+        let receipt = try? StoredJSON.read(ConfirmedUpload.self, from: name.text + receiptSuffix, in: archives)
+        return receipt?.session == name ? receipt : nil
+    }
+
+    /// When a session's upload was confirmed; nil if nothing says so.
+    package static func date(of record: SessionRecord, in data: FilePath) -> WallTime? {
+        newest(of: record.session, in: data).flatMap { $0.isOfSession(from: record.startDate) ? $0.date : nil }
+    }
+
+    /// Whether it is of the session that started then, and not of an earlier one of its name.
+    package func isOfSession(from start: WallTime) -> Bool { start.isStart(noted: startDate, on: date) }
+}
+
+extension WallTime {
+    /// Whether what an archiver noted of a session is of the one that started now: when a session is removed, another one may get its
+    /// name, and the notes of the first stay.
+    /// - Parameters:
+    ///   - start: when the session of the note started. Older archivers did not note it; theirs are of an earlier session if they
+    ///     were written before this one started.
+    ///   - date: when it was noted.
+    package func isStart(noted start: WallTime?, on date: WallTime) -> Bool {
+        start.map { $0 == self } ?? (date >= self)
     }
 }

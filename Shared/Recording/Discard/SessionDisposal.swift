@@ -58,8 +58,9 @@ package struct SessionDisposal: Sendable {
     ) throws(RecordingError) -> [SessionIdentifier] {
         var sessions: [SessionIdentifier] = []
         for session in try SessionDirectory.sessions(in: data) where sessions.count < limit {
-            guard let uploaded = ConfirmedUpload.date(of: session, in: data), uploaded < date,
+            guard let upload = ConfirmedUpload.newest(of: session, in: data), upload.date < date,
                 let record = try? SessionDirectory.open(session, in: data).record(), record.status.isOver,
+                upload.isOfSession(from: record.startDate),
                 record.shard == nil || record.shard == shard
             else { continue }
             sessions.append(session)
@@ -72,15 +73,16 @@ package struct SessionDisposal: Sendable {
     package func view(_ session: SessionIdentifier?, _ name: PersonalName) throws(RecordingError) -> View {
         var view = View()
         if let session, let directory = try? SessionDirectory.open(session, in: data) {
-            view.record = try directory.record()
-            view.uploaded = ConfirmedUpload.date(of: session, in: data)
+            let record = try directory.record()
+            view.record = record
+            view.uploaded = ConfirmedUpload.date(of: record, in: data)
         }
         let directory = retired(name)
         view.isRetired = directory.exists
         if directory.contains(SessionDirectory.recordName) {
             let retired = try StoredJSON.read(SessionRecord.self, from: SessionDirectory.recordName, in: directory)
             view.retired = retired
-            view.uploaded = view.record == nil ? ConfirmedUpload.date(of: retired.session, in: data) : view.uploaded
+            view.uploaded = view.record == nil ? ConfirmedUpload.date(of: retired, in: data) : view.uploaded
         }
         view.discarded = try ledger.newest(of: name)
         return view

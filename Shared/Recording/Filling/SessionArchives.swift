@@ -10,12 +10,14 @@ package struct SessionArchives {
         struct Archive: Decodable { var name: String }
 
         var session: SessionIdentifier
+        var startDate: WallTime?
+        var date: WallTime?
         var archives: [Archive]
     }
 
     private static let recordSuffix = ".archive.json"
 
-    private let session: SessionIdentifier
+    private let recorded: SessionDirectory
     private let data: FilePath
     private let directory: Directory
 
@@ -26,13 +28,17 @@ package struct SessionArchives {
         guard recordings.lastComponent?.string == SessionDirectory.recordingsName,
             path.lastComponent?.string == session.session.text
         else { return nil }
-        self.session = session.session
+        recorded = session
         data = recordings.removingLastComponent()
         directory = Directory(data.appending(ConfirmedUpload.archivesName))
     }
 
+    private var session: SessionIdentifier { recorded.session }
+
     /// When the upload was confirmed; nil if it was not.
-    package var uploaded: WallTime? { ConfirmedUpload.date(of: session, in: data) }
+    package var uploaded: WallTime? {
+        (try? recorded.record()).flatMap { ConfirmedUpload.date(of: $0, in: data) }
+    }
 
     /// The receipt's path, from the data directory.
     package var receiptPath: FilePath { directory.path.appending(session.text + ConfirmedUpload.receiptSuffix) }
@@ -50,13 +56,20 @@ package struct SessionArchives {
     }
 
     /// The archives that were made and not uploaded, and what an archiver noted of them. The note comes first: without it, an archiver
-    /// makes them anew.
+    /// makes them anew. Those of an earlier session of the name are none.
     package func made() throws(RecordingError) -> [String] {
         guard directory.exists else { return [] }
+        let record = try recorded.record()
         let note = session.text + Self.recordSuffix
         var names = [session.text + ".zip", session.text + ".zip.p7m"]
         if let made = try? StoredJSON.read(Made.self, from: note, in: directory), made.session == session {
+            let date = made.date ?? record.startDate
+            guard record.startDate.isStart(noted: made.startDate, on: date) else { return [] }
             names += made.archives.map(\.name).filter { !$0.contains("/") && !$0.hasPrefix(".") }
+        } else if let upload = ConfirmedUpload.newest(of: session, in: data),
+            !upload.isOfSession(from: record.startDate)
+        {
+            return []
         }
         var found: [String] = []
         for name in [note] + names where directory.contains(name) && !found.contains(name) { found.append(name) }
