@@ -34,8 +34,8 @@ package struct ArchiveFailure: Error, Hashable, Sendable {
     package init(_ error: ArchiveError) {
         let retry: Retry =
             switch error.code {
-            // What the disk or a certificate lacks may be there later; a session's files don't change by themselves.
-            case .noSpace, .inputOutput, .badCertificate, .notOver: .backingOff
+            // What the disk or a certificate lacks may be there later, and a file that was being changed may be whole.
+            case .noSpace, .inputOutput, .badCertificate, .notOver, .changed: .backingOff
             default: .never
             }
         self.init(code: error.code.rawValue, reason: error.description, retry: retry)

@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import Archiver
+@testable import ArchiverCore
 @testable import Archives
 @testable import Encryption
 
@@ -128,6 +129,37 @@ struct ArchiveFaultTests {
             #expect(metadata.hasLoss)
             #expect(try !ExtractedArchive("s1.zip", of: session).names.contains(name))
         }
+    }
+
+    /// A recorder that is killed between an annotation and its hash leaves the hash of the lines before; as verify does, an archiver
+    /// takes them all.
+    @Test func annotationsThatCameAfterTheirHashAreArchived() throws {
+        try withSession { session in
+            try session.finish()
+            let name = SessionDirectory.annotationsName
+            for number in 1...3 {
+                let sums = try session.directory.directory.read(SessionDirectory.checksumsName)
+                try session.directory.add(
+                    Annotation(
+                        number: number, label: "fall", from: session.record.startDate, date: session.record.startDate))
+                // Neither the first one nor the second to third has a hash.
+                if number != 2 { try session.directory.directory.replace(SessionDirectory.checksumsName, with: sums) }
+                _ = try session.archive()
+                let archived = try ExtractedArchive("s1.zip", of: session)
+                #expect(try archived.bytes(name) == session.contents[name])
+                try Directory.removeTree(archived.path)
+            }
+            // Other lines than those that have a hash are not what was noted.
+            try session.add(name, Data(contentsOf: URL(filePath: session.path(name).string)).dropFirst(2))
+            #expect(try refusal(session).file == name)
+        }
+    }
+
+    /// What changes while it is read may be whole later.
+    @Test func aChangedFileIsLookedAtAgain() {
+        let failure = ArchiveFailure(ArchiveError(.changed, "It changed."))
+        #expect(failure.retry == .backingOff)
+        #expect(ArchiveFailure(ArchiveError(.notFound, "It is gone.")).retry == .never)
     }
 
     /// Also while it is read: larger than what is read before the first byte is written.

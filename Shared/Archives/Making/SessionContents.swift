@@ -93,6 +93,12 @@ extension SessionContents {
             // A log's files in the order in which they were finished, and last what tells of those that are gone.
             let tale = rest.remove(RemovedFile.fileName)
             files = names.filter(rest.contains).map { File(name: $0, sha256: sums?[$0]) } + logged
+            // A kill may have come between the last annotations and their hash: the next annotation completes it, if one comes.
+            if let index = files.firstIndex(where: { $0.name == SessionDirectory.annotationsName }),
+                directory.annotationsContinue(files[index].sha256)
+            {
+                files[index].sha256 = nil
+            }
             if let tale { files.append(File(name: tale, sha256: sums?[tale])) }
         } catch {
             if error.code == .alreadyRunning { throw ArchiveError(.notOver, error.description) }

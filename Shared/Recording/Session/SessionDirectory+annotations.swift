@@ -31,7 +31,7 @@ extension SessionDirectory {
     }
 
     /// Whether the file begins with whole lines that have a hash: so it is if a kill came between a line and its hash.
-    func annotationsContinue(_ sha256: String?) -> Bool {
+    package func annotationsContinue(_ sha256: String?) -> Bool {
         guard let sha256 else { return true }
         guard let bytes = try? directory.read(Self.annotationsName) else { return false }
         var hash = SHA256()
