@@ -66,13 +66,14 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
         return .object(fields)
     }
 
-    /// The receipt with which log-manager is asked once more for what it did not mark; `nil` if it marked everything, or the
-    /// files are gone.
+    /// The receipt with which log-manager is asked once more for what it did not mark; `nil` if it marked everything. Files that
+    /// were kept because they were not marked are removed after that.
     package var askingAgain: ArchiveReceipt? {
-        if unmarked == nil || removed != nil { return nil }
+        if unmarked == nil { return nil }
         var copy = self
         copy.marked = nil
         copy.unmarked = nil
+        copy.removed = nil
         return copy
     }
 

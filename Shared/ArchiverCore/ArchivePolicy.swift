@@ -57,8 +57,9 @@ package struct ArchivePolicy: Hashable, Sendable {
         if receipt.marked == nil { return .mark }
         var next: WallTime?
         let wishes: [(ArchiveStep, KeepTime, isDone: Bool)] = [
-            (.removeRecordings, keepRecordings, receipt.removed != nil || receipt.files.isEmpty),
+            // Log-manager may refuse to remove files for long: the archives don't wait for it.
             (.removeArchives, keepArchives, !view.archiveExists),
+            (.removeRecordings, keepRecordings, receipt.removed != nil || receipt.files.isEmpty),
         ]
         for (step, keep, isDone) in wishes where !isDone {
             guard let deadline = keep.deadline(after: receipt.date) else { continue }

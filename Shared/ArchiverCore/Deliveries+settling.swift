@@ -100,32 +100,39 @@ extension Deliveries {
     }
 
     private func conclude(_ settling: Settling, at now: Moment) {
+        if let bytes = settling.bytes { return concludeRemoval(settling, bytes, at: now) }
         var receipt = settling.receipt
-        if let bytes = settling.bytes {
-            for refusal in settling.refused {
-                log(
-                    .warning, "a file is kept", receipt.session,
-                    ["path": "\(refusal.path)", "reason": "\(refusal.reason)"])
-            }
-            receipt.removed = now.date
-            let kept = Set(settling.refused.map(\.path))
-            let removed = bytes.reduce(0) { $0 + (kept.contains($1.key) ? 0 : $1.value) }
-            works[receipt.session]?.stage = .storingRemoval(receipt, bytes: removed)
-        } else {
-            if let first = settling.refused.first, queue.failures(of: receipt.session) < Self.markAttempts - 1 {
-                return fail(
-                    receipt.session,
-                    ArchiveFailure(
-                        code: "refused",
-                        reason: "log-manager did not mark \(settling.refused.count) files that the receiver has; "
-                            + "\(first.path): \(first.reason)",
-                        retry: .backingOff, isRefusal: true), at: now)
-            }
-            receipt.marked = now.date
-            receipt.unmarked = settling.refused.isEmpty ? nil : settling.refused
-            works[receipt.session]?.stage = .storingMarks(receipt)
+        if !settling.refused.isEmpty, queue.failures(of: receipt.session) < Self.markAttempts - 1 {
+            return fail(receipt.session, Self.failure("mark", settling.refused), at: now)
         }
+        receipt.marked = now.date
+        receipt.unmarked = settling.refused.isEmpty ? nil : settling.refused
+        works[receipt.session]?.stage = .storingMarks(receipt)
         emit(.storeReceipt(receipt))
+    }
+
+    /// - Parameter bytes: of the files that log-manager was asked for, by path.
+    private func concludeRemoval(_ settling: Settling, _ bytes: [String: Int], at now: Moment) {
+        var receipt = settling.receipt
+        let kept = Set(settling.refused.map(\.path))
+        let removed = bytes.reduce(0) { $0 + (kept.contains($1.key) ? 0 : $1.value) }
+        guard settling.refused.isEmpty else {
+            // Those that remain are asked for again as long as they are there: the user wants them gone, and log-manager may have
+            // had no time for them.
+            if removed > 0 { publish(.removed, of: receipt.session, bytes: removed, at: now) }
+            return fail(receipt.session, Self.failure("remove", settling.refused), at: now)
+        }
+        receipt.removed = now.date
+        works[receipt.session]?.stage = .storingRemoval(receipt, bytes: removed)
+        emit(.storeReceipt(receipt))
+    }
+
+    private static func failure(_ action: String, _ refused: [LogFileOutcome.Refusal]) -> ArchiveFailure {
+        let first = refused.first.map { "\($0.path): \($0.reason)" } ?? ""
+        return ArchiveFailure(
+            code: "refused",
+            reason: "log-manager did not \(action) \(refused.count.counted("file")) that the receiver has; \(first)",
+            retry: .backingOff, isRefusal: true)
     }
 
     func noteMarked(_ receipt: ArchiveReceipt, at now: Moment) {

@@ -184,7 +184,7 @@ extension Deliveries {
         // Not again and again for each session as long as log-manager is away.
         guard isNews || !failure.isAway else { return }
         log(
-            .error, failure.isRefusal ? "an archive was not delivered" : "no archive was made", session,
+            .error, failure.isRefusal ? "a receiver or log-manager refused" : "no archive was made", session,
             ["code": "\(failure.code)", LogKey.error: "\(failure.reason)"])
         publish(failure.isRefusal ? .refused : .failed, of: session, failure: failure, at: now)
     }

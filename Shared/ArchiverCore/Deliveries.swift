@@ -140,7 +140,8 @@ package final class Deliveries: ProgramCore {
     /// Reports to health what went wrong and has not gone right since.
     func reportFailures() {
         let kinds: [(key: String, what: String, isRefusal: Bool)] = [
-            ("archiving", "could not be archived", false), ("delivery", "could not be uploaded or marked", true),
+            ("archiving", "could not be archived", false),
+            ("delivery", "could not be uploaded, marked or cleaned up", true),
         ]
         for (key, what, isRefusal) in kinds {
             guard let (count, first, reason) = queue.failed(isRefusal: isRefusal) else {

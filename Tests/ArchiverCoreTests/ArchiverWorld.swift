@@ -101,6 +101,10 @@ final class ArchiverWorld {
     private(set) var tries: [(session: SessionIdentifier, time: Int64)] = []
     /// What the receiver does with an archive in place of what the plan says; nil for that.
     var receive: (SessionIdentifier) -> UploadError? = { _ in nil }
+    /// Whether log-manager removes no file.
+    var refusesRemovals = false
+    /// When log-manager was asked to remove files, on the monotonic clock.
+    private(set) var removalRequests: [Int64] = []
 
     init(_ plan: Plan, seed: UInt64) throws {
         self.plan = plan
@@ -209,6 +213,11 @@ final class ArchiverWorld {
         for session in some ?? sessions where receipts[session]?.marked == nil {
             tellAll { _ = $0.hurry(session, self.view(of: session), at: self.now) }
         }
+    }
+
+    /// Where a session stands for the first archiver.
+    func status(of session: SessionIdentifier) -> ArchiveStatus? {
+        processes[0]?.core.status(of: session, view(of: session))
     }
 
     private func tellAll(_ body: (Deliveries) -> Void) {
@@ -530,11 +539,16 @@ final class ArchiverWorld {
                     }
                 }
             case .remove(let paths):
+                removalRequests.append(now.monotonic)
                 expect(receipts[session]?.marked != nil, "files of \(session) go before they are marked")
                 if let receipt = receipts[session] { expectDue(plan.policy.keepRecordings, receipt) }
                 for path in paths {
                     expect(marks.contains(path), "\(path) goes without a mark")
-                    files.remove(path)
+                    if isFault || refusesRemovals {
+                        refused.append(LogFileOutcome.Refusal(path: path, reason: "there was no time for it"))
+                    } else {
+                        files.remove(path)
+                    }
                 }
             }
             return { [refused] in process.core.answered(session, .success(refused), at: self.now) }

@@ -2,6 +2,7 @@ import ArchiveStorage
 import FoundationEssentials
 import Messages
 import Recording
+import ServiceKit
 import TestSupport
 import Testing
 
@@ -75,6 +76,36 @@ import Testing
         let pauses = zip(times.dropFirst(), times).map { ($0 - $1) / 1_000_000_000 }
         #expect(pauses.contains { $0 >= 3600 })
         #expect(pauses.allSatisfy { $0 <= 3600 + 600 })
+    }
+
+    @Test func aRemovalThatIsRefusedIsAskedForAgainAfterLongerPauses() throws {
+        var plan = ArchiverWorld.Plan()
+        plan.sessions = 1
+        plan.policy.keepRecordings = .time(.seconds(0))
+        plan.policy.keepArchives = .time(.seconds(7200))
+        let world = try ArchiverWorld(plan, seed: 1)
+        world.refusesRemovals = true
+        world.begin()
+        world.run(seconds: 30_000)
+        #expect(world.receipts.values.first?.marked != nil)
+        #expect(world.receipts.values.first?.removed == nil)
+        let pauses = zip(world.removalRequests.dropFirst(), world.removalRequests).map { ($0 - $1) / 1_000_000_000 }
+        #expect(pauses.count >= 8, "\(pauses)")
+        #expect(pauses.first.map { $0 < 120 } == true, "\(pauses)")
+        #expect(pauses.last.map { $0 >= 3600 } == true, "\(pauses)")
+        #expect(pauses.allSatisfy { $0 < 3700 }, "\(pauses)")
+        let session = world.sessions[0]
+        let status = try #require(world.status(of: session))
+        #expect(status.state == .marked)
+        #expect(status.reason?.contains("did not remove 2 files") == true)
+        // The archive does not wait for it.
+        #expect(!world.view(of: session).archiveExists)
+        world.refusesRemovals = false
+        world.run(seconds: 4000)
+        #expect(world.receipts.values.first?.removed != nil)
+        #expect(world.violations.isEmpty)
+        #expect(world.remaining().isEmpty)
+        #expect(world.status(of: session)?.reason == nil)
     }
 
     @Test func aReceiverThatIsAwayIsNotAskedByAllAtOnce() throws {

@@ -93,6 +93,23 @@ struct ArchivePolicyTests {
         #expect(policy.step(for: view, at: after(22)) == .done)
     }
 
+    /// Also if others of the session were removed meanwhile.
+    @Test func aFileThatWasNotMarkedIsMarkedAndRemovedWhenSomebodyAsks() throws {
+        var receipt = Self.receipt(try Self.record())
+        receipt.marked = .now
+        #expect(receipt.askingAgain == nil)
+        receipt.unmarked = [LogFileOutcome.Refusal(path: "recordings/s1/a", reason: "it was not seen")]
+        receipt.removed = .now
+        let again = try #require(receipt.askingAgain)
+        #expect(again.marked == nil && again.unmarked == nil && again.removed == nil)
+        var policy = ArchivePolicy(uploads: true)
+        policy.keepRecordings = .time(.seconds(0))
+        var view = SessionView(exists: true, isOver: true, receipt: again)
+        #expect(policy.step(for: view, at: .now) == .mark)
+        view.receipt?.marked = .now
+        #expect(policy.step(for: view, at: .now) == .removeRecordings)
+    }
+
     /// An earlier session of the name was removed before its archives were.
     @Test func whatIsLeftOfAnEarlierSessionIsDeliveredAndNeverReplaced() throws {
         var record = try Self.record()

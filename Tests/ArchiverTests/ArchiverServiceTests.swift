@@ -367,6 +367,36 @@ struct ArchiverServiceTests {
         }
     }
 
+    @Test func aFileThatWasNotRemovedIsRemovedLater() async throws {
+        try await withDirectories { data, out in
+            let session = try finished(in: data)
+            let files = try #require(session.record.logs.first?.files)
+            let directory = session.directory
+            let path = directory.relativePath(of: files[0].name)
+            let manager = LogManagerStandIn(data: data)
+            manager.refuseRemoval(path, "there was no time for it; repeat the request")
+            let options = ["upload-to": "file://\(out)", "keep-recordings": "0s"]
+            try await ArchiverUnderTest.run(in: data, manager: manager, options: options) { archiver in
+                try await eventually("the refusal") {
+                    archiver.changes(of: "s1") == ["made", "uploaded", "marked", "removed", "refused"]
+                }
+                let status = try await archiver.status("s1")
+                #expect(status.reason?.contains("no time for it") == true)
+                try await eventually("health to tell") {
+                    archiver.health.reply.reasons.contains { $0.contains("did not remove 1 file") }
+                }
+                #expect(try Self.receipt("s1", in: data).removed == nil)
+                #expect(files.map { directory.isFile($0.name) } == [true, false])
+                manager.refuseRemoval(path, nil)
+                _ = try await archiver.send(ArchiveRetry(session: "s1"))
+                try await eventually("the removal") { archiver.changes(of: "s1").last == "removed" }
+                #expect(archiver.events.last?.bytes == files[0].bytes)
+                try await eventually("health") { !archiver.health.reply.reasons.contains { $0.contains("cleaned up") } }
+            }
+            #expect(try Self.receipt("s1", in: data).removed != nil)
+        }
+    }
+
     @Test func anArchiveFromBeforeTheCertificateIsNotUploaded() async throws {
         try await withDirectories { data, out in
             _ = try finished(in: data)

@@ -10,6 +10,7 @@ import ZeroMQ
 final class LogManagerStandIn: Sendable {
     private let marks = Mutex<[String: JSONValue]>([:])
     private let refusals = Mutex<[String: String]>([:])
+    private let removalRefusals = Mutex<[String: String]>([:])
     private let data: FilePath
 
     init(data: FilePath) {
@@ -22,6 +23,9 @@ final class LogManagerStandIn: Sendable {
     /// Refuses a path from now on, or no longer.
     func refuse(_ path: String, _ reason: String?) { refusals.withLock { $0[path] = reason } }
 
+    /// Refuses to remove a path from now on, or no longer.
+    func refuseRemoval(_ path: String, _ reason: String?) { removalRefusals.withLock { $0[path] = reason } }
+
     /// Listens.
     func listen(on endpoint: String, _ context: Context, _ thread: SocketThread) async throws -> ReplyServer {
         var router = RequestRouter()
@@ -29,7 +33,8 @@ final class LogManagerStandIn: Sendable {
             self.answer(request.paths) { path in self.marks.withLock { $0[path] = request.receipt ?? .null } }
         }
         router.on(LogsRemoveUploaded.self) { request in
-            self.answer(request.paths) { path in
+            let refused = self.removalRefusals.withLock { $0 }
+            return self.answer(request.paths, refusing: refused) { path in
                 guard self.marked[path] != nil else { return }
                 try? Directory.removeFile(self.data.pushing(FilePath(path)))
             }
@@ -37,8 +42,10 @@ final class LogManagerStandIn: Sendable {
         return try await ReplyServer(listeningOn: endpoint, router: router, context: context, thread: thread)
     }
 
-    private func answer(_ paths: [String], _ body: (String) -> Void) -> LogFileOutcome {
-        let refused = refusals.withLock { $0 }
+    private func answer(
+        _ paths: [String], refusing more: [String: String] = [:], _ body: (String) -> Void
+    ) -> LogFileOutcome {
+        let refused = refusals.withLock { $0 }.merging(more) { first, _ in first }
         for path in paths where refused[path] == nil { body(path) }
         return LogFileOutcome(
             done: paths.filter { refused[$0] == nil },

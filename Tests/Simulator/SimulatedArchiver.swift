@@ -375,7 +375,12 @@ final class SimulatedArchiver: WakingProgram {
             if receipt.marked == nil { return "\(session) is not marked" }
             // What is to be kept for a while is kept longer where a clock was set back.
             if simulation.counts.jumps > 0 { continue }
-            if plan.policy.keepRecordings != .always, receipt.removed == nil, !receipt.files.isEmpty {
+            // What somebody took the mark of is refused for ever.
+            let isUnmarked = receipt.files.contains { file in
+                simulation.logManager?.wasUnmarked("\(SessionDirectory.recordingsName)/\(session)/\(file.name)")
+                    ?? false
+            }
+            if plan.policy.keepRecordings != .always, receipt.removed == nil, !receipt.files.isEmpty, !isUnmarked {
                 return "the files of \(session) are not removed"
             }
             if view.archiveExists != (plan.policy.keepArchives == .always) {

@@ -198,6 +198,9 @@ final class SimulatedLogManager: SimulatedProgram {
         return ledger.contains { $0.file.path == path && $0.file.uploaded != nil }
     }
 
+    /// Whether somebody asked to take a file's mark back.
+    func wasUnmarked(_ path: String) -> Bool { unmarkedPaths.contains(path) }
+
     /// Asks for something, as people do.
     func askForSomething() throws {
         guard let catalog, isRunning else { return }
