@@ -139,7 +139,8 @@ extension Simulation {
             let unaskedEnd = asked.flatMap { oracle.place(of: name, at: $0 - Self.unaskedSilence) }
             let judgement = try oracle.judge(
                 log, of: record, in: directory, first: first,
-                earliest: session.isFromPast ? Double(start) / 1e9 : nil, last: isSound ? session.lasts?[name] ?? unaskedEnd : nil,
+                earliest: session.isFromPast ? Double(start) / 1e9 : nil,
+                last: isSound ? session.lasts?[name] ?? unaskedEnd : nil,
                 removed: data.appending("attic").appending("removed").appending(identifier.text)
             ) {
                 isPaused(
