@@ -13,6 +13,8 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
     package var startDate: WallTime?
     /// When the last archive was confirmed.
     package var date: WallTime
+    /// When making them began; what was added to the session later is not in them. Older receipts don't have it.
+    package var made: WallTime?
     /// The archives that the receiver has.
     package var archives: [Confirmed]
     /// The finished log files that are in them.
@@ -41,6 +43,7 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
         session = record.session
         startDate = record.startDate
         date = archives.map(\.confirmation.date).max() ?? record.date
+        made = record.date
         self.archives = archives
         files = record.files
     }
@@ -79,10 +82,12 @@ package struct ArchiveReceipt: ArchiveNote, Codable, Hashable, Sendable {
 
     /// What a log file is marked with: the archive that has it, as the receiver confirmed it.
     package func mark(for archive: Confirmed) -> JSONValue {
-        .object([
+        var fields: [String: JSONValue] = [
             "archive": .string(archive.archive.name), "location": .string(archive.confirmation.location),
             "bytes": .integer(archive.archive.bytes), "sha256": .string(archive.archive.sha256),
             "confirmed": .string(archive.confirmation.date.utcText),
-        ])
+        ]
+        fields["made"] = made.map { .string($0.utcText) }
+        return .object(fields)
     }
 }

@@ -12,7 +12,7 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
     package private(set) var schema = ArchiveRecord.schema
     package var session: SessionIdentifier
     package var startDate: WallTime?
-    /// When they were made.
+    /// When making them began.
     package var date: WallTime
     /// The session's own, then those of its sections.
     package var archives: [Archive]
@@ -55,8 +55,10 @@ package struct ArchiveRecord: ArchiveNote, Codable, Hashable, Sendable {
         }
     }
 
-    /// What was made just now.
-    /// - Parameter logs: the session's.
+    /// What was made.
+    /// - Parameters:
+    ///   - logs: the session's.
+    ///   - date: when that began.
     package init(_ session: SessionIdentifier, made: [MadeArchive], logs: [LogName], date: WallTime) {
         self.session = session
         startDate = made.first?.metadata.startDate

@@ -103,7 +103,7 @@ extension ArchiveEngine {
                 }
                 return (try archiver.archive(directory, to: folder.directory, at: date), logs)
             }
-            return .success(ArchiveRecord(session, made: made, logs: logs, date: now.date))
+            return .success(ArchiveRecord(session, made: made, logs: logs, date: date))
         } catch {
             return .failure(ArchiveFailure(error))
         }

@@ -265,6 +265,37 @@ struct DataDirectoryTests {
         }
     }
 
+    /// The receiver does not have them.
+    @Test(arguments: [true, false])
+    func annotationsThatCameAfterTheUploadAreKept(hasMade: Bool) throws {
+        try withTemporaryDirectory { data in
+            let session = try StoredSession("s", in: data)
+            let folder = try DataDirectory(data)
+            let path = try session.finish(bytes: 1000)
+            unlink(data.appending(path).string)
+            let (made, uploaded) = (WallTime(seconds: 1_000), WallTime(seconds: 2_000))
+            try RemovedFile.append(
+                [
+                    RemovedFile(
+                        name: String(path.split(separator: "/")[2]), bytes: 1000, reason: "removeUploaded", date: .now,
+                        uploaded: uploaded,
+                        receipt: .object(hasMade ? ["made": .string(made.utcText)] : ["etag": .string("x")]))
+                ], in: session.directory.directory)
+            func annotate(_ number: Int, at seconds: Double) throws {
+                let date = WallTime(seconds: seconds)
+                try session.directory.add(Annotation(number: number, label: "fall", from: date, date: date))
+            }
+            try annotate(1, at: 900)
+            // While the archive waited for its receiver; without a word about it, the upload is what is known.
+            if hasMade { try annotate(2, at: 1_500) } else { try annotate(2, at: 2_500) }
+            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: true) == .kept(nil))
+            try Directory.removeFile(session.path(of: SessionDirectory.annotationsName))
+            try annotate(1, at: 900)
+            let bytes = try folder.content(of: session.identifier).otherBytes
+            #expect(folder.removeRemains(of: session.identifier, onlyUploaded: true) == .removed(bytes: bytes))
+        }
+    }
+
     @Test func aRemovalOfASessionThatWasInterruptedIsCompleted() throws {
         try withTemporaryDirectory { data in
             let session = try StoredSession("s", in: data)

@@ -11,19 +11,27 @@ extension DataDirectory {
     /// Removes what remains of a session that is over: everything but stream files, of which there must be none.
     ///
     /// The directory is renamed first: a removal that is interrupted is completed by `completeRemovals`.
-    /// - Parameter onlyUploaded: whether all files that were removed from it must have been uploaded.
+    /// - Parameter onlyUploaded: whether all files that were removed from it must have been uploaded, and its annotations with them.
     package func removeRemains(of session: SessionIdentifier, onlyUploaded: Bool) -> RemainsOutcome {
         do {
             guard let directory = try open(session), let recordings = try recordings() else {
                 return .removed(bytes: 0)
             }
-            guard try directory.record().status.isOver else { return .kept(nil) }
+            let record = try directory.record()
+            guard record.status.isOver else { return .kept(nil) }
             var hasFiles = try !directory.currentNames().isEmpty
             try directory.forEachFinished { _, _ in hasFiles = true }
             let removed = try RemovedFile.read(in: directory.directory)
             // A session that never had files was not uploaded, and is no trouble.
-            guard !hasFiles, !removed.isEmpty, !onlyUploaded || removed.allSatisfy({ $0.uploaded != nil }) else {
-                return .kept(nil)
+            guard !hasFiles, !removed.isEmpty else { return .kept(nil) }
+            if onlyUploaded {
+                let dates = removed.compactMap(\.uploadedUntil)
+                let annotations = try SessionDirectory(of: session, madeAt: directory.directory.path)
+                    .annotations(of: record)
+                // Annotations that came after the last upload are nowhere else.
+                guard dates.count == removed.count, let last = dates.max(),
+                    annotations.allSatisfy({ $0.date < last })
+                else { return .kept(nil) }
             }
             let bytes = try directory.otherBytes()
             let name = Self.removingPrefix + session.text

@@ -34,6 +34,16 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         self.receipt = receipt
     }
 
+    /// Up to when what was added to the session is where the file was uploaded to, as far as its receipt says so; nil if it was not
+    /// uploaded. An archiver says when it began to make the archive, which may be long before its upload was confirmed.
+    package var uploadedUntil: WallTime? {
+        guard let uploaded else { return nil }
+        guard case .object(let fields) = receipt, case .string(let text) = fields["made"],
+            let made = try? WallTime(iso8601: text)
+        else { return uploaded }
+        return min(made, uploaded)
+    }
+
     /// Whether it is the file that a session lists.
     func isSame(as finished: FinishedFile) -> Bool {
         name == finished.name && bytes == finished.bytes && (sha256 ?? finished.sha256) == finished.sha256
