@@ -9,6 +9,9 @@ extension Publication {
             return acknowledge(request, .wanted(next: samples.oldest ?? 0))
         }
         try requireRunning(run.published)
+        if let newest = samples.sentAt ?? samples.rows.times.max() {
+            run.clock.note(newest, at: now.monotonic, by: sleepWatch)
+        }
         guard samples.rows.fields == Array(run.input.fields.dropFirst()) else {
             throw PushRefusal(
                 .conflict,
@@ -42,7 +45,7 @@ extension Publication {
         while let waiting = run.queue.pop() {
             let known = max(0, run.queue.next - waiting.range.lowerBound)
             if known < waiting.range.count {
-                publish(waiting.message.rows, from: known, of: run.published, run.input, offset: run.offset, at: now)
+                publish(waiting.message.rows, from: known, of: run.published, run.input, by: run.clock, at: now)
                 run.queue.advance(to: waiting.range.upperBound)
             }
             if waiting.message.isLast { end(run, at: now) }
@@ -93,7 +96,7 @@ extension Publication {
         let run = PushState.NumberedRun(
             published, input, epoch: samples.epoch, next: samples.first,
             beginning: samples.first == 0 ? PushedSample(first: samples.rows) : nil,
-            offset: offset(of: samples, at: now))
+            clock: clock(of: samples, at: now))
         for one in known?.queue.removeAll() ?? [] {
             refuse(one.request, PushRefusal(.tooLate, "\(samples.name) has begun another epoch"))
         }
@@ -108,12 +111,12 @@ extension Publication {
     }
 
     /// The same for all streams of a client's run.
-    private func offset(of samples: NumberedSamples, at now: Moment) -> Int64 {
-        guard let epoch = samples.epoch else { return offset(of: samples.rows, sentAt: samples.sentAt, at: now) }
-        if let known = pushes.clocks[samples.name.device], known.epoch == epoch { return known.offset }
-        let offset = offset(of: samples.rows, sentAt: samples.sentAt, at: now)
+    private func clock(of samples: NumberedSamples, at now: Moment) -> ClientClock {
+        guard let epoch = samples.epoch else { return clock(of: samples.rows, sentAt: samples.sentAt, at: now) }
+        if let known = pushes.clocks[samples.name.device], known.epoch == epoch { return known.clock }
+        let clock = clock(of: samples.rows, sentAt: samples.sentAt, at: now)
         if pushes.clocks.count >= PushState.maximumStreams { pushes.clocks = [:] }
-        pushes.clocks[samples.name.device] = (epoch, offset)
-        return offset
+        pushes.clocks[samples.name.device] = (epoch, clock)
+        return clock
     }
 }

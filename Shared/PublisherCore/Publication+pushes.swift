@@ -164,47 +164,62 @@ extension Publication {
     }
 
     func publish(
-        _ rows: PushedRows, from first: Int, of stream: PublishedStream, _ input: PushedInput, offset: Int64,
+        _ rows: PushedRows, from first: Int, of stream: PublishedStream, _ input: PushedInput, by clock: ClientClock,
         at now: Moment
     ) {
-        publish(rows, first..<rows.count, of: stream, input, offset: offset, at: now)
+        publish(rows, first..<rows.count, of: stream, input, by: clock, at: now)
     }
 
     func publish(
-        _ rows: PushedRows, _ range: Range<Int>, of stream: PublishedStream, _ input: PushedInput, offset: Int64,
-        at now: Moment
+        _ rows: PushedRows, _ range: Range<Int>, of stream: PublishedStream, _ input: PushedInput,
+        by clock: ClientClock, at now: Moment
     ) {
+        let uptimes = input.place(rows.times[range]) { clock.uptime(of: $0, by: sleepWatch) }
         input.note(rows.times[range], at: now.monotonic)
         // A listener should know the fields before the first samples come.
         noteState(of: stream, at: now)
+        var (first, rest) = (range.lowerBound, uptimes[...])
+        while let uptime = rest.first {
+            // No batch goes over a sleep: it has one reading of the clocks.
+            let slept = sleepWatch.slept(since: uptime)
+            let piece = rest.prefix { sleepWatch.slept(since: $0) == slept }
+            publish(rows, from: first, uptimes: piece, of: stream, at: now)
+            first += piece.count
+            rest = rest.dropFirst(piece.count)
+        }
+    }
+
+    private func publish(
+        _ rows: PushedRows, from first: Int, uptimes: ArraySlice<Int64>, of stream: PublishedStream, at now: Moment
+    ) {
         let isNumeric = rows.types == nil
         let columns = isNumeric ? rows.fields.count : 0
         var numbers: [Double] = []
-        numbers.reserveCapacity(range.count * (1 + columns))
-        for row in range {
-            numbers.append(Nanoseconds.seconds(rows.times[row] + offset))
+        numbers.reserveCapacity(uptimes.count * (1 + columns))
+        for (row, uptime) in zip(first..., uptimes) {
+            numbers.append(Nanoseconds.seconds(uptime))
             numbers += rows.values[row * columns..<(row + 1) * columns]
         }
         let batch = RowBatch(
-            firstSequence: Int64(stream.nextSequence), count: range.count, rows: numbers,
-            records: isNumeric ? nil : RecordValues(rows.records[range]))
+            firstSequence: Int64(stream.nextSequence), count: uptimes.count, rows: numbers,
+            records: isNumeric ? nil : RecordValues(rows.records[first..<first + uptimes.count]))
         publish(batch, of: stream, at: now)
     }
 
     // MARK: Clocks
 
-    /// What is added to a client's times to get those of this machine's monotonic clock, in nanoseconds.
+    /// How a client's times lead to uptimes.
     ///
     /// Dates are believed, if they are near this machine's. Of other clocks the newest sample, or what the clock said when the
     /// message was sent, is taken for the moment of its arrival.
-    func offset(of rows: PushedRows, sentAt: Int64?, at now: Moment) -> Int64 {
+    func clock(of rows: PushedRows, sentAt: Int64?, at now: Moment) -> ClientClock {
         let newest = sentAt ?? rows.times.max() ?? 0
         let date = now.date.nanosecondsSince1970
         if newest >= Self.firstDate, newest < date + Self.furthestAhead, newest > date - Self.furthestBehind,
             sentAt.map({ abs($0 - date) < Self.largestError }) ?? true
         {
-            return now.monotonic - date
+            return ClientClock(date, at: now.monotonic, by: sleepWatch, continues: true)
         }
-        return now.monotonic - newest
+        return ClientClock(newest, at: now.monotonic, by: sleepWatch, continues: newest >= Self.firstDate)
     }
 }

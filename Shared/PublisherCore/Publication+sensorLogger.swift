@@ -12,6 +12,9 @@ extension Publication {
         let key = PushState.SessionKey(device: message.device, session: message.session)
         let session = session(key, message, at: now)
         session.lastArrival = now.monotonic
+        if let newest = message.readings.lazy.compactMap({ $0.rows.times.max() }).max() {
+            session.clock.note(newest, at: now.monotonic, by: sleepWatch)
+        }
         for readings in message.readings {
             let name = StreamName(device: name(of: key), stream: readings.stream)
             if let index = indexes[name] { try requireRunning(streams[index]) }
@@ -47,7 +50,8 @@ extension Publication {
         let platform = settings.phones[key.device]?.platform ?? settings.platform
         let session = PushState.LoggerSession(
             SensorLoggerStreams(platform: platform),
-            offset: message.readings.first.map { offset(of: $0.rows, sentAt: nil, at: now) } ?? 0, at: now.monotonic)
+            clock: message.readings.first.map { clock(of: $0.rows, sentAt: nil, at: now) } ?? ClientClock(),
+            at: now.monotonic)
         pushes.sessions[key] = session
         return session
     }
@@ -83,7 +87,7 @@ extension Publication {
         } else if session.interrupted.remove(part.stream) != nil {
             stream.skip(to: stream.nextSequence + lost(before: part.rows, in: input), .estimated)
         }
-        publish(part.rows, from: 0, of: stream, input, offset: session.offset, at: now)
+        publish(part.rows, from: 0, of: stream, input, by: session.clock, at: now)
     }
 
     /// How many samples messages that are missing had, by the times around them.

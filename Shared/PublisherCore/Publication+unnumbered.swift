@@ -68,11 +68,11 @@ extension Publication {
         for (row, time) in rows.times.enumerated() {
             let missing = run.losses.missing(before: time)
             guard missing > 0 else { continue }
-            if row > first { publish(rows, first..<row, of: stream, input, offset: clock.offset, at: now) }
+            if row > first { publish(rows, first..<row, of: stream, input, by: clock.client, at: now) }
             stream.skip(to: stream.nextSequence + missing, .estimated)
             first = row
         }
-        publish(rows, first..<rows.count, of: stream, input, offset: clock.offset, at: now)
+        publish(rows, first..<rows.count, of: stream, input, by: clock.client, at: now)
         return true
     }
 
@@ -80,11 +80,14 @@ extension Publication {
     private func clock(
         of device: String, _ part: UnnumberedSamples.Part, at now: Moment
     ) -> PushState.DeviceClock {
-        guard part.clock != .arrival else { return PushState.DeviceClock(offset: 0, number: 0, newest: 0, lead: 0) }
+        guard part.clock != .arrival else {
+            return PushState.DeviceClock(client: ClientClock(), number: 0, newest: 0, lead: 0)
+        }
         let key = PushState.ClockKey(device: device, clock: part.clock)
         let newest = part.rows.times.max() ?? 0
+        pushes.deviceClocks[key]?.client.note(newest, at: now.monotonic, by: sleepWatch)
         if var known = pushes.deviceClocks[key], newest >= known.newest - Self.furthestBack(part.clock),
-            lead(of: newest, known.offset, at: now) <= known.lead + Self.furthestAhead
+            known.client.lead(of: newest, at: now.monotonic, by: sleepWatch) <= known.lead + Self.furthestAhead
         {
             known.newest = max(known.newest, newest)
             pushes.deviceClocks[key] = known
@@ -92,16 +95,11 @@ extension Publication {
         }
         if pushes.deviceClocks.count >= PushState.maximumStreams { pushes.deviceClocks = [:] }
         pushes.clocksBegun += 1
-        let offset = offset(of: part.rows, sentAt: nil, at: now)
+        let client = clock(of: part.rows, sentAt: nil, at: now)
         let clock = PushState.DeviceClock(
-            offset: offset, number: pushes.clocksBegun, newest: newest, lead: max(0, lead(of: newest, offset, at: now)))
+            client: client, number: pushes.clocksBegun, newest: newest,
+            lead: max(0, client.lead(of: newest, at: now.monotonic, by: sleepWatch)))
         pushes.deviceClocks[key] = clock
         return clock
-    }
-
-    /// How far a device's time is ahead of this machine's, in nanoseconds.
-    private func lead(of time: Int64, _ offset: Int64, at now: Moment) -> Int64 {
-        let sum = time.addingReportingOverflow(offset)
-        return sum.overflow ? .max : sum.partialValue - now.monotonic
     }
 }

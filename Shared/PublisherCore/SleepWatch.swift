@@ -13,8 +13,11 @@ package struct SleepWatch: Sendable {
     /// How many sleeps are remembered: samples are kept for minutes.
     private static let maximumSleeps = 1_000
 
+    /// How far behind a wake something is placed that was sampled in the sleep, in nanoseconds: what all listeners take for later.
+    private static let afterWake: Int64 = 1_000
+
     /// How far the clocks are apart.
-    private var difference: Int64
+    private(set) var difference: Int64
     /// The uptimes at which sleeps were noticed, and the nanoseconds slept.
     private var sleeps: Deque<(uptime: Int64, slept: Int64)> = []
 
@@ -38,6 +41,19 @@ package struct SleepWatch: Sendable {
     /// What the other clock says at an uptime since the last sleep.
     package func elapsed(at uptime: Int64) -> Int64 { uptime + difference }
 
+    /// The uptime at which the other clock said something.
+    ///
+    /// It stood still while the machine slept: what happened then is placed right behind the wake.
+    package func uptime(ofElapsed elapsed: Int64) -> Int64 {
+        var difference = difference
+        for (wake, slept) in sleeps.reversed() {
+            let before = difference - slept
+            if elapsed - before > wake { return max(elapsed - difference, wake + Self.afterWake) }
+            difference = before
+        }
+        return elapsed - difference
+    }
+
     /// What a batch says of the clocks: its date is set back by how long the machine slept since its last sample, so that dates of its
     /// samples are right. Those of the moment in which the machine fell asleep were taken before.
     /// - Parameter rows: each the uptime in seconds and the values of the fields.
@@ -54,7 +70,11 @@ package struct SleepWatch: Sendable {
     /// How long the machine slept since a batch's last sample.
     private func slept(sinceLastOf rows: ArraySlice<Double>, count: Int) -> Int64 {
         guard !sleeps.isEmpty, count > 0 else { return 0 }
-        let last = Nanoseconds.from(seconds: rows[rows.endIndex - rows.count / count]) ?? .max
-        return sleeps.reversed().prefix { $0.uptime >= last }.reduce(0) { $0 + $1.slept }
+        return slept(since: Nanoseconds.from(seconds: rows[rows.endIndex - rows.count / count]) ?? .max)
+    }
+
+    /// How long the machine slept since an uptime.
+    func slept(since uptime: Int64) -> Int64 {
+        sleeps.reversed().prefix { $0.uptime >= uptime }.reduce(0) { $0 + $1.slept }
     }
 }

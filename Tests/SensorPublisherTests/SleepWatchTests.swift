@@ -15,6 +15,24 @@ struct SleepWatchTests {
         #expect(watch.elapsed(at: 50 * second) == 170 * second)
     }
 
+    @Test func whatTheOtherClockSaysHasAnUptimeWhichIsThatOfTheWakeInASleep() {
+        var watch = SleepWatch(elapsed: 100 * second, uptime: 40 * second)
+        for (elapsed, uptime) in [(162, 42), (200, 50)] {
+            _ = watch.notice(elapsed: Int64(elapsed) * second, uptime: Int64(uptime) * second)
+        }
+        let microsecond: Int64 = 1_000
+        let expected: [(Int64, Int64)] = [
+            (90 * second, 30 * second), (102 * second, 42 * second), (103 * second, 42 * second + microsecond),
+            (162 * second, 42 * second + microsecond), (163 * second, 43 * second), (170 * second, 50 * second),
+            (199 * second, 50 * second + microsecond), (201 * second, 51 * second),
+        ]
+        for (elapsed, uptime) in expected { #expect(watch.uptime(ofElapsed: elapsed) == uptime) }
+        for elapsed in 0..<2_000 {
+            let (one, next) = (Int64(elapsed) * second / 10, Int64(elapsed + 1) * second / 10)
+            #expect(watch.uptime(ofElapsed: one) <= watch.uptime(ofElapsed: next), "times never go back")
+        }
+    }
+
     @Test func whatIsShorterThanAMillisecondIsNoSleep() {
         var watch = SleepWatch(elapsed: second, uptime: second)
         #expect(watch.notice(elapsed: 2 * second + SleepWatch.shortestSleep, uptime: 2 * second) == nil)

@@ -1,7 +1,8 @@
 /// Finds what must be added to the times of an export to get uptimes of a publisher: the number by which most of the recorded samples
 /// beside gaps are found again in the export, value by value.
 ///
-/// The publisher added the same number to all times of one recording of the phone, so it is exact, whatever the clocks say.
+/// The publisher added the same number to all times of one recording of the phone, so it is exact, whatever the clocks say. If its
+/// machine slept, that is another number from then on: the one that more samples have is found.
 struct OffsetSearch {
     enum Outcome: Hashable {
         case found(Int64)

@@ -12,19 +12,18 @@ struct PushState {
         var queue: PushQueue<NumberedSamples>
         /// The times and values of the first sample, if the run began with number 0.
         let beginning: PushedSample?
-        /// What is added to the client's times, in nanoseconds.
-        let offset: Int64
+        let clock: ClientClock
 
         init(
             _ published: PublishedStream, _ input: PushedInput, epoch: String?, next: Int, beginning: PushedSample?,
-            offset: Int64
+            clock: ClientClock
         ) {
             self.published = published
             self.input = input
             self.epoch = epoch
             queue = PushQueue(next: next)
             self.beginning = beginning
-            self.offset = offset
+            self.clock = clock
         }
     }
 
@@ -37,7 +36,7 @@ struct PushState {
     final class LoggerSession {
         var queue = PushQueue<SensorLoggerMessage>(next: 0)
         var streams: SensorLoggerStreams
-        let offset: Int64
+        let clock: ClientClock
         var lastArrival: Int64
         /// Messages that were given up: late ones are refused.
         var givenUp: Set<Int> = []
@@ -46,9 +45,9 @@ struct PushState {
         /// Those that have none since a message was given up.
         var interrupted: Set<String> = []
 
-        init(_ streams: SensorLoggerStreams, offset: Int64, at now: Int64) {
+        init(_ streams: SensorLoggerStreams, clock: ClientClock, at now: Int64) {
             self.streams = streams
-            self.offset = offset
+            self.clock = clock
             lastArrival = now
         }
     }
@@ -68,8 +67,7 @@ struct PushState {
 
     /// How the times of a device that numbers nothing lead to those of this machine.
     struct DeviceClock: Equatable {
-        /// What is added to the device's times, in nanoseconds.
-        let offset: Int64
+        let client: ClientClock
         /// Which of all these clocks it is.
         let number: Int
         /// The latest time that the device sent.
@@ -100,8 +98,8 @@ struct PushState {
     /// Runs whose client has begun another: what is kept of them can be replayed.
     var former: [PublishedStream] = []
     var runsBegun = 0
-    /// By device: what is added to the times of its client's run.
-    var clocks: [String: (epoch: String, offset: Int64)] = [:]
+    /// By device: the clock of its client's run.
+    var clocks: [String: (epoch: String, clock: ClientClock)] = [:]
     /// When something that waits is given up, on the monotonic clock; `.max` while nothing waits.
     var deadline = Int64.max
 

@@ -7,6 +7,8 @@ package final class PushedInput: Sampler {
     package static let longestSilence = 600 * Nanoseconds.perSecond
     /// How long a client of which little is known may take until its next message.
     private static let firstPatience = 15 * Nanoseconds.perSecond
+    /// Uptimes of samples that would be the same are this far apart, in nanoseconds.
+    private static let leastPause: Int64 = 1_000
     /// The pause between messages weighs this much less with each further one.
     private static let forgetting = 0.9
 
@@ -23,6 +25,8 @@ package final class PushedInput: Sampler {
     private(set) var lastArrival: Int64
     /// About the longest pause between messages lately, in nanoseconds.
     private var pause: Double?
+    /// The latest sample's time on the client's clock, and the uptime that it was given.
+    private var placed: (time: Int64, uptime: Int64)?
 
     init(
         fields: [String], types: [FieldType]?, unit: String?, rate: Double?, description: String, at now: Int64
@@ -56,6 +60,21 @@ package final class PushedInput: Sampler {
     /// Whether it has been silent for so long that it counts as ended.
     func isOver(at now: Int64) -> Bool { now - lastArrival > Self.longestSilence }
 
+    /// The uptimes of samples that are published now, which increase with the client's times.
+    ///
+    /// Those of a time in which this machine slept are the same: they are told apart by the least that all listeners can tell.
+    /// - Parameter uptime: what the client's clock makes of a time.
+    func place(_ times: ArraySlice<Int64>, _ uptime: (Int64) -> Int64) -> [Int64] {
+        times.map { time in
+            var own = uptime(time)
+            if let placed, time >= placed.time, own <= placed.uptime {
+                own = placed.uptime + (time > placed.time ? Self.leastPause : 0)
+            }
+            placed = (time, own)
+            return own
+        }
+    }
+
     /// Notes samples that are published now.
     func note(_ times: ArraySlice<Int64>, at now: Int64) {
         if count > 0 { pause = max(Double(now - lastArrival), (pause ?? 0) * Self.forgetting) }
@@ -68,7 +87,7 @@ package final class PushedInput: Sampler {
     }
 
     /// Begins to measure anew: the client's clock may be another one.
-    func forgetTimes() { (first, last, count) = (nil, nil, 0) }
+    func forgetTimes() { (first, last, placed, count) = (nil, nil, nil, 0) }
 
     func end() { if state == .running { state = .ended } }
 
