@@ -72,7 +72,9 @@ extension Publication {
             input.end()
             noteState(of: streams[index], at: now)
         }
-        pushes.sessions = pushes.sessions.filter { now.monotonic - $0.value.lastArrival < PushedInput.longestSilence }
+        for session in pushes.sessions.values where now.monotonic - session.lastArrival > PushedInput.longestSilence {
+            session.streams.shrink()
+        }
     }
 
     /// Has what waits looked at in time. A time that is too early is found out then.

@@ -5,8 +5,8 @@ import ServiceKit
 
 /// Sensor Logger's messages, which are numbered, each with readings of several sensors: their samples are numbered here.
 extension Publication {
-    /// Messages of a session of Sensor Logger whose loss is remembered.
-    private static let maximumGivenUp = 10_000
+    /// Losses of messages that are remembered of a session of Sensor Logger: the latest ones.
+    private static let maximumGivenUp = 1_000
 
     func push(_ message: SensorLoggerMessage, as request: Int, at now: Moment) throws(PushRefusal) {
         let key = PushState.SessionKey(device: message.device, session: message.session)
@@ -20,7 +20,7 @@ extension Publication {
             if let index = indexes[name] { try requireRunning(streams[index]) }
         }
         if message.number < session.queue.next {
-            guard !session.givenUp.contains(message.number) else {
+            guard !session.givenUp.contains(where: { $0.contains(message.number) }) else {
                 throw PushRefusal(.tooLate, "message \(message.number) came too late: it is recorded as lost")
             }
             return accept(request, again: true, messageAnswer)
@@ -122,7 +122,8 @@ extension Publication {
                 .log(
                     .warning, "messages of a phone did not arrive",
                     ["device": "\(key.device)", "session": "\(key.session)", "messages": "\(missing)"]))
-            if session.givenUp.count + missing.count <= Self.maximumGivenUp { session.givenUp.formUnion(missing) }
+            if session.givenUp.count == Self.maximumGivenUp { session.givenUp.removeFirst() }
+            session.givenUp.append(missing)
             session.interrupted = session.known
             session.queue.advance(to: missing.upperBound)
             publishWaiting(of: session, key, at: now)

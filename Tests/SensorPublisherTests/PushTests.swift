@@ -325,6 +325,36 @@ struct PushTests {
         #expect(refusal.kind == .tooLate)
     }
 
+    @Test func aPhoneThatWasAwayForLongHasAGapAndRepetitionsAreStillIgnored() throws {
+        let first = publisher.now.date.nanosecondsSince1970 / Self.second
+        _ = publisher.push(message(0, 0..<50))
+        publisher.run(seconds: 3_600)
+        let again = publisher.push(message(0, 0..<50))
+        #expect(publisher.pushAnswers[again] == .accepted(next: nil))
+        let next = publisher.push(message(600, 0..<50))
+        let away = Int(publisher.now.date.nanosecondsSince1970 / Self.second - first) * 50
+        publisher.run(seconds: 4)
+        #expect(publisher.pushAnswers[next] == .accepted(next: nil))
+        #expect(sequences(gyroscope) == Array(0..<50) + Array(Int64(away)..<Int64(away) + 50))
+        let request = SamplesReplay(device: "d1", stream: "gyroscope", epoch: "one", from: 50, count: away - 50)
+        let error = #expect(throws: RequestError.self) { try publisher.replay(request) }
+        #expect(error?.data?.reason == "estimated")
+        for number in [1, 599] {
+            let late = publisher.push(message(number, 0..<50))
+            guard case .refused(let refusal) = publisher.pushAnswers[late] else { throw Unexpected() }
+            #expect(refusal.kind == .tooLate)
+        }
+    }
+
+    @Test func whatAPhoneKeptWhileItWasAwayIsTaken() {
+        _ = publisher.push(message(0, 0..<50))
+        publisher.run(seconds: 3_600)
+        let later = publisher.push(message(2, 100..<150))
+        let missing = publisher.push(message(1, 50..<100))
+        for request in [later, missing] { #expect(publisher.pushAnswers[request] == .accepted(next: nil)) }
+        #expect(sequences(gyroscope) == Array(0..<150))
+    }
+
     @Test func aSessionThatThisProgramDidNotSeeBeginIsTakenAfterAWhile() {
         let request = publisher.push(message(57, 0..<10))
         publisher.run(seconds: 4)

@@ -50,6 +50,22 @@ struct PushedMessageTests {
         #expect(later[1].rows.values == [1, 2, -6.5])
     }
 
+    @Test func ofASilentPhoneLittleWaits() throws {
+        func message(_ sensor: String) -> SensorLoggerMessage {
+            var rows = PushedRows(fields: ["x", "y", "z"])
+            for time in 0..<150 { rows.append([Double(time), 0, 0], time: Int64(time)) }
+            return SensorLoggerMessage(
+                number: 0, session: "s", device: "d",
+                readings: [SensorLoggerMessage.Readings(sensor: sensor, rows: rows)])
+        }
+        var streams = SensorLoggerStreams(platform: .ios)
+        _ = streams.parts(of: message("accelerometer"))
+        streams.shrink()
+        let total = try #require(streams.parts(of: message("gravity")).last)
+        #expect(total.stream == "accelerometer")
+        #expect(total.rows.times == Array(50..<150))
+    }
+
     @Test func anAndroidPhonesTotalIsTakenAsItIs() throws {
         let body = #"""
             {"messageId":0,"sessionId":"s","deviceId":"d","payload":[

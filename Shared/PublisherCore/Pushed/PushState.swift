@@ -1,3 +1,4 @@
+import DequeModule
 import Messages
 import SampleSources
 
@@ -39,7 +40,7 @@ struct PushState {
         let clock: ClientClock
         var lastArrival: Int64
         /// Messages that were given up: late ones are refused.
-        var givenUp: Set<Int> = []
+        var givenUp: Deque<Range<Int>> = []
         /// Streams that have samples of this session.
         var known: Set<String> = []
         /// Those that have none since a message was given up.
@@ -78,7 +79,8 @@ struct PushState {
         static func == (one: DeviceClock, other: DeviceClock) -> Bool { one.number == other.number }
     }
 
-    /// Sessions of Sensor Logger that are remembered: those silent the longest go.
+    /// Sessions of Sensor Logger that are remembered, however long their phones are silent, because their numbers show what is missing
+    /// when they are back: those silent the longest go.
     static let maximumSessions = 4_096
     /// Streams that clients may make. One that has ended makes room.
     static let maximumStreams = 4_096

@@ -71,6 +71,8 @@ package struct SensorLoggerStreams: Sendable {
 
     /// Accelerations, or readings of gravity, that wait for the other with the same time.
     private static let maximumWaiting = 2_000
+    /// The same of each, of a phone that is silent: the last message may have had one and not the other.
+    private static let maximumOfSilent = 100
     private static let axes = ["x", "y", "z"]
 
     private let platform: PhonePlatform?
@@ -112,6 +114,18 @@ package struct SensorLoggerStreams: Sendable {
                 ))
         }
         return parts
+    }
+
+    /// Keeps little of what waits, because the phone is silent and may stay so.
+    package mutating func shrink() {
+        Self.shrink(&accelerations)
+        Self.shrink(&gravities)
+    }
+
+    private static func shrink(_ waiting: inout [Int64: [Double]]) {
+        guard waiting.count > maximumOfSilent else { return }
+        let latest = waiting.keys.sorted().suffix(maximumOfSilent)
+        waiting = Dictionary(uniqueKeysWithValues: latest.compactMap { time in waiting[time].map { (time, $0) } })
     }
 
     private static func add(_ rows: PushedRows, to waiting: inout [Int64: [Double]]) {
