@@ -80,14 +80,11 @@ extension Publication {
             )
         }
         if let known, !isAnother(samples, than: known) { return known }
-        if let epoch = samples.epoch,
-            pushes.former.contains(where: { $0.name == samples.name && $0.clientEpoch == epoch })
-        {
+        if let epoch = samples.epoch, hasEnded(epoch, of: samples.name) {
             throw PushRefusal(.tooLate, "\(samples.name) has begun another epoch since \(epoch)")
         }
         if let oldest = samples.oldest, oldest < samples.first { return nil }
-        pushes.runsBegun += 1
-        let epoch = samples.epoch.map { "\($0)@\(settings.machine)" } ?? "\(epoch)-\(pushes.runsBegun)"
+        let epoch = samples.epoch.map { "\($0)@\(settings.machine)" } ?? anotherEpoch()
         let input = PushedInput(
             fields: samples.rows.fields, types: samples.rows.types, unit: samples.unit, rate: samples.rate,
             description: samples.description ?? "pushed by a client that numbers its samples", at: now.monotonic)
@@ -102,6 +99,13 @@ extension Publication {
         }
         pushes.runs[samples.name] = run
         return run
+    }
+
+    /// Whether a client has begun another epoch since, as far as that is known.
+    private func hasEnded(_ epoch: String, of name: StreamName) -> Bool {
+        let former = pushes.former.filter { $0.name == name }
+        // If the stream has made room for another one, its last epoch goes on.
+        return former.dropLast(indexes[name] == nil ? 1 : 0).contains { $0.clientEpoch == epoch }
     }
 
     /// Whether a client has begun to count anew.

@@ -149,6 +149,19 @@ extension Publication {
         return stream
     }
 
+    /// The epoch of a stream whose samples are numbered here, from 0 on unless it is known.
+    func ownEpoch(of known: PublishedStream?) -> String {
+        if let known { return known.epoch }
+        // It may be one that made room for others: listeners know samples with these numbers.
+        return pushes.hasRemoved ? anotherEpoch() : epoch
+    }
+
+    /// An epoch that no stream has had.
+    func anotherEpoch() -> String {
+        pushes.epochsMade += 1
+        return "\(epoch)-\(pushes.epochsMade)"
+    }
+
     /// Removes a stream whose client is silent, if there is one.
     private func removeEnded() -> Bool {
         while let name = pushes.ended.popLast() {
@@ -158,6 +171,7 @@ extension Publication {
             pushes.names.remove(name)
             pushes.runs[name] = nil
             pushes.unnumbered[name] = nil
+            pushes.hasRemoved = true
             pushes.former.append(stream)
             remove(stream)
             return true

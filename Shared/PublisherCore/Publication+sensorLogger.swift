@@ -113,7 +113,7 @@ extension Publication {
         let input = PushedInput(
             fields: part.rows.fields, types: part.rows.types, unit: part.unit, rate: nil, description: part.description,
             at: now.monotonic)
-        return (try begin(name, input, epoch: epoch, next: known?.nextSequence ?? 0, at: now), input)
+        return (try begin(name, input, epoch: ownEpoch(of: known), next: known?.nextSequence ?? 0, at: now), input)
     }
 
     func giveUpMissing(of session: PushState.LoggerSession, _ key: PushState.SessionKey, at now: Moment) {

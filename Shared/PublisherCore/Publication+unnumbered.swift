@@ -45,7 +45,7 @@ extension Publication {
         let input = PushedInput(
             fields: part.rows.fields, types: nil, unit: part.unit, rate: nil, description: part.description,
             at: now.monotonic)
-        let stream = try begin(name, input, epoch: epoch, next: known?.nextSequence ?? 0, at: now)
+        let stream = try begin(name, input, epoch: ownEpoch(of: known), next: known?.nextSequence ?? 0, at: now)
         let run = pushes.unnumbered[name] ?? PushState.UnnumberedRun()
         pushes.unnumbered[name] = run
         return (stream, input, run)

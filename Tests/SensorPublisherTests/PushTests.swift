@@ -283,6 +283,64 @@ struct PushTests {
         #expect(publisher.core.streams.enumerated().allSatisfy { $0.element.index == $0.offset })
     }
 
+    /// Has all streams make room for others that have ended then, too.
+    private func makeRoom(by publisher: VirtualPublisher) {
+        publisher.pass(to: publisher.now.monotonic + 601 * Self.second)
+        publisher.run(seconds: 2)
+        for number in 0..<4_096 {
+            _ = publisher.push(samples(0..<1, of: StreamName(device: "d\(number)", stream: "a")))
+        }
+        publisher.pass(to: publisher.now.monotonic + 601 * Self.second)
+        publisher.run(seconds: 2)
+    }
+
+    @Test func aStreamThatMadeRoomAndIsNumberedHereBeginsAnotherEpoch() throws {
+        let unnumbered = StreamName(device: "p1", stream: "a")
+        func send(_ range: Range<Int>) throws {
+            var rows = PushedRows(fields: ["x"])
+            let date = publisher.now.date.nanosecondsSince1970
+            for number in range { rows.append([Double(number)], time: date + Int64(number - range.upperBound)) }
+            let part = UnnumberedSamples.Part(stream: "a", unit: nil, description: "", clock: .date, rows: rows)
+            _ = publisher.push(.unnumbered(try UnnumberedSamples(device: "p1", parts: [part])))
+        }
+        _ = publisher.push(message(0, 0..<10))
+        try send(0..<10)
+        makeRoom(by: publisher)
+        #expect(!publisher.core.streams.contains { [gyroscope, unnumbered].contains($0.name) })
+        let back = publisher.push(message(1, 10..<20))
+        #expect(publisher.pushAnswers[back] == .accepted(next: nil))
+        _ = publisher.push(message(2, 20..<30))
+        try send(10..<20)
+        for (name, count) in [(gyroscope, 20), (unnumbered, 10)] {
+            let epochs = try #require(publisher.epochs[name])
+            #expect(epochs.count == 2)
+            #expect(epochs["one"]?.map(\.firstSequence) == [0])
+            let batches = try #require(epochs.first { $0.key != "one" }).value
+            #expect(batches.first?.firstSequence == 0)
+            #expect(batches.reduce(0) { $0 + $1.count } == count)
+        }
+    }
+
+    @Test func aStreamThatMadeRoomAndIsNumberedByItsClientContinues() throws {
+        let publisher = try VirtualPublisher([], sources: [], retention: 7_200 * Self.second)
+        publisher.begin()
+        _ = publisher.push(samples(0..<5, epoch: "run0"))
+        _ = publisher.push(samples(0..<10))
+        makeRoom(by: publisher)
+        #expect(!publisher.core.streams.contains { $0.name == name })
+        let former = publisher.push(samples(5..<10, epoch: "run0"))
+        guard case .refused(let refusal) = publisher.pushAnswers[former] else { throw Unexpected() }
+        #expect(refusal.kind == .tooLate)
+        let back = publisher.push(samples(10..<20))
+        #expect(publisher.pushAnswers[back] == .accepted(next: 20))
+        #expect(publisher.epochs[name]?["run1@0"]?.map(\.firstSequence) == [0, 10])
+        for from in [0, 10] {
+            let replay = try publisher.replay(
+                SamplesReplay(device: "m5", stream: "accelerometer", epoch: "run1@0", from: from, count: 10))
+            #expect(replay.reply.count == 10)
+        }
+    }
+
     @Test func theEndRefusesWhatWaits() throws {
         _ = publisher.push(samples(0..<10))
         let waiting = publisher.push(samples(20..<30))

@@ -99,7 +99,10 @@ struct PushState {
     var ended: [StreamName] = []
     /// Runs whose client has begun another: what is kept of them can be replayed.
     var former: [PublishedStream] = []
-    var runsBegun = 0
+    /// Epochs that were made beside the program's own.
+    var epochsMade = 0
+    /// Whether a stream has made room for another one.
+    var hasRemoved = false
     /// By device: the clock of its client's run.
     var clocks: [String: (epoch: String, clock: ClientClock)] = [:]
     /// When something that waits is given up, on the monotonic clock; `.max` while nothing waits.
