@@ -10,10 +10,13 @@ extension Publication {
 
     func push(_ message: SensorLoggerMessage, as request: Int, at now: Moment) throws(PushRefusal) {
         let key = PushState.SessionKey(device: message.device, session: message.session)
-        let session = session(key, message, at: now)
+        let session = session(key, at: now)
         session.lastArrival = now.monotonic
+        if let rows = message.readings.first?.rows, session.clock == nil {
+            session.clock = clock(of: rows, sentAt: nil, at: now)
+        }
         if let newest = message.readings.lazy.compactMap({ $0.rows.times.max() }).max() {
-            session.clock.note(newest, at: now.monotonic, by: sleepWatch)
+            session.clock?.note(newest, at: now.monotonic, by: sleepWatch)
         }
         for readings in message.readings {
             let name = StreamName(device: name(of: key), stream: readings.stream)
@@ -37,9 +40,7 @@ extension Publication {
 
     private func name(of key: PushState.SessionKey) -> String { settings.phones[key.device]?.name ?? key.device }
 
-    private func session(
-        _ key: PushState.SessionKey, _ message: SensorLoggerMessage, at now: Moment
-    ) -> PushState.LoggerSession {
+    private func session(_ key: PushState.SessionKey, at now: Moment) -> PushState.LoggerSession {
         if let known = pushes.sessions[key] { return known }
         if pushes.sessions.count >= PushState.maximumSessions,
             let idle = pushes.sessions.min(by: { $0.value.lastArrival < $1.value.lastArrival })
@@ -48,10 +49,7 @@ extension Publication {
             pushes.sessions[idle.key] = nil
         }
         let platform = settings.phones[key.device]?.platform ?? settings.platform
-        let session = PushState.LoggerSession(
-            SensorLoggerStreams(platform: platform),
-            clock: message.readings.first.map { clock(of: $0.rows, sentAt: nil, at: now) } ?? ClientClock(),
-            at: now.monotonic)
+        let session = PushState.LoggerSession(SensorLoggerStreams(platform: platform), at: now.monotonic)
         pushes.sessions[key] = session
         return session
     }
@@ -87,7 +85,8 @@ extension Publication {
         } else if session.interrupted.remove(part.stream) != nil {
             stream.skip(to: stream.nextSequence + lost(before: part.rows, in: input), .estimated)
         }
-        publish(part.rows, from: 0, of: stream, input, by: session.clock, at: now)
+        let clock = session.clock ?? ClientClock()
+        publish(part.rows, from: 0, of: stream, input, by: clock, at: now)
     }
 
     /// How many samples messages that are missing had, by the times around them.

@@ -426,6 +426,15 @@ struct PushTests {
         #expect(sequences(gyroscope) == Array(0..<20))
     }
 
+    @Test func aFirstMessageWithoutReadingsSaysNothingOfTheClock() {
+        let empty = publisher.push(
+            .sensorLogger(SensorLoggerMessage(number: 0, session: "s", device: "d1", readings: [])))
+        #expect(publisher.pushAnswers[empty] == .accepted(next: nil))
+        _ = publisher.push(message(1, 0..<10))
+        let uptime = Double(publisher.now.monotonic) / 1e9
+        #expect(column(0, of: gyroscope).allSatisfy { abs($0 - uptime) < 2 })
+    }
+
     @Test func nanosecondsStay() {
         _ = publisher.push(message(0, 0..<3))
         let uptimes = column(0, of: gyroscope)

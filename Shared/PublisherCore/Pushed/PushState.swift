@@ -37,7 +37,8 @@ struct PushState {
     final class LoggerSession {
         var queue = PushQueue<SensorLoggerMessage>(next: 0)
         var streams: SensorLoggerStreams
-        let clock: ClientClock
+        /// nil before the first readings.
+        var clock: ClientClock?
         var lastArrival: Int64
         /// Messages that were given up: late ones are refused.
         var givenUp: Deque<Range<Int>> = []
@@ -46,9 +47,8 @@ struct PushState {
         /// Those that have none since a message was given up.
         var interrupted: Set<String> = []
 
-        init(_ streams: SensorLoggerStreams, clock: ClientClock, at now: Int64) {
+        init(_ streams: SensorLoggerStreams, at now: Int64) {
             self.streams = streams
-            self.clock = clock
             lastArrival = now
         }
     }
