@@ -33,6 +33,8 @@ package struct NATSStreamState: Hashable, Sendable {
     package let replicas: Int
     /// How long an identifier is known, in nanoseconds.
     package let duplicateWindow: Int64
+    /// When it was made, in nanoseconds since 1970: another time if it was deleted and made anew. Each server says the same.
+    package let made: Int64
 }
 
 /// What is known of a server's version.
@@ -101,7 +103,7 @@ extension NATSConnection {
         try withStreamInfo(name) { info in
             NATSStreamState(
                 replicas: Int(info.Config?.pointee.Replicas ?? 1),
-                duplicateWindow: info.Config?.pointee.Duplicates ?? 0)
+                duplicateWindow: info.Config?.pointee.Duplicates ?? 0, made: info.Created)
         }
     }
 

@@ -16,14 +16,16 @@ struct ServingTests {
     }
 
     private func description(
-        sequence: UInt64, epoch: String = "e", site: String = "lab", over: Bool? = nil, next: Int = 0
+        sequence: UInt64, stream: String = "s", epoch: String = "e", site: String = "lab", over: Bool? = nil,
+        next: Int = 0
     ) throws -> Serving.Message {
         let description = StreamDescription(
-            source: "p", sequence: 0, device: "d", stream: "s", epoch: epoch, state: .running, fields: ["uptime", "x"],
+            source: "p", sequence: 0, device: "d", stream: stream, epoch: epoch, state: .running, fields: ["uptime", "x"],
             packed: false, nextSequence: next, replay: "tcp://site",
             clock: ClockReading(uptime: 5, date: WallTime(seconds: 1_000)), lastSample: 5, over: over)
         let event = RelayedEvent(
-            name: name, place: nil, body: try WireCoding.encode(description), packed: nil, time: Array("1000".utf8))
+            name: description.name, place: nil, body: try WireCoding.encode(description), packed: nil,
+            time: Array("1000".utf8))
         return Serving.Message(RelayedMessage([event]), site: site, sequence: sequence, time: 1_000_000_000_000)
     }
 
@@ -85,11 +87,50 @@ struct ServingTests {
         #expect(takeSent().isEmpty)
     }
 
+    /// Its numbers begin again.
     @Test func aStreamOfNATSThatIsMadeAnewIsServedFromItsFirstMessage() throws {
-        core.take([samples(0..<10, sequence: 500)], at: Self.moment(0))
-        core.take([samples(0..<10, sequence: 1, epoch: "f", storedAfter: 1)], at: Self.moment(1))
-        core.take([samples(10..<20, sequence: 2, epoch: "f", storedAfter: 2)], at: Self.moment(2))
+        core.noteStream(madeAt: 1)
+        core.take([try description(sequence: 500), samples(0..<10, sequence: 501)], at: Self.moment(0))
+        core.noteStream(madeAt: 2)
+        core.take(
+            [
+                try description(sequence: 1, epoch: "f"), samples(0..<10, sequence: 2, epoch: "f"),
+                samples(10..<20, sequence: 3, epoch: "f"),
+            ], at: Self.moment(1))
         #expect(takeSent() == [0, 0, 10])
+        core.wake(at: Self.moment(2))
+        let described = try #require(takeDescriptions().last)
+        #expect(described.epoch == "f" && described.nextSequence == 20)
+        #expect(try plan("f", 15).place == 2...3)
+        // What was in the stream that was deleted is not looked for by its numbers.
+        #expect(try plan("e", 5).place == nil)
+        #expect(try plan("e", 5).knownEnd == 5)
+    }
+
+    @Test func aStreamThatWasKnownFromTheStartIsServedFromAStreamThatIsMadeAnew() throws {
+        core.noteStream(madeAt: 1)
+        core.know(
+            try description(sequence: 900), last: samples(50..<60, sequence: 1_000), publishedUpTo: 1_000,
+            at: Self.moment(0))
+        core.finishKnowing()
+        core.noteStream(madeAt: 2)
+        // It is described as it was until something comes of it.
+        core.wake(at: Self.moment(1))
+        #expect(takeDescriptions().map(\.nextSequence) == [60])
+        #expect(try plan("e", 55).knownLast == 0)
+        core.take([samples(60..<70, sequence: 1)], at: Self.moment(2))
+        core.wake(at: Self.moment(3))
+        #expect(takeDescriptions().map(\.nextSequence) == [70])
+        #expect(try plan("e", 65).place == 1...1)
+        #expect(try plan("e", 65).knownLast == 1)
+    }
+
+    @Test func theSameStreamOfNATSIsNoOther() throws {
+        core.noteStream(madeAt: 1)
+        core.take([samples(0..<10, sequence: 2), samples(0..<10, sequence: 3, epoch: "f")], at: Self.moment(0))
+        core.noteStream(madeAt: 1)
+        core.take([samples(0..<10, sequence: 2)], at: Self.moment(1))
+        #expect(takeSent() == [0, 0])
     }
 
     @Test func ofTwoSitesWithOneNameTheFirstIsServed() throws {
@@ -97,6 +138,51 @@ struct ServingTests {
         _ = takeSent()
         core.take([samples(0..<10, sequence: 3, epoch: "f", site: "ward")], at: Self.moment(1))
         #expect(takeSent().isEmpty)
+    }
+
+    /// What health says under a key, after a look at everything.
+    private func warning(_ key: String, at seconds: Double) -> String? {
+        _ = core.takeEffects()
+        core.wake(at: Self.moment(seconds))
+        var warning: String?
+        for case .notice(.report(_, let sentence, for: key, lasting: _)) in core.takeEffects() { warning = sentence }
+        return warning
+    }
+
+    @Test func thatTwoSitesHaveAStreamIsSaidAsLongAsBothDo() throws {
+        core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
+        for hour in 0..<3 {
+            // The one that is served goes on.
+            core.take(
+                [samples(0..<10, sequence: UInt64(10 + hour), storedAfter: Int64(hour) * 3_600)],
+                at: Self.moment(3_600 * Double(hour)))
+            if hour == 0 { core.take([samples(0..<10, sequence: 3, site: "ward")], at: Self.moment(0)) }
+            let isSaid = warning("twice", at: 3_600 * Double(hour) + 60)?.contains("lab and ward") == true
+            #expect(isSaid == (hour == 0))
+        }
+    }
+
+    @Test func aStreamOfNATSThatIsMadeAnewEndsWarnings() throws {
+        core.noteStream(madeAt: 1)
+        core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
+        core.take([samples(0..<10, sequence: 3, site: "ward")], at: Self.moment(0))
+        #expect(warning("twice", at: 1) != nil)
+        core.noteStream(madeAt: 2)
+        #expect(warning("twice", at: 2) == nil)
+    }
+
+    @Test func thatThereAreTooManyStreamsIsSaidUntilThereIsRoom() throws {
+        let names = (0..<11).map { "s\($0)" }
+        for (index, name) in names.enumerated() {
+            core.take([try description(sequence: UInt64(index + 1), stream: name)], at: Self.moment(0))
+        }
+        #expect(core.streams.count == 10)
+        #expect(warning("streams", at: 1)?.contains("10 streams are served") == true)
+        core.take([try description(sequence: 20, stream: "s0", over: true)], at: Self.moment(2))
+        #expect(warning("streams", at: 3) == nil)
+        core.take([try description(sequence: 21, stream: "s10")], at: Self.moment(4))
+        #expect(core.streams.count == 10)
+        #expect(warning("streams", at: 5) == nil)
     }
 
     @Test func aStreamThatIsOverIsForgotten() throws {

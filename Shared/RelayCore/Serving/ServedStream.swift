@@ -22,8 +22,10 @@ package struct ServedStream: Sendable {
     package let site: String
     /// When the device's clock was read last, on this machine's monotonic clock.
     private(set) var readAt: Int64
-    /// Behind the last sample that was published here, and its epoch.
+    /// The last message of it that arrived of the stream of NATS, as that is now.
     package private(set) var last: Mark?
+    /// Which samples were published here last, also of a stream of NATS that was deleted since.
+    private(set) var published: BatchPlace?
     /// When something of it arrived, in nanoseconds since 1970.
     package private(set) var heard: Int64
     private var marks: [Mark] = []
@@ -35,8 +37,14 @@ package struct ServedStream: Sendable {
         self.site = site
         readAt = now
         self.last = last
+        published = last?.place
         self.heard = heard
         if let last { marks = [last] }
+    }
+
+    /// Forgets where its samples stand: the stream of NATS is another one, which has none of them.
+    mutating func beginAnew() {
+        (last, marks, unmarked, interval) = (nil, [], 0, Self.markInterval)
     }
 
     mutating func describe(_ description: StreamDescription, heard: Int64, at now: Int64) {
@@ -55,11 +63,17 @@ package struct ServedStream: Sendable {
         // An epoch's last mark says where it ends.
         if isNewEpoch, let last, marks.last != last { marks.append(last) }
         last = mark
+        if isBehindPublished(mark.place) { published = mark.place }
         unmarked += 1
         guard isNewEpoch || unmarked >= interval else { return }
         unmarked = 0
         marks.append(mark)
         if marks.count > Self.maximumMarks { thin() }
+    }
+
+    /// Whether samples are behind what was published here, or of another run.
+    private func isBehindPublished(_ place: BatchPlace) -> Bool {
+        published.map { $0.epoch != place.epoch || $0.end < place.end } ?? true
     }
 
     /// Forgets every second mark, but the first and the last of each epoch.
@@ -76,8 +90,8 @@ package struct ServedStream: Sendable {
         var current = description
         current.replay = replay
         current.sequence = sequence
-        if let last, last.place.epoch != current.epoch { (current.epoch, current.first) = (last.place.epoch, nil) }
-        current.nextSequence = last?.place.end ?? current.first ?? 0
+        if let published, published.epoch != current.epoch { (current.epoch, current.first) = (published.epoch, nil) }
+        current.nextSequence = published?.end ?? current.first ?? 0
         current.clock = current.clock.later(by: now - readAt)
         // Between here and the sensor there are servers that may be away: its silence is judged at its site.
         current.lastSample = nil

@@ -62,9 +62,10 @@ package final class Serving: ProgramCore {
     /// Which message each description is of.
     private var descriptions: [StreamName: UInt64] = [:]
     private var readers = StreamDescriptionReaders()
-    private var isRefusing = false
-    /// A stream that two sites have, and the sites.
-    private var twice: (name: StreamName, served: String, other: String)?
+    /// When a stream was refused last because there are too many, on the monotonic clock; nil if there is room.
+    private var refusedAt: Int64?
+    /// A stream that two sites have, the sites, and when something of the other one came last, on the monotonic clock.
+    private var twice: (name: StreamName, served: String, other: String, at: Int64)?
     private var problem: String?
     package private(set) var isConnected = false
     /// Whether the servers said which streams they have. A stream that is unknown until then may well be stored.
@@ -73,8 +74,10 @@ package final class Serving: ProgramCore {
     private var undescribed: Set<StreamName> = []
     /// How far these were published.
     private var marks: [StreamName: ServedStream.Mark] = [:]
-    /// The last message of each stream that was published here, and when it was stored, in nanoseconds since 1970.
-    private var latest: [StreamName: (mark: ServedStream.Mark, time: Int64)] = [:]
+    /// The last message of each stream that was published here.
+    private var latest: [StreamName: ServedStream.Mark] = [:]
+    /// When the stream of NATS was made, in nanoseconds since 1970; nil before the servers said it.
+    private var made: Int64?
     /// Those of which it is not known how far they were published until samples come, with the description that came meanwhile.
     private var awaited: [StreamName: Message?] = [:]
 
@@ -94,11 +97,29 @@ package final class Serving: ProgramCore {
 
     package func wake(at now: Moment) {
         nextDeadline = now.monotonic + Self.interval
+        endWarnings(at: now)
         watch()
         for name in streams.keys.sorted(by: { $0.description < $1.description }) { describe(name, at: now) }
     }
 
     // MARK: What the servers have
+
+    /// Notes which stream of NATS it is that messages come from: those that are taken or known later are of that one. In one that was
+    /// made anew numbers begin again, and nothing is in it of what was in the one before. Streams are described as they were: their
+    /// publishers may well go on.
+    /// - Parameter time: when it was made, in nanoseconds since 1970.
+    package func noteStream(madeAt time: Int64) {
+        defer { self.made = time }
+        guard let made, made != time else { return }
+        for name in streams.keys { streams[name]?.beginAnew() }
+        (descriptions, latest, marks, awaited, undescribed) = ([:], [:], [:], [:], [])
+        (refusedAt, twice) = (nil, nil)
+        watch()
+        emit(
+            .log(
+                .warning, "the stream in NATS is another one: it was deleted and made anew",
+                ["servers": "\(settings.servers)"]))
+    }
 
     /// Takes what they had of a stream when the program started: they describe what is still sampled.
     /// - Parameter place: up to this number everything was published here, by this program or the one before it. A description that
@@ -132,7 +153,7 @@ package final class Serving: ProgramCore {
     /// the stream after that would take them for a run of its own.
     package func take(_ messages: [Message], at now: Moment) {
         for message in messages {
-            guard isOfKnownSite(message) else { continue }
+            guard isOfKnownSite(message, at: now) else { continue }
             if message.content.isDescription {
                 takeDescription(message, at: now)
             } else {
@@ -161,11 +182,10 @@ package final class Serving: ProgramCore {
     private func takeSamples(_ message: Message, at now: Moment) {
         guard let mark = mark(message) else { return }
         let name = message.content.name
-        // In a stream of NATS that was made anew, what is later has smaller numbers.
-        if let latest = latest[name], mark.sequence < latest.mark.sequence, message.time <= latest.time {
-            guard mark.place.epoch == latest.mark.place.epoch else { return }
+        if let latest = latest[name], mark.sequence < latest.sequence {
+            guard mark.place.epoch == latest.place.epoch else { return }
         } else if latest[name] != nil || latest.count < settings.maximumStreams {
-            latest[name] = (mark, message.time)
+            latest[name] = mark
         }
         streams[name]?.note(mark, heard: message.time)
         knowUndescribed(name)
@@ -203,9 +223,9 @@ package final class Serving: ProgramCore {
     }
 
     /// Two streams of one name can't be told apart on the bus: the first one is served.
-    private func isOfKnownSite(_ message: Message) -> Bool {
+    private func isOfKnownSite(_ message: Message, at now: Moment) -> Bool {
         guard let site = streams[message.content.name]?.site, site != message.site else { return true }
-        twice = (message.content.name, site, message.site)
+        twice = (message.content.name, site, message.site, now.monotonic)
         return false
     }
 
@@ -213,7 +233,7 @@ package final class Serving: ProgramCore {
         _ description: StreamDescription, of site: String, last: ServedStream.Mark?, heard: Int64, at now: Moment
     ) {
         guard streams.count < settings.maximumStreams else {
-            isRefusing = true
+            refusedAt = now.monotonic
             return
         }
         undescribed.remove(description.name)
@@ -237,7 +257,7 @@ package final class Serving: ProgramCore {
         described[name] = sequence + 1
         emit(.describe(description(of: stream, sequence: sequence, at: now)))
         // Its publisher ended in good order, and everything of it is here.
-        if stream.description.over == true, stream.description.nextSequence <= stream.last?.place.end ?? 0 {
+        if stream.description.over == true, stream.description.nextSequence <= stream.published?.end ?? 0 {
             streams[name] = nil
             latest[name] = nil
             described[name] = nil
@@ -293,6 +313,17 @@ package final class Serving: ProgramCore {
         if isNews, isConnected { emit(.log(.notice, "streams are fetched", ["servers": "\(settings.servers)"])) }
     }
 
+    /// Ends what is warned of with its cause: a stream that is described no longer, and one of which nothing came for as long as
+    /// streams are remembered.
+    private func endWarnings(at now: Moment) {
+        if let twice, streams[twice.name]?.site != twice.served || now.monotonic - twice.at >= Self.memory {
+            self.twice = nil
+        }
+        if let refusedAt, streams.count < settings.maximumStreams || now.monotonic - refusedAt >= Self.memory {
+            self.refusedAt = nil
+        }
+    }
+
     private func watch() {
         let reason = problem.map { " (\($0))" } ?? ""
         emit(
@@ -308,7 +339,7 @@ package final class Serving: ProgramCore {
                 }, for: "twice"))
         emit(
             .warn(
-                isRefusing
+                refusedAt != nil
                     ? "\(settings.maximumStreams) streams are served, and there may be no more: say --maximum-streams"
                     : nil,
                 for: "streams"))

@@ -106,13 +106,14 @@ actor ServingEngine: Engine {
     private func beginFetching() async throws(NATSError) {
         let (connection, name, stream) = (connection, settings.consumerName, settings.natsStream)
         let filter = RelaySubject.everything(of: settings.servedSite)
-        let place = try await fetching.run { consumption throws(NATSError) in
+        let (place, state) = try await fetching.run { consumption throws(NATSError) in
             consumption.consumer = nil
             let consumer = try NATSConsumer(
                 name, of: stream, filter: filter, headers: RelayedMessage.Header.all, connection)
             consumption.consumer = consumer
-            return try consumer.place()
+            return (try consumer.place(), try connection.streamState(stream))
         }
+        core.noteStream(madeAt: state.made)
         taken = max(taken, place.acknowledged)
         if !core.hasLearned {
             try await know(filter, publishedUpTo: place.acknowledged)
