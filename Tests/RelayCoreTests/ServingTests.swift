@@ -17,7 +17,7 @@ struct ServingTests {
 
     private func description(
         sequence: UInt64, stream: String = "s", epoch: String = "e", site: String = "lab", over: Bool? = nil,
-        next: Int = 0
+        next: Int = 0, storedAfter seconds: Int64 = 0
     ) throws -> Serving.Message {
         let description = StreamDescription(
             source: "p", sequence: 0, device: "d", stream: stream, epoch: epoch, state: .running, fields: ["uptime", "x"],
@@ -26,7 +26,8 @@ struct ServingTests {
         let event = RelayedEvent(
             name: description.name, place: nil, body: try WireCoding.encode(description), packed: nil,
             time: Array("1000".utf8))
-        return Serving.Message(RelayedMessage([event]), site: site, sequence: sequence, time: 1_000_000_000_000)
+        return Serving.Message(
+            RelayedMessage([event]), site: site, sequence: sequence, time: 1_000_000_000_000 + seconds * 1_000_000_000)
     }
 
     private func samples(
@@ -190,6 +191,63 @@ struct ServingTests {
         core.take([try description(sequence: 3, over: true, next: 10)], at: Self.moment(1))
         #expect(takeDescriptions().last?.over == true)
         #expect(core.streams.isEmpty)
+    }
+
+    /// Recorders that lag take a refusal for the loss of the samples.
+    @Test func theSamplesOfAStreamThatIsOverAreReplayedForAnHour() throws {
+        core.finishKnowing()
+        core.take([try description(sequence: 1), samples(0..<10, sequence: 2)], at: Self.moment(0))
+        core.take([try description(sequence: 3, over: true, next: 10)], at: Self.moment(1))
+        _ = core.takeEffects()
+        for seconds in [2, 3_599] as [Double] {
+            core.wake(at: Self.moment(seconds))
+            #expect(takeDescriptions().isEmpty)
+            #expect(core.list(StreamsList(), at: Self.moment(seconds)).streams.isEmpty)
+            #expect(try plan("e", 5).place == 2...2)
+            #expect(try plan("e", 5).knownEnd == 10)
+        }
+        core.wake(at: Self.moment(3_600))
+        #expect(refusal("e", 5)?.data?.reason == RequestError.Reason.unknownStream.word)
+    }
+
+    @Test func aStreamThatIsOverMayBeginAgainAtTheSameSiteOrAtAnother() throws {
+        for site in ["lab", "ward"] {
+            let core = Serving(
+                Serving.Settings(servers: "nats://n", maximumStreams: 10), source: "relay", at: Self.moment(0))
+            core.finishKnowing()
+            core.take(
+                [
+                    try description(sequence: 1), samples(0..<10, sequence: 2),
+                    try description(sequence: 3, over: true, next: 10),
+                ], at: Self.moment(0))
+            core.take([try description(sequence: 4, epoch: "f", site: site)], at: Self.moment(1))
+            // It is the next run that is described, before any of its samples.
+            let begun = try #require(core.list(StreamsList(), at: Self.moment(1)).streams.first)
+            #expect(begun.epoch == "f" && begun.nextSequence == 0 && begun.over == nil)
+            core.take([samples(0..<5, sequence: 5, epoch: "f", site: site)], at: Self.moment(1))
+            #expect(core.list(StreamsList(), at: Self.moment(1)).streams.map(\.nextSequence) == [5])
+            let request = SamplesReplay(device: "d", stream: "s", epoch: "e", from: 5, count: 5)
+            let plan = try core.plan(SamplesReplay.Range(request))
+            #expect(plan.place?.lowerBound == (site == "lab" ? 2 : nil))
+        }
+    }
+
+    @Test func noMoreStreamsThatAreOverAreRememberedThanAreServed() throws {
+        core.finishKnowing()
+        for index in 0..<11 {
+            core.take(
+                [
+                    try description(sequence: UInt64(2 * index + 1), stream: "s\(index)", storedAfter: Int64(index)),
+                    try description(
+                        sequence: UInt64(2 * index + 2), stream: "s\(index)", over: true, storedAfter: Int64(index)),
+                ], at: Self.moment(Double(index)))
+        }
+        #expect(core.streams.isEmpty)
+        let plans = (0..<11).map { index in
+            let request = SamplesReplay(device: "d", stream: "s\(index)", epoch: "e", from: 0, count: 5)
+            return (try? core.plan(SamplesReplay.Range(request))) != nil
+        }
+        #expect(plans == [false] + Array(repeating: true, count: 10))
     }
 
     @Test func samplesAreLookedForBetweenWhatIsKnown() throws {

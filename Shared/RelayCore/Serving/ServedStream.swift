@@ -53,6 +53,13 @@ package struct ServedStream: Sendable {
         self.heard = max(self.heard, heard)
     }
 
+    /// Continues with another run of its publisher after one that ended in good order: nothing of it was published here.
+    mutating func resume(_ description: StreamDescription, last: Mark?, heard: Int64, at now: Int64) {
+        describe(description, heard: heard, at: now)
+        published = nil
+        if let last { note(last, heard: heard) }
+    }
+
     mutating func note(_ mark: Mark, heard: Int64) {
         self.heard = max(self.heard, heard)
         // What comes again is older.

@@ -55,6 +55,9 @@ package final class Serving: ProgramCore {
     package private(set) var nextDeadline = Int64.min
 
     package private(set) var streams: [StreamName: ServedStream] = [:]
+    /// Streams whose publisher ended in good order: they are described no longer, and those who lag still request their samples. As
+    /// many as are served at most.
+    private var ended: [StreamName: ServedStream] = [:]
     /// How many descriptions of each were published.
     private var described: [StreamName: Int] = [:]
     /// Where requests are answered, as others reach it.
@@ -74,7 +77,7 @@ package final class Serving: ProgramCore {
     private var undescribed: Set<StreamName> = []
     /// How far these were published.
     private var marks: [StreamName: ServedStream.Mark] = [:]
-    /// The last message of each stream that was published here.
+    /// The last message of each stream that was published here, also of those that ended.
     private var latest: [StreamName: ServedStream.Mark] = [:]
     /// When the stream of NATS was made, in nanoseconds since 1970; nil before the servers said it.
     private var made: Int64?
@@ -98,6 +101,7 @@ package final class Serving: ProgramCore {
     package func wake(at now: Moment) {
         nextDeadline = now.monotonic + Self.interval
         endWarnings(at: now)
+        forgetEnded(at: now)
         watch()
         for name in streams.keys.sorted(by: { $0.description < $1.description }) { describe(name, at: now) }
     }
@@ -112,7 +116,7 @@ package final class Serving: ProgramCore {
         defer { self.made = time }
         guard let made, made != time else { return }
         for name in streams.keys { streams[name]?.beginAnew() }
-        (descriptions, latest, marks, awaited, undescribed) = ([:], [:], [:], [:], [])
+        (ended, descriptions, latest, marks, awaited, undescribed) = ([:], [:], [:], [:], [:], [])
         (refusedAt, twice) = (nil, nil)
         watch()
         emit(
@@ -184,7 +188,7 @@ package final class Serving: ProgramCore {
         let name = message.content.name
         if let latest = latest[name], mark.sequence < latest.sequence {
             guard mark.place.epoch == latest.place.epoch else { return }
-        } else if latest[name] != nil || latest.count < settings.maximumStreams {
+        } else if latest[name] != nil || latest.count < 2 * settings.maximumStreams {
             latest[name] = mark
         }
         streams[name]?.note(mark, heard: message.time)
@@ -238,30 +242,50 @@ package final class Serving: ProgramCore {
         }
         undescribed.remove(description.name)
         let mark = marks.removeValue(forKey: description.name)
-        streams[description.name] = ServedStream(
-            description, of: site, last: last ?? mark, heard: heard, at: now.monotonic)
+        if var stream = ended.removeValue(forKey: description.name), stream.site == site {
+            stream.resume(description, last: last ?? mark, heard: heard, at: now.monotonic)
+            streams[description.name] = stream
+        } else {
+            streams[description.name] = ServedStream(
+                description, of: site, last: last ?? mark, heard: heard, at: now.monotonic)
+        }
     }
 
     // MARK: Descriptions
 
     private func describe(_ name: StreamName, at now: Moment) {
         guard let stream = streams[name] else { return }
-        guard now.date.nanosecondsSince1970 - stream.heard < Self.memory else {
-            streams[name] = nil
-            latest[name] = nil
-            described[name] = nil
-            undescribed.remove(name)
-            return
-        }
+        guard isRemembered(stream, at: now) else { return forget(name) }
         let sequence = described[name] ?? 0
         described[name] = sequence + 1
         emit(.describe(description(of: stream, sequence: sequence, at: now)))
         // Its publisher ended in good order, and everything of it is here.
         if stream.description.over == true, stream.description.nextSequence <= stream.published?.end ?? 0 {
             streams[name] = nil
-            latest[name] = nil
             described[name] = nil
+            keepEnded(stream)
         }
+    }
+
+    private func isRemembered(_ stream: ServedStream, at now: Moment) -> Bool {
+        now.date.nanosecondsSince1970 - stream.heard < Self.memory
+    }
+
+    private func forget(_ name: StreamName) {
+        (streams[name], ended[name], latest[name], described[name]) = (nil, nil, nil, nil)
+        undescribed.remove(name)
+    }
+
+    /// Keeps a stream that ended for those who lag, in place of the one of which nothing came for longest if there are too many.
+    private func keepEnded(_ stream: ServedStream) {
+        if ended.count >= settings.maximumStreams, let oldest = ended.min(by: { $0.value.heard < $1.value.heard })?.key {
+            forget(oldest)
+        }
+        ended[stream.description.name] = stream
+    }
+
+    private func forgetEnded(at now: Moment) {
+        for (name, stream) in ended where !isRemembered(stream, at: now) { forget(name) }
     }
 
     private func description(of stream: ServedStream, sequence: Int, at now: Moment) -> StreamDescription {
@@ -288,7 +312,7 @@ package final class Serving: ProgramCore {
                 .invalidParameter,
                 "from \(range.from) and count \(range.count) name no samples: give from 0 or more, count 1 or more")
         }
-        guard let stream = streams[name] else {
+        guard let stream = streams[name] ?? ended[name] else {
             guard hasLearned, !undescribed.contains(name) else {
                 throw .laterAgain("what the servers have of \(name) is not known yet")
             }
