@@ -27,10 +27,11 @@ package struct RelayedEvent: Hashable, Sendable {
     /// About how much memory it takes, in bytes.
     package var byteCount: Int { 200 + body.count + (packed?.count ?? 0) }
 
+    /// When it was published; nil if it does not say so.
+    package var publishedAt: WallTime? { time.withUnsafeBytes { EventTime.time(in: $0) } }
+
     /// How long ago it was published, in nanoseconds; nil if it does not say when.
-    func age(at date: WallTime) -> Int64? {
-        time.withUnsafeBytes { EventTime.time(in: $0) }.map { date.distance(from: $0) }
-    }
+    func age(at date: WallTime) -> Int64? { publishedAt.map { date.distance(from: $0) } }
 
     // MARK: In the spool
 

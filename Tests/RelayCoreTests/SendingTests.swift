@@ -26,6 +26,8 @@ struct SendingTests {
         var end = 0
         /// What the servers have of samples.
         var stored: [BatchPlace] = []
+        /// And of descriptions.
+        var descriptions: [RelayedMessage] = []
         /// Messages without an answer.
         var sent: [Sending.Message] = []
         var settings = Sending.Settings(
@@ -33,6 +35,8 @@ struct SendingTests {
             interval: 100_000_000, maximumStreams: 10)
         /// Whether a write to the spool fails.
         var isDiskFull = false
+        /// Whether the spool keeps what is acknowledged: it deletes whole segments.
+        var keepsSpool = false
         var recoveries = 0
 
         init() { core = Sending(settings, Sending.Spool(log: "l", start: 0, end: 0, synced: 0), at: Self.moment(0)) }
@@ -96,14 +100,16 @@ struct SendingTests {
                 core.stored(block, nil, at: now)
             case .load(let start, let end, _):
                 core.loaded(spool.filter { ($0.position >= start) && $0.position < end }, next: end, at: now)
-            case .trim(let position, _): spool.removeAll { $0.position < position }
+            case .trim(let position, _): if !keepsSpool { spool.removeAll { $0.position < position } }
             case .prepare:
                 core.prepared(
                     .success(
                         Sending.Servers(
                             version: "2.15.1", isOld: false, canSync: true, replicas: 3,
                             duplicateWindow: 3_600 * Self.second)), at: now)
-            case .ask(let name): core.answered(name, .success(stored.last), at: now)
+            case .ask(let name, let isDescriptionWanted):
+                let described = isDescriptionWanted ? descriptions.last?.events[0].publishedAt : nil
+                core.answered(name, .success(Sending.Stored(last: stored.last, describedAt: described)), at: now)
             case .publish(let messages): sent += messages
             case .recover: recoveries += 1
             case .subscribe, .notice: break
@@ -125,9 +131,9 @@ struct SendingTests {
             time = end
         }
 
-        func describe(next: Int, epoch: String = "e") throws {
+        func describe(next: Int, epoch: String = "e", state: StreamDescription.State = .running) throws {
             let description = StreamDescription(
-                source: "p", sequence: 0, device: "d", stream: "s", epoch: epoch, state: .running,
+                source: "p", sequence: 0, device: "d", stream: "s", epoch: epoch, state: state,
                 fields: ["uptime", "x"],
                 packed: false, nextSequence: next, replay: "tcp://r", clock: ClockReading(uptime: 0, date: now.date))
             try take(description.topic, try WireCoding.encode(description))
@@ -160,7 +166,11 @@ struct SendingTests {
             let messages = sent
             sent = []
             for message in messages where isStored {
-                if let place = message.content.place, stored.last != place { stored.append(place) }
+                if let place = message.content.place {
+                    if stored.last != place { stored.append(place) }
+                } else {
+                    descriptions.append(message.content)
+                }
             }
             core.acknowledged(messages.map { ($0.identifier, outcome) }, at: now)
             perform()
@@ -291,6 +301,37 @@ struct SendingTests {
         world.pass(0.15)
         world.drain()
         #expect(world.samples == Array(0..<20))
+    }
+
+    /// A description that comes again is news: an old failure would end in a session that runs.
+    @Test func descriptionsThatServersHaveAreNotSentAgain() throws {
+        let world = World()
+        world.keepsSpool = true
+        world.connect()
+        for (next, state) in [(0, .running), (10, .failed), (10, .running)] as [(Int, StreamDescription.State)] {
+            if next > 0, state == .failed { try world.publish(0..<10) }
+            try world.describe(next: next, state: state)
+            world.pass(0.15)
+            world.drain()
+        }
+        #expect(world.descriptions.count == 3)
+        world.restart()
+        world.connect()
+        world.pass(0.15)
+        world.drain()
+        #expect(world.descriptions.count == 3)
+        #expect(world.samples == Array(0..<10))
+        #expect(world.core.spoolBytes == 0)
+        // One that they do not have is.
+        world.core.noteConnected(false, "gone", at: world.now)
+        try world.describe(next: 10, state: .stopped)
+        world.pass(0.15)
+        world.restart()
+        world.connect()
+        world.pass(0.15)
+        world.drain()
+        #expect(world.descriptions.count == 4)
+        #expect(String(decoding: world.descriptions[3].data, as: UTF8.self).contains("stopped"))
     }
 
     @Test func whatWasUnderWayWhenTheConnectionWasGivenUpIsSentAgain() throws {

@@ -17,15 +17,16 @@ struct ServingTests {
 
     private func description(
         sequence: UInt64, stream: String = "s", epoch: String = "e", site: String = "lab", over: Bool? = nil,
-        next: Int = 0, storedAfter seconds: Int64 = 0
+        next: Int = 0, storedAfter seconds: Int64 = 0, state: StreamDescription.State = .running, number: Int = 0,
+        publishedAt time: Int = 1_000
     ) throws -> Serving.Message {
         let description = StreamDescription(
-            source: "p", sequence: 0, device: "d", stream: stream, epoch: epoch, state: .running, fields: ["uptime", "x"],
-            packed: false, nextSequence: next, replay: "tcp://site",
+            source: "p", sequence: number, device: "d", stream: stream, epoch: epoch, state: state,
+            fields: ["uptime", "x"], packed: false, nextSequence: next, replay: "tcp://site",
             clock: ClockReading(uptime: 5, date: WallTime(seconds: 1_000)), lastSample: 5, over: over)
         let event = RelayedEvent(
             name: description.name, place: nil, body: try WireCoding.encode(description), packed: nil,
-            time: Array("1000".utf8))
+            time: Array("\(time)".utf8))
         return Serving.Message(
             RelayedMessage([event]), site: site, sequence: sequence, time: 1_000_000_000_000 + seconds * 1_000_000_000)
     }
@@ -191,6 +192,42 @@ struct ServingTests {
         core.take([try description(sequence: 3, over: true, next: 10)], at: Self.moment(1))
         #expect(takeDescriptions().last?.over == true)
         #expect(core.streams.isEmpty)
+    }
+
+    /// A relay at a site sends again what it may have sent before it was started: an old failure is none now.
+    @Test func aDescriptionThatIsOlderThanWhatIsKnownIsIgnored() throws {
+        func state() -> StreamDescription.State? { core.streams[name]?.description.state }
+        core.take([try description(sequence: 1, number: 5, publishedAt: 1_005)], at: Self.moment(5))
+        core.take(
+            [try description(sequence: 2, state: .failed, number: 3, publishedAt: 1_003)], at: Self.moment(6))
+        #expect(state() == .running)
+        // A program that starts anew counts from 0, and a clock may be set back.
+        core.take(
+            [try description(sequence: 3, state: .failed, number: 0, publishedAt: 1_007)], at: Self.moment(7))
+        #expect(state() == .failed)
+        core.take([try description(sequence: 4, number: 1, publishedAt: 900)], at: Self.moment(8))
+        #expect(state() == .running)
+    }
+
+    @Test func aDescriptionOfAnEarlierRunIsIgnored() throws {
+        for (sequence, epoch) in [(1, "e"), (2, "f"), (3, "e")] as [(UInt64, String)] {
+            core.take([try description(sequence: sequence, epoch: epoch)], at: Self.moment(0))
+        }
+        #expect(core.streams[name]?.description.epoch == "f")
+    }
+
+    @Test func aStreamThatIsOverDoesNotBeginAgainWithAnOldDescription() throws {
+        core.take(
+            [
+                try description(sequence: 1, epoch: "d"), try description(sequence: 2),
+                try description(sequence: 3, over: true),
+            ], at: Self.moment(0))
+        _ = core.takeEffects()
+        for (sequence, epoch) in [(4, "d"), (5, "e")] as [(UInt64, String)] {
+            core.take([try description(sequence: sequence, epoch: epoch)], at: Self.moment(1))
+        }
+        #expect(core.streams.isEmpty)
+        #expect(takeDescriptions().isEmpty)
     }
 
     /// Recorders that lag take a refusal for the loss of the samples.

@@ -221,15 +221,15 @@ final class SimulatedSendingRelay: WakingProgram {
             askNext(core)
         }
         switch questions.removeFirst() {
-        case .ask(let name):
-            let subject = RelaySubject(site: plan.site, name: name).samples
+        case .ask(let name, let isDescriptionWanted):
+            let subject = RelaySubject(site: plan.site, name: name)
             link.ask(within: ServersLink.requestLimit) { [servers] in
-                servers.last(of: subject, seenFrom: $0)
+                servers.last(of: subject, withDescription: isDescriptionWanted, seenFrom: $0)
             } _: { [self] answer in
                 finish {
-                    if let last = answer.value {
+                    if let stored = answer.value {
                         takenFrom[name] = min(takenFrom[name] ?? .max, simulation.now)
-                        core.answered(name, .success(last?.entry.content.place), at: now)
+                        core.answered(name, .success(stored), at: now)
                     } else {
                         core.answered(name, .failure(SentenceError("no answer")), at: now)
                     }

@@ -24,6 +24,18 @@ extension SimulatedServers {
         askLeader(seenFrom: server) { leader in places(of: subject, at: leader).last.map { ($0 + 1, stored[$0]) } }
     }
 
+    /// What a relay asks that sends.
+    func last(of subject: RelaySubject, withDescription: Bool, seenFrom server: Int) -> Answer<Sending.Stored> {
+        askLeader(seenFrom: server) { leader in
+            func last(_ subject: String) -> RelayedMessage? {
+                places(of: subject, at: leader).last.map { stored[$0].content }
+            }
+            return Sending.Stored(
+                last: last(subject.samples)?.place,
+                describedAt: withDescription ? last(subject.descriptions)?.events[0].publishedAt : nil)
+        }
+    }
+
     /// The last message of a subject, and which samples it has; empty if there is none.
     func lastFound(of subject: String, seenFrom server: Int) -> Answer<[Found]> {
         askLeader(seenFrom: server) { leader in

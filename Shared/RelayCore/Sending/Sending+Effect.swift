@@ -24,8 +24,8 @@ extension Sending {
 
         /// Make the stream if it is missing, and inspect it: `prepared`.
         case prepare
-        /// Get the last message of a stream from its leader: `answered`.
-        case ask(StreamName)
+        /// Get the last message of a stream from its leader, and its last description if that is wanted: `answered`.
+        case ask(StreamName, description: Bool)
         /// Publish: `acknowledged` for each.
         case publish([Message])
 
@@ -37,6 +37,19 @@ extension Sending {
         /// The same whenever the same bytes are sent.
         package let identifier: String
         package let content: RelayedMessage
+    }
+
+    /// What the servers have of a stream.
+    package struct Stored: Hashable, Sendable {
+        /// The last batch; nil if there is none.
+        package var last: BatchPlace?
+        /// When the last description was published at the site; nil if there is none, or if it was not asked for.
+        package var describedAt: WallTime?
+
+        package init(last: BatchPlace?, describedAt: WallTime? = nil) {
+            self.last = last
+            self.describedAt = describedAt
+        }
     }
 
     /// What became of a message.

@@ -69,16 +69,17 @@ extension Sending {
     func ask(_ stream: SentStream) {
         guard isConnected, servers != nil, stream.remote == .unknown else { return }
         stream.remote = .asking
-        emit(.ask(stream.name))
+        emit(.ask(stream.name, description: stream.leftDescriptions == .unknown))
     }
 
     /// Takes the result of `ask`.
-    /// - Parameter last: the last batch of the stream that is stored; nil if there is none.
-    package func answered(_ name: StreamName, _ last: Result<BatchPlace?, SentenceError>, at now: Moment) {
+    package func answered(_ name: StreamName, _ stored: Result<Stored, SentenceError>, at now: Moment) {
         guard let stream = byName[name] else { return }
-        switch last {
-        case .success(let place):
+        switch stored {
+        case .success(let stored):
+            let place = stored.last
             stream.remote = .known(place)
+            if stream.leftDescriptions == .unknown { stream.leftDescriptions = .known(stored.describedAt) }
             if !stream.isOpen {
                 stream.start(at: place.flatMap { $0.epoch == stream.ordered.epoch ? $0.end : nil } ?? 0)
             }
@@ -126,15 +127,26 @@ extension Sending {
             ask(stream)
             return nil
         }
-        while let first = stream.queue.first, let place = first.event.place, stream.hasStored(place) {
-            samplesAcknowledged += place.count
+        while let first = stream.queue.first, isStored(first) {
+            samplesAcknowledged += first.event.place?.count ?? 0
             pop(stream)
         }
         guard let message = message(of: stream) else { return nil }
+        // What stands behind something that they do not have they do not have either.
+        if stream.leftDescriptions != .unknown { stream.leftDescriptions = .none }
         stream.isUnderWay = true
         if stream.firstSentAt == nil { stream.firstSentAt = now.monotonic }
         underWay[message.identifier] = stream
         return message
+    }
+
+    /// Whether the servers have an event of the spool already.
+    private func isStored(_ event: SpooledEvent) -> Bool {
+        if let place = event.event.place { return event.stream.hasStored(place) }
+        guard event.position < leftEnd, case .known(let last?) = event.stream.leftDescriptions,
+            let time = event.event.publishedAt
+        else { return false }
+        return time <= last
     }
 
     /// The first of what waits, in one message: batches that follow one another, or a description.

@@ -46,6 +46,8 @@ package final class Sending: RecoveringCore {
     var isFailing = false
     /// The position before which everything is durable.
     var storedEnd: Int
+    /// Behind what a program before this one left.
+    let leftEnd: Int
     /// The position from which on events are not in memory; nil if all are.
     var unread: Int?
     var isLoading = false
@@ -84,11 +86,13 @@ package final class Sending: RecoveringCore {
         appender = LogAppender(log: spool.log, position: spool.end, segmentLength: settings.segmentLength)
         storedEnd = spool.synced
         trimmed = spool.start
+        leftEnd = spool.end
         unread = spool.start < spool.synced ? spool.start : nil
         for (name, known) in spool.streams.sorted(by: { $0.key.description < $1.key.description }) {
             let stream = SentStream(StreamDescription(unheard: name, epoch: known.last.epoch), held: held, at: .min)
             stream.start(at: known.last.end)
             for epoch in known.epochs { stream.note(epoch: epoch) }
+            stream.leftDescriptions = .unknown
             add(stream)
         }
         load()

@@ -15,6 +15,16 @@ package final class SentStream {
         case known(BatchPlace?)
     }
 
+    /// Descriptions that a program before this one left in the spool: it keeps what was acknowledged for a while, and one that is
+    /// sent again would be news.
+    enum LeftDescriptions: Hashable {
+        case none
+        /// The servers must be asked which of them they have.
+        case unknown
+        /// They have those that were published up to this time; nil for none.
+        case known(WallTime?)
+    }
+
     /// So many runs of the publisher are remembered in their order.
     private static let rememberedEpochs = 64
 
@@ -47,6 +57,8 @@ package final class SentStream {
     var failures = 0
     /// When the first event is sent again, on the monotonic clock; nil if it is not.
     var retryAt: Int64?
+    /// Descriptions that a program before this one left in the spool.
+    var leftDescriptions = LeftDescriptions.none
     /// The last description that was sent, and when, on the monotonic clock.
     var described: (description: StreamDescription, at: Int64)?
 

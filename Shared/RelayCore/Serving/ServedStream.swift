@@ -18,7 +18,14 @@ package struct ServedStream: Sendable {
     /// Marks in memory. If there are more, every second one goes.
     private static let maximumMarks = 2_048
 
+    /// So many runs of the publisher are remembered that were described before.
+    private static let rememberedEpochs = 64
+
     package private(set) var description: StreamDescription
+    /// When that was published at its site.
+    private var describedAt: WallTime?
+    /// Runs of the publisher that were described before.
+    private var pastEpochs: [String] = []
     package let site: String
     /// When the device's clock was read last, on this machine's monotonic clock.
     private(set) var readAt: Int64
@@ -32,8 +39,13 @@ package struct ServedStream: Sendable {
     private var unmarked = 0
     private var interval = ServedStream.markInterval
 
-    init(_ description: StreamDescription, of site: String, last: Mark?, heard: Int64, at now: Int64) {
+    /// - Parameter time: when the description was published at its site.
+    init(
+        _ description: StreamDescription, publishedAt time: WallTime?, of site: String, last: Mark?, heard: Int64,
+        at now: Int64
+    ) {
         self.description = description
+        describedAt = time
         self.site = site
         readAt = now
         self.last = last
@@ -47,15 +59,31 @@ package struct ServedStream: Sendable {
         (last, marks, unmarked, interval) = (nil, [], 0, Self.markInterval)
     }
 
-    mutating func describe(_ description: StreamDescription, heard: Int64, at now: Int64) {
+    /// Whether a description is older than the one that is known: a relay at the site sends again what it may have sent before it was
+    /// started. Of the same run both its number and its time must say so: either alone begins again where a program or a clock does.
+    func hasLeft(_ description: StreamDescription, publishedAt time: WallTime?) -> Bool {
+        guard description.epoch == self.description.epoch else { return pastEpochs.contains(description.epoch) }
+        if self.description.over == true { return true }
+        guard let time, let describedAt else { return false }
+        return description.sequence < self.description.sequence && time < describedAt
+    }
+
+    mutating func describe(_ description: StreamDescription, publishedAt time: WallTime?, heard: Int64, at now: Int64) {
+        if description.epoch != self.description.epoch {
+            if pastEpochs.count == Self.rememberedEpochs { pastEpochs.removeFirst() }
+            pastEpochs.append(self.description.epoch)
+        }
         self.description = description
+        describedAt = time
         readAt = now
         self.heard = max(self.heard, heard)
     }
 
     /// Continues with another run of its publisher after one that ended in good order: nothing of it was published here.
-    mutating func resume(_ description: StreamDescription, last: Mark?, heard: Int64, at now: Int64) {
-        describe(description, heard: heard, at: now)
+    mutating func resume(
+        _ description: StreamDescription, publishedAt time: WallTime?, last: Mark?, heard: Int64, at now: Int64
+    ) {
+        describe(description, publishedAt: time, heard: heard, at: now)
         published = nil
         if let last { note(last, heard: heard) }
     }

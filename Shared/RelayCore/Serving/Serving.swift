@@ -35,6 +35,8 @@ package final class Serving: ProgramCore {
         package let sequence: UInt64
         /// When it was stored, in nanoseconds since 1970.
         package let time: Int64
+        /// When the first event in it was published at its site.
+        var publishedAt: WallTime? { content.events[0].publishedAt }
 
         package init(_ content: RelayedMessage, site: String, sequence: UInt64, time: Int64) {
             self.content = content
@@ -133,7 +135,7 @@ package final class Serving: ProgramCore {
         guard description.sequence <= place else { return wait(for: description, last: last, publishedUpTo: place) }
         let heard = max(description.time, last?.time ?? 0)
         guard now.date.nanosecondsSince1970 - heard < Self.memory, let read = read(description) else { return }
-        add(read, of: description.site, last: last.flatMap(mark), heard: heard, at: now)
+        add(read, description, last: last.flatMap(mark), heard: heard, at: now)
     }
 
     /// Notes a stream of which the servers have samples and no description yet. Until that comes, requests for it are answered with
@@ -175,10 +177,16 @@ package final class Serving: ProgramCore {
             awaited[name] = message
             return
         }
+        let time = message.publishedAt
+        if let known = streams[name] ?? ended[name], known.site == message.site,
+            known.hasLeft(description, publishedAt: time)
+        {
+            return
+        }
         if streams[name] != nil {
-            streams[name]?.describe(description, heard: message.time, at: now.monotonic)
+            streams[name]?.describe(description, publishedAt: time, heard: message.time, at: now.monotonic)
         } else {
-            add(description, of: message.site, last: nil, heard: message.time, at: now)
+            add(description, message, last: nil, heard: message.time, at: now)
         }
         describe(name, at: now)
     }
@@ -233,8 +241,9 @@ package final class Serving: ProgramCore {
         return false
     }
 
+    /// Adds a stream that a message describes.
     private func add(
-        _ description: StreamDescription, of site: String, last: ServedStream.Mark?, heard: Int64, at now: Moment
+        _ description: StreamDescription, _ message: Message, last: ServedStream.Mark?, heard: Int64, at now: Moment
     ) {
         guard streams.count < settings.maximumStreams else {
             refusedAt = now.monotonic
@@ -242,12 +251,13 @@ package final class Serving: ProgramCore {
         }
         undescribed.remove(description.name)
         let mark = marks.removeValue(forKey: description.name)
-        if var stream = ended.removeValue(forKey: description.name), stream.site == site {
-            stream.resume(description, last: last ?? mark, heard: heard, at: now.monotonic)
+        let time = message.publishedAt
+        if var stream = ended.removeValue(forKey: description.name), stream.site == message.site {
+            stream.resume(description, publishedAt: time, last: last ?? mark, heard: heard, at: now.monotonic)
             streams[description.name] = stream
         } else {
             streams[description.name] = ServedStream(
-                description, of: site, last: last ?? mark, heard: heard, at: now.monotonic)
+                description, publishedAt: time, of: message.site, last: last ?? mark, heard: heard, at: now.monotonic)
         }
     }
 
@@ -278,7 +288,8 @@ package final class Serving: ProgramCore {
 
     /// Keeps a stream that ended for those who lag, in place of the one of which nothing came for longest if there are too many.
     private func keepEnded(_ stream: ServedStream) {
-        if ended.count >= settings.maximumStreams, let oldest = ended.min(by: { $0.value.heard < $1.value.heard })?.key {
+        if ended.count >= settings.maximumStreams, let oldest = ended.min(by: { $0.value.heard < $1.value.heard })?.key
+        {
             forget(oldest)
         }
         ended[stream.description.name] = stream

@@ -50,7 +50,7 @@ extension SendingEngine {
         case .recover(let stream):
             try await publishers.recover(EngineStream(stream, of: self), limit: settings.recoveryLimit.duration)
         case .prepare: await prepare()
-        case .ask(let name): await ask(name)
+        case .ask(let name, let isDescriptionWanted): await ask(name, isDescriptionWanted)
         case .publish(let messages): await publish(messages)
         case .notice: return
         }
@@ -102,15 +102,22 @@ extension SendingEngine {
         core.prepared(result, at: now)
     }
 
-    private func ask(_ name: StreamName) async {
+    private func ask(_ name: StreamName, _ isDescriptionWanted: Bool) async {
         let (connection, stream) = (connection, settings.natsStream)
-        let subject = RelaySubject(site: settings.ownSite, name: name).samples
-        let result: Result<BatchPlace?, SentenceError>
+        let subject = RelaySubject(site: settings.ownSite, name: name)
+        let result: Result<Sending.Stored, SentenceError>
         do throws(NATSError) {
-            let message = try await asking.run { _ throws(NATSError) in
-                try connection.lastMessage(of: subject, in: stream, headers: RelayedMessage.Header.all)
+            let (last, description) = try await asking.run {
+                _ throws(NATSError) -> (NATSMessage?, NATSMessage?) in
+                func last(_ subject: String) throws(NATSError) -> NATSMessage? {
+                    try connection.lastMessage(of: subject, in: stream, headers: RelayedMessage.Header.all)
+                }
+                return try (last(subject.samples), isDescriptionWanted ? last(subject.descriptions) : nil)
             }
-            result = .success(message.flatMap { RelayedMessage.place(of: $0.headers) })
+            result = .success(
+                Sending.Stored(
+                    last: last.flatMap { RelayedMessage.place(of: $0.headers) },
+                    describedAt: description.flatMap { RelayedMessage($0)?.events[0].publishedAt }))
         } catch {
             result = .failure(SentenceError("\(error)"))
         }
