@@ -38,6 +38,11 @@ struct SendingTests {
         /// Whether the spool keeps what is acknowledged: it deletes whole segments.
         var keepsSpool = false
         var recoveries = 0
+        /// Whether the servers have no stream: it was deleted.
+        var isStreamMissing = false
+        /// How often it was looked for, and when it was made.
+        var preparations = 0
+        var made: Int64 = 1
 
         init() { core = Sending(settings, Sending.Spool(log: "l", start: 0, end: 0, synced: 0), at: Self.moment(0)) }
 
@@ -102,11 +107,15 @@ struct SendingTests {
                 core.loaded(spool.filter { ($0.position >= start) && $0.position < end }, next: end, at: now)
             case .trim(let position, _): if !keepsSpool { spool.removeAll { $0.position < position } }
             case .prepare:
+                preparations += 1
+                if isStreamMissing { (isStreamMissing, made, stored, descriptions) = (false, made + 1, [], []) }
                 core.prepared(
                     .success(
                         Sending.Servers(
                             version: "2.15.1", isOld: false, canSync: true, replicas: 3,
-                            duplicateWindow: 3_600 * Self.second)), at: now)
+                            duplicateWindow: 3_600 * Self.second, made: made)), at: now)
+            case .ask(let name, _) where isStreamMissing:
+                core.answered(name, .failure(SentenceError("stream not found")), at: now)
             case .ask(let name, let isDescriptionWanted):
                 let described = isDescriptionWanted ? descriptions.last?.events[0].publishedAt : nil
                 core.answered(name, .success(Sending.Stored(last: stored.last, describedAt: described)), at: now)
@@ -347,6 +356,45 @@ struct SendingTests {
         world.connect()
         world.pass(1)
         #expect(world.sent.map(\.identifier) == ["lab/d/s/e/0+10"])
+    }
+
+    /// Servers say the same while they have no leader: they are looked at, and not each time.
+    @Test func aStreamThatWasDeletedIsMadeAgain() throws {
+        let world = try World.describing(next: 0)
+        try world.publish(0..<10)
+        world.pass(0.15)
+        world.drain()
+        world.pass(5)
+        try world.publish(10..<20)
+        world.pass(0.15)
+        world.isStreamMissing = true
+        for _ in 0..<3 {
+            world.answer(.notStored("No responders"), isStored: false)
+            world.pass(0.5)
+        }
+        #expect(world.preparations == 2)
+        #expect(world.sent.map(\.identifier) == ["lab/d/s/e/10+10"])
+        world.drain()
+        #expect(world.stored == [BatchPlace(epoch: "e", from: 10, count: 10)])
+        // The stream has no description yet.
+        try world.describe(next: 20)
+        world.pass(0.15)
+        world.drain()
+        #expect(world.descriptions.count == 1)
+        #expect(world.preparations == 2)
+    }
+
+    @Test func aStreamThatIsMissingWhenServersAreAskedIsMadeAgain() throws {
+        let world = World()
+        world.connect()
+        world.isStreamMissing = true
+        try world.describe(next: 0)
+        world.pass(5)
+        #expect(!world.isStreamMissing)
+        try world.publish(0..<10)
+        world.pass(0.15)
+        world.drain()
+        #expect(world.samples == Array(0..<10))
     }
 
     @Test func aFullSpoolTakesNothingAndRequestsItLater() throws {

@@ -241,7 +241,7 @@ final class SimulatedSendingRelay: WakingProgram {
             } _: { [self] answer in
                 let known = Sending.Servers(
                     version: servers.plan.isOld ? "older than 2.10" : "2.15.1", isOld: servers.plan.isOld,
-                    canSync: !servers.plan.isOld, replicas: 3, duplicateWindow: servers.plan.duplicateWindow)
+                    canSync: !servers.plan.isOld, replicas: 3, duplicateWindow: servers.plan.duplicateWindow, made: 0)
                 finish {
                     core.prepared(
                         answer.value == nil ? .failure(SentenceError("no answer")) : .success(known), at: now)

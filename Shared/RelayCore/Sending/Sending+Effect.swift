@@ -71,13 +71,18 @@ extension Sending {
         package var replicas: Int
         /// How long repeats are known, in nanoseconds.
         package var duplicateWindow: Int64
+        /// When the stream was made, in nanoseconds since 1970: another time if it was deleted and made anew.
+        package var made: Int64
 
-        package init(version: String, isOld: Bool, canSync: Bool, replicas: Int, duplicateWindow: Int64) {
+        package init(
+            version: String, isOld: Bool, canSync: Bool, replicas: Int, duplicateWindow: Int64, made: Int64
+        ) {
             self.version = version
             self.isOld = isOld
             self.canSync = canSync
             self.replicas = replicas
             self.duplicateWindow = duplicateWindow
+            self.made = made
         }
     }
 

@@ -36,7 +36,14 @@ extension Sending {
     }
 
     func prepare(at now: Moment) {
-        guard isConnected, servers == nil, !isPreparing, now.monotonic >= prepareAt else { return }
+        if servers == nil { makeStream(at: now) }
+    }
+
+    /// Has the stream made if it is missing. It may have been deleted, or lost with the servers' disks, after it was prepared: then
+    /// servers say of messages what they also say while they have no leader, and nothing else than a look shows which it is. What
+    /// waits is sent again meanwhile.
+    private func makeStream(at now: Moment) {
+        guard isConnected, !isPreparing, now.monotonic >= prepareAt else { return }
         isPreparing = true
         emit(.prepare)
     }
@@ -44,24 +51,38 @@ extension Sending {
     /// Takes the result of `prepare`.
     package func prepared(_ result: Result<Servers, SentenceError>, at now: Moment) {
         isPreparing = false
+        prepareAt = now.monotonic + Self.pauses.upperBound
         switch result {
-        case .success(let servers):
-            self.servers = servers
+        case .success(let servers): notePrepared(servers)
+        case .failure(let error):
+            // Without a leader, messages may be stored again before there is an answer.
+            if servers == nil || problem != nil { problem = error.sentence }
+        }
+        watchServers(at: now)
+        pump(at: now)
+    }
+
+    private func notePrepared(_ servers: Servers) {
+        defer { for stream in streams where !stream.isOpen { ask(stream) } }
+        let known = self.servers
+        self.servers = servers
+        guard let known else {
             problem = nil
-            emit(
+            return emit(
                 .log(
                     .notice, "streams are sent",
                     [
                         "servers": "\(settings.servers)", "version": "\(servers.version)",
                         "replicas": "\(servers.replicas)",
                     ]))
-            for stream in streams where !stream.isOpen { ask(stream) }
-        case .failure(let error):
-            problem = error.sentence
-            prepareAt = now.monotonic + Self.pauses.upperBound
         }
-        watchServers(at: now)
-        pump(at: now)
+        guard known.made != servers.made else { return }
+        emit(
+            .log(
+                .warning, "the stream in NATS is another one: it was deleted and made anew",
+                ["servers": "\(settings.servers)"]))
+        // It has no descriptions.
+        for stream in streams { stream.described = nil }
     }
 
     // MARK: What the servers have
@@ -88,6 +109,7 @@ extension Sending {
             makeReady(stream)
         case .failure:
             stream.remote = .unknown
+            makeStream(at: now)
             wait(stream, at: now)
         }
         pump(at: now)
@@ -217,6 +239,7 @@ extension Sending {
             wait(stream, at: now)
         case .notStored(let reason):
             problem = reason
+            makeStream(at: now)
             wait(stream, at: now)
         case .full(let reason):
             problem = reason

@@ -94,7 +94,7 @@ extension SendingEngine {
                     let version = try connection.serverVersion(leading: stream.name)
                     return Sending.Servers(
                         version: "\(version)", isOld: version == .before2_10, canSync: version.syncsWithMajority,
-                        replicas: state.replicas, duplicateWindow: state.duplicateWindow)
+                        replicas: state.replicas, duplicateWindow: state.duplicateWindow, made: state.made)
                 })
         } catch {
             result = .failure(SentenceError("\(error)"))
