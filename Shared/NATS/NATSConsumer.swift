@@ -112,10 +112,23 @@ package final class NATSConsumer {
         return body(info.pointee)
     }
 
-    /// How far messages were given out, to whoever consumes as this consumer, and up to where all of them were acknowledged: numbers in
-    /// the stream.
-    package func place() throws(NATSError) -> (acknowledged: UInt64, given: UInt64) {
-        try Self.information(name, of: stream, connection) { ($0.AckFloor.Stream, $0.Delivered.Stream) }
+    /// How far a consumer is, whoever consumes as it: numbers in the stream.
+    package struct Place: Hashable, Sendable {
+        /// When it was made, in nanoseconds since 1970: another time if it was deleted and made anew. Each server says the same.
+        package let made: Int64
+        /// Up to where all was acknowledged, or was stored before the consumer was made.
+        package let acknowledged: UInt64
+        /// The last one that was given out; if none was, the last one that was stored before the consumer was made.
+        package let given: UInt64
+    }
+
+    package func place() throws(NATSError) -> Place {
+        try Self.information(name, of: stream, connection) { info in
+            let (given, floor) = (info.Delivered.Stream, info.AckFloor)
+            // Until something is acknowledged, a cluster says 0 in place of where the consumer began (2.9.10 and 2.15.1).
+            let begin = floor.Consumer == 0 ? given - min(given, info.Delivered.Consumer) : 0
+            return Place(made: info.Created, acknowledged: max(floor.Stream, begin), given: given)
+        }
     }
 
     // MARK: Messages

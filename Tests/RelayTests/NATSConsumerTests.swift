@@ -55,7 +55,8 @@ struct NATSConsumerTests {
             #expect(read.map(\.sequence) == (1...UInt64(count)).map { $0 })
             #expect(read.map { String(decoding: $0.data, as: UTF8.self) } == (0..<count).map { "\($0)" })
             try await eventually("acknowledgements", within: Self.limit) {
-                try consumer.place() == (UInt64(count), UInt64(count))
+                let place = try consumer.place()
+                return place.acknowledged == UInt64(count) && place.given == UInt64(count)
             }
         }
     }
@@ -75,6 +76,36 @@ struct NATSConsumerTests {
             #expect(try second.place().given == 10)
             try Self.publish(10..<11, connection)
             #expect(try second.fetch(500, wait: 10_000).map(\.sequence) == [11])
+        }
+    }
+
+    /// Also in a cluster, which says that it acknowledged nothing.
+    @Test(arguments: NATSServers.Kind.allCases)
+    func aConsumerBeginsBehindWhatIsStored(kind: NATSServers.Kind) async throws {
+        try await withTemporaryDirectory { directory in
+            let servers = try NATSServers(kind, count: 3, in: directory)
+            try await RevivedProgram.run(servers.servers) {
+                let connection = try NATSConnection(NATSSettings(servers: servers.addresses, name: "test"))
+                try await connection.makeStream(within: Self.limit, replicas: 3)
+                try await eventually("10 messages", within: Self.limit) {
+                    try? Self.publish(0..<10, connection)
+                    return (try? connection.lastMessage(of: "holdfast.lab.9", in: "holdfast", headers: [])) != nil
+                }
+                let stored = try #require(
+                    try connection.lastMessage(of: "holdfast.lab.9", in: "holdfast", headers: [])?.sequence)
+                let consumer = try await eventualValue("a consumer", within: Self.limit) {
+                    try? Self.consumer(connection)
+                }
+                let place = try consumer.place()
+                #expect(place.acknowledged >= stored && place.given == place.acknowledged, "\(place)")
+                try Self.publish(10..<11, connection)
+                let next = try await eventualValue("the next message", within: Self.limit) {
+                    try consumer.fetch(500, wait: 1_000).first
+                }
+                #expect(next.sequence > place.given)
+                // It is not acknowledged yet.
+                #expect(try consumer.place().acknowledged == place.acknowledged)
+            }
         }
     }
 

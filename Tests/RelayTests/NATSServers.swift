@@ -94,10 +94,10 @@ struct NATSServers: Sendable {
 }
 
 extension NATSConnection {
-    /// Makes the stream that relays use, with one replica, as soon as there is a server.
-    func makeStream(within limit: Duration) async throws {
+    /// Makes the stream that relays use, as soon as there is a server.
+    func makeStream(within limit: Duration, replicas: Int = 1) async throws {
         let settings = NATSStreamSettings(
-            name: "holdfast", subjects: ["holdfast.>"], replicas: 1, maximumBytes: nil, maximumAge: nil,
+            name: "holdfast", subjects: ["holdfast.>"], replicas: replicas, maximumBytes: nil, maximumAge: nil,
             duplicateWindow: 120_000_000_000)
         try await eventually("a stream", within: limit) {
             connectAgain()

@@ -22,8 +22,7 @@ final class SimulatedServingRelay: WakingProgram {
     /// Searches that ran out of time.
     var unfinished: [SamplesReplay.Range: SampleSearch<SimulatedServers.Entry>] = [:]
     private var underWay = 0
-    /// Up to this number everything was published here.
-    private var taken = 0
+    private var place = ServedPlace()
     private(set) var life = 0
     var wakeTime = Int64.max
 
@@ -45,7 +44,7 @@ final class SimulatedServingRelay: WakingProgram {
         let core = Serving(Serving.Settings(servers: "nats://n", maximumStreams: 100), source: "relay", at: now)
         core.begin(replayEndpoint: endpoint)
         self.core = core
-        (fetchLimit, unfinished, underWay, taken, wakeTime) = (Self.maximumFetch, [:], 0, 0, .max)
+        (fetchLimit, unfinished, underWay, place, wakeTime) = (Self.maximumFetch, [:], 0, ServedPlace(), .max)
         link.begin { [weak self, life] isConnected in
             guard let self, self.life == life else { return }
             core.noteServers(isConnected: isConnected, problem: isConnected ? nil : "gone")
@@ -114,37 +113,38 @@ final class SimulatedServingRelay: WakingProgram {
     private func beginFetching(_ core: Serving) {
         ask(core) { servers, server in
             servers.consume(seenFrom: server)
-        } _: { [self] place in
-            taken = max(taken, place.acknowledged)
-            if core.hasLearned { return catchUp(to: place.given, core) }
+        } _: { [self] consumer in
+            // The stream and its consumer stay the same in a simulation.
+            place.note(
+                ServedPlace.Consumer(
+                    streamMade: 1, made: 1, acknowledged: UInt64(consumer.acknowledged), given: UInt64(consumer.given)))
+            if core.hasLearned { return catchUp(core) }
             ask(core) { servers, server in
                 servers.subjects(seenFrom: server)
             } _: { [self] subjects in
                 let names = Set(subjects.compactMap { RelaySubject($0) }).sorted { $0.samples < $1.samples }
-                know(names[...], place, core)
+                know(names[...], publishedUpTo: place.published, core)
             }
         }
     }
 
     /// Gets by their numbers what was given out and did not arrive here, or not before the program before this one ended: the servers
     /// give it out again after newer ones.
-    private func catchUp(to given: Int, _ core: Serving) {
-        guard taken < given else { return fetchFirst(core) }
-        ask(core) { [taken] servers, server in
-            servers.message(taken + 1, seenFrom: server)
+    private func catchUp(_ core: Serving) {
+        guard let number = place.missing?.lowerBound else { return fetchFirst(core) }
+        ask(core) { servers, server in
+            servers.message(Int(number), seenFrom: server)
         } _: { [self] found in
-            taken += 1
+            place.notePublished(upTo: number)
             if let found { take([found], core) }
-            catchUp(to: given, core)
+            catchUp(core)
         }
     }
 
-    private func know(
-        _ names: ArraySlice<RelaySubject>, _ place: (acknowledged: Int, given: Int), _ core: Serving
-    ) {
+    private func know(_ names: ArraySlice<RelaySubject>, publishedUpTo number: UInt64, _ core: Serving) {
         guard let subject = names.first else {
             core.finishKnowing()
-            return catchUp(to: place.given, core)
+            return catchUp(core)
         }
         ask(core) { servers, server in
             servers.last(of: subject.descriptions, seenFrom: server)
@@ -153,14 +153,12 @@ final class SimulatedServingRelay: WakingProgram {
                 servers.last(of: subject.samples, seenFrom: server)
             } _: { [self] last in
                 if let description {
-                    core.know(
-                        message(description), last: last.map(message), publishedUpTo: UInt64(place.acknowledged),
-                        at: now)
+                    core.know(message(description), last: last.map(message), publishedUpTo: number, at: now)
                 } else {
                     core.knowUndescribed(subject.name)
                 }
                 perform()
-                know(names.dropFirst(), place, core)
+                know(names.dropFirst(), publishedUpTo: number, core)
             }
         }
     }
@@ -182,7 +180,7 @@ final class SimulatedServingRelay: WakingProgram {
                 return later(10_000_000...80_000_000) { [self] in fetch(core) }
             }
             let read = take(messages, core)
-            taken = max(taken, messages.map(\.sequence).max() ?? 0)
+            place.notePublished(upTo: UInt64(messages.map(\.sequence).max() ?? 0))
             let batches = max(1, read.reduce(0) { $0 + $1.content.events.count })
             fetchLimit = min(Self.maximumFetch, max(1, messages.count * Self.round / batches))
             // The program may end before it has acknowledged them.

@@ -36,8 +36,7 @@ actor ServingEngine: Engine {
     private var body = ByteBuffer(capacity: 1 << 12)
     /// Messages that are fetched next, by how many batches those before them had.
     private var fetchLimit = maximumFetch
-    /// Up to this number of the stream everything was published here.
-    private var taken: UInt64 = 0
+    private var place = ServedPlace()
     private nonisolated let replay = Mutex("")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.unownedExecutor }
@@ -106,21 +105,34 @@ actor ServingEngine: Engine {
     private func beginFetching() async throws(NATSError) {
         let (connection, name, stream) = (connection, settings.consumerName, settings.natsStream)
         let filter = RelaySubject.everything(of: settings.servedSite)
-        let (place, state) = try await fetching.run { consumption throws(NATSError) in
+        try await fetching.run { consumption throws(NATSError) in
             consumption.consumer = nil
-            let consumer = try NATSConsumer(
+            consumption.consumer = try NATSConsumer(
                 name, of: stream, filter: filter, headers: RelayedMessage.Header.all, connection)
-            consumption.consumer = consumer
-            return (try consumer.place(), try connection.streamState(stream))
         }
-        core.noteStream(madeAt: state.made)
-        taken = max(taken, place.acknowledged)
+        try await inspect()
         if !core.hasLearned {
-            try await know(filter, publishedUpTo: place.acknowledged)
+            try await know(filter, publishedUpTo: place.published)
             core.finishKnowing()
         }
-        try await catchUp(to: place.given)
+        try await catchUp()
         core.noteServers(isConnected: link.isConnected, problem: nil)
+        perform()
+    }
+
+    /// Looks at which stream there is, and where the consumer is in it. The stream first: if another one takes its place in between, the
+    /// next look shows it.
+    private func inspect() async throws(NATSError) {
+        let (connection, stream) = (connection, settings.natsStream)
+        let (state, consumer) = try await fetching.run { consumption throws(NATSError) in
+            (try connection.streamState(stream), try consumption.consumer?.place())
+        }
+        guard let consumer else { return }
+        core.noteStream(madeAt: state.made)
+        place.note(
+            ServedPlace.Consumer(
+                streamMade: state.made, made: consumer.made, acknowledged: consumer.acknowledged, given: consumer.given)
+        )
         perform()
     }
 
@@ -151,21 +163,23 @@ actor ServingEngine: Engine {
         }
     }
 
-    /// Gets by their numbers what was given out and did not arrive here, or not before the program before this one ended. The servers
-    /// give it out again, but later, and behind newer messages: recorders would not know of the end of a publisher's run before the
-    /// next run begins.
-    private func catchUp(to given: UInt64) async throws(NATSError) {
+    /// Gets by their numbers what was given out and did not arrive here, or not before the program before this one ended, and what a
+    /// consumer left out that was made anew. The servers give some of it out again, but later, and behind newer messages: recorders
+    /// would not know of the end of a publisher's run before the next run begins.
+    private func catchUp() async throws(NATSError) {
         let (connection, stream) = (connection, settings.natsStream)
         let filter = RelaySubject.everything(of: settings.servedSite)
-        while taken < given, !Task.isCancelled {
-            let message = try await fetching.run { [taken] _ throws(NATSError) in
-                try connection.sequenceAtLeader(of: filter, in: stream, from: taken + 1).map {
+        while let missing = place.missing, !Task.isCancelled {
+            let message = try await fetching.run { _ throws(NATSError) in
+                try connection.sequenceAtLeader(of: filter, in: stream, from: missing.lowerBound).map {
                     sequence throws(NATSError) in
                     (sequence, try connection.message(at: sequence, in: stream, headers: RelayedMessage.Header.all))
                 }
             }
-            guard let (sequence, content) = message, sequence <= given else { return taken = given }
-            taken = sequence
+            guard let (sequence, content) = message, sequence <= missing.upperBound else {
+                return place.notePublished(upTo: missing.upperBound)
+            }
+            place.notePublished(upTo: sequence)
             if let content { _ = publish([content]) }
         }
     }
@@ -177,7 +191,7 @@ actor ServingEngine: Engine {
         read.reserveCapacity(messages.count)
         for message in messages {
             if let known = Serving.Message(message) { read.append(known) } else { core.noteUnreadable() }
-            taken = max(taken, message.sequence)
+            place.notePublished(upTo: message.sequence)
         }
         core.take(read, at: now)
         perform()
@@ -189,11 +203,12 @@ actor ServingEngine: Engine {
         let messages = try await fetching.run { [fetchLimit] consumption throws(NATSError) in
             try consumption.consumer?.fetch(fetchLimit, wait: Self.fetchWait) ?? []
         }
-        if messages.isEmpty {
-            let place = try await fetching.run { consumption throws(NATSError) in try consumption.consumer?.place() }
-            // What another relay acknowledged, which shares the consumer, it published.
-            taken = max(taken, place?.acknowledged ?? 0)
-            return try await catchUp(to: place?.given ?? 0)
+        // What has a number that was published comes again, or is of a stream that was made anew, if another relay was faster to make
+        // the consumer.
+        if messages.first.map({ $0.sequence <= place.published }) ?? true {
+            try await inspect()
+            try await catchUp()
+            if messages.isEmpty { return }
         }
         let batches = publish(messages)
         fetchLimit = min(Self.maximumFetch, max(1, messages.count * Self.round / batches))
