@@ -31,19 +31,34 @@ struct PushedSessionTests {
         }
     }
 
+    /// Begins the session behind what was pushed so far.
+    private func begin(over cutoff: Cutoff) async throws {
+        // A stop waits for what was pushed so far: on a busy machine it would arrive in the session otherwise.
+        try await cutoff.start(RecordingStart(session: "before", streams: ["m5/"]))
+        try await eventually("the stream") {
+            let status = RecordingStatus(session: "before")
+            return try await cutoff.recordings.send(status, timeout: .seconds(60)).logs.first != nil
+        }
+        _ = try await cutoff.stop("before")
+        try await cutoff.start(RecordingStart(session: "pushed", streams: ["m5/"]))
+        // On a busy machine, the recorder may not have heard of the stream yet: it begins where it is then.
+        try await recorded(0, over: cutoff)
+    }
+
     /// Its numbers go on, and the publisher knows nothing of those before: they are no loss.
     @Test func aDeviceWithoutAnEpochGoesOnAfterAKill() async throws {
         try await Cutoff.run { cutoff in
             try await cutoff.recorder { _ in
                 let arguments = ["--listen-http", "0"]
-                try await cutoff.start(RecordingStart(session: "pushed", streams: ["m5/"]))
                 try await cutoff.publisher(arguments) { publisher in
                     #expect(try await push(0..<50, begun: "", to: publisher).answer == #"{"next":50}"#)
+                    try await begin(over: cutoff)
+                    #expect(try await push(50..<100, begun: "", to: publisher).answer == #"{"next":100}"#)
                     try await recorded(50, over: cutoff)
                     try await cutoff.kill(publisher)
                 }
                 try await cutoff.publisher(arguments) { publisher in
-                    #expect(try await push(50..<100, begun: "", to: publisher).answer == #"{"next":100}"#)
+                    #expect(try await push(100..<150, begun: "", to: publisher).answer == #"{"next":150}"#)
                     try await recorded(100, over: cutoff)
                     let result = try await cutoff.stop("pushed")
                     let stream = try #require(result.report.streams.first)
@@ -51,7 +66,7 @@ struct PushedSessionTests {
                     #expect(stream.lost == 0)
                     let samples = try cutoff.records(of: #require(result.logs.first), in: result)
                         .filter { $0.marker == nil }
-                    #expect(samples.map { $0.x } == (0..<100).map(Double.init))
+                    #expect(samples.map { $0.x } == (50..<150).map(Double.init))
                 }
             }
         }
@@ -63,16 +78,7 @@ struct PushedSessionTests {
                 let arguments = ["--listen-http", "0"]
                 try await cutoff.publisher(arguments) { publisher in
                     #expect(try await push(0..<50, oldest: 0, to: publisher).answer == #"{"next":50}"#)
-                    // A stop waits for what was pushed so far: on a busy machine it would arrive in the session otherwise.
-                    try await cutoff.start(RecordingStart(session: "before", streams: ["m5/"]))
-                    try await eventually("the stream") {
-                        let status = RecordingStatus(session: "before")
-                        return try await cutoff.recordings.send(status, timeout: .seconds(60)).logs.first != nil
-                    }
-                    _ = try await cutoff.stop("before")
-                    try await cutoff.start(RecordingStart(session: "pushed", streams: ["m5/"]))
-                    // On a busy machine, the recorder may not have heard of the stream yet: it begins where it is then.
-                    try await recorded(0, over: cutoff)
+                    try await begin(over: cutoff)
                     #expect(try await push(50..<100, oldest: 0, to: publisher).answer == #"{"next":100}"#)
                     try await recorded(50, over: cutoff)
                     try await cutoff.kill(publisher)
