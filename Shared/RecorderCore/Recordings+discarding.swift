@@ -202,14 +202,16 @@ extension Recordings {
             return refuse(
                 discard, .unknownSession, "there is no session \(session): recording.list has those that there are")
         }
-        if let reason = refusal(to: discard, record, isUploaded: view.uploaded != nil) {
+        if let reason = refusal(to: discard, record, view) {
             return end(discard, .failure(reason))
         }
         discard.stage = .retiring(record, uploaded: view.uploaded)
         emit(.dispose(.retire(record.session)))
     }
 
-    private func refusal(to discard: Discard, _ record: SessionRecord, isUploaded: Bool) -> RequestError? {
+    private func refusal(
+        to discard: Discard, _ record: SessionRecord, _ view: SessionDisposal.View
+    ) -> RequestError? {
         if discard.reason == .forced { return nil }
         let session = record.session
         if let shard = record.shard, shard != settings.shard {
@@ -224,7 +226,14 @@ extension Recordings {
                 "session \(session) was interrupted (\(record.status)) and could not be continued: discard it with force, "
                     + "or make room and wait for its end")
         }
-        if isUploaded || record.status == .cancelled { return nil }
+        if record.status == .cancelled { return nil }
+        if view.uploaded != nil {
+            guard view.hasLaterAnnotations else { return nil }
+            return RequestError(
+                .wouldDelete,
+                "session \(session) has annotations that came after its archive was made, and that the receiver does not have: "
+                    + "export the session, then discard it with force")
+        }
         return RequestError(
             .wouldDelete,
             "session \(session) is \(record.status), and no receipt confirms its upload: wait for the receipt, or discard "

@@ -106,12 +106,13 @@ struct DiscardTests {
 
         /// What an archiver writes once the receiver has the session's archive.
         /// - Parameter start: when the session started; nil for what it was, empty for a receipt that does not have it.
-        func confirmUpload(of name: String, startedAt start: String? = nil) throws {
+        func confirmUpload(of name: String, startedAt start: String? = nil, made: String? = nil) throws {
             let archives = Directory(data.appending("archives"))
             try archives.create()
             let record = try SessionDirectory.open(SessionIdentifier(name), in: data).record()
             let text = start ?? record.startDate.utcText
-            let field = text.isEmpty ? "" : #""startDate": "\#(text)", "#
+            var field = text.isEmpty ? "" : #""startDate": "\#(text)", "#
+            if let made { field += #""made": "\#(made)", "# }
             let receipt = #"{\#(field)"date": "2020-01-01T00:00:00.000000Z", "session": "\#(name)", "archives": []}"#
             try archives.replace("\(name).receipt.json", with: Array(receipt.utf8))
         }
@@ -369,6 +370,34 @@ struct DiscardTests {
             try world.settle()
             #expect(try SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")))
             #expect(try world.lines.isEmpty)
+        }
+    }
+
+    /// The receiver does not have it.
+    @Test(arguments: [
+        ("2020-01-01T00:00:00Z", nil), ("2019-12-31T12:00:00Z", "2019-12-31T11:59:59.000000Z" as String?),
+        ("2019-12-31T12:00:00Z", nil), ("2019-12-31T12:00:00Z", "2019-12-31T12:00:01.000000Z"),
+    ])
+    func aSessionIsKeptWithAnAnnotationThatCameAfterItsArchive(annotated: String, made: String?) throws {
+        let date = try WallTime(iso8601: annotated)
+        let isLate = try date >= WallTime(iso8601: made ?? "2020-01-01T00:00:00Z")
+        try withTemporaryDirectory { data in
+            let world = try Self.world(in: data, keepSessions: 30 * 86_400 * Self.second)
+            try world.confirmUpload(of: "alice", made: made)
+            let directory = try SessionDirectory.open(SessionIdentifier("alice"), in: data)
+            try directory.add(Annotation(number: 1, label: "fall", from: date, date: date))
+            let discard = try world.discard("alice")
+            if isLate {
+                try world.settle()
+                #expect(discard.refusal == "wouldDelete")
+            }
+            // It does not expire either.
+            try world.restart()
+            try world.settle()
+            #expect(try SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")) == isLate)
+            _ = try world.discard("alice", isForced: true)
+            try world.settle()
+            #expect(try !SessionDirectory.sessions(in: data).contains(SessionIdentifier("alice")))
         }
     }
 

@@ -11,6 +11,8 @@ package struct ConfirmedUpload: Decodable, Sendable {
     private let startDate: WallTime?
     /// When the receiver confirmed it.
     package let date: WallTime
+    /// When making the archive began. Older archivers did not note it.
+    private let made: WallTime?
 
     /// What was confirmed of a session of this name, which may be an earlier one; nil if nothing was.
     package static func newest(of name: SessionIdentifier, in data: FilePath) -> ConfirmedUpload? {
@@ -22,6 +24,12 @@ package struct ConfirmedUpload: Decodable, Sendable {
     /// When a session's upload was confirmed; nil if nothing says so.
     package static func date(of record: SessionRecord, in data: FilePath) -> WallTime? {
         newest(of: record.session, in: data).flatMap { $0.isOfSession(from: record.startDate) ? $0.date : nil }
+    }
+
+    /// Whether an annotation came too late for what was uploaded.
+    package func lacks(one annotations: [Annotation]) -> Bool {
+        let end = made.map { min($0, date) } ?? date
+        return annotations.contains { $0.date >= end }
     }
 
     /// Whether it is of the session that started then, and not of an earlier one of its name.

@@ -18,6 +18,8 @@ package struct SessionDisposal: Sendable {
         package var record: SessionRecord?
         /// When its upload was confirmed.
         package var uploaded: WallTime?
+        /// Whether it has annotations that came too late for the upload: they are nowhere else.
+        package var hasLaterAnnotations = false
         /// Whether one of this name is being discarded: its directory is renamed, and not removed yet.
         package var isRetired = false
         /// What is known of that one; nil once `erase` is done with it.
@@ -59,9 +61,11 @@ package struct SessionDisposal: Sendable {
         var sessions: [SessionIdentifier] = []
         for session in try SessionDirectory.sessions(in: data) where sessions.count < limit {
             guard let upload = ConfirmedUpload.newest(of: session, in: data), upload.date < date,
-                let record = try? SessionDirectory.open(session, in: data).record(), record.status.isOver,
+                let directory = try? SessionDirectory.open(session, in: data),
+                let record = try? directory.record(), record.status.isOver,
                 upload.isOfSession(from: record.startDate),
-                record.shard == nil || record.shard == shard
+                record.shard == nil || record.shard == shard,
+                let annotations = try? directory.annotations(of: record), !upload.lacks(one: annotations)
             else { continue }
             sessions.append(session)
         }
@@ -75,7 +79,10 @@ package struct SessionDisposal: Sendable {
         if let session, let directory = try? SessionDirectory.open(session, in: data) {
             let record = try directory.record()
             view.record = record
-            view.uploaded = ConfirmedUpload.date(of: record, in: data)
+            if let upload = ConfirmedUpload.newest(of: session, in: data), upload.isOfSession(from: record.startDate) {
+                view.uploaded = upload.date
+                view.hasLaterAnnotations = upload.lacks(one: try directory.annotations(of: record))
+            }
         }
         let directory = retired(name)
         view.isRetired = directory.exists
