@@ -230,6 +230,16 @@ struct ServingTests {
         #expect(takeDescriptions().isEmpty)
     }
 
+    /// A phone that names its run goes on with it when its publisher is started again.
+    @Test func aRunGoesOnAfterItWasOver() throws {
+        core.take(
+            [try description(sequence: 1), try description(sequence: 2, over: true, next: 10)], at: Self.moment(0))
+        _ = core.takeEffects()
+        core.take([try description(sequence: 3, next: 11)], at: Self.moment(1))
+        #expect(core.streams.count == 1)
+        #expect(takeDescriptions().count == 1)
+    }
+
     /// Recorders that lag take a refusal for the loss of the samples.
     @Test func theSamplesOfAStreamThatIsOverAreReplayedForAnHour() throws {
         core.finishKnowing()

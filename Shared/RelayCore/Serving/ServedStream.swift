@@ -63,7 +63,11 @@ package struct ServedStream: Sendable {
     /// started. Of the same run both its number and its time must say so: either alone begins again where a program or a clock does.
     func hasLeft(_ description: StreamDescription, publishedAt time: WallTime?) -> Bool {
         guard description.epoch == self.description.epoch else { return pastEpochs.contains(description.epoch) }
-        if self.description.over == true { return true }
+        if self.description.over == true {
+            // After a restart of its publisher, a device that counts for itself goes on with its run.
+            if description.nextSequence > self.description.nextSequence { return false }
+            return time.flatMap { time in describedAt.map { time <= $0 } } ?? true
+        }
         guard let time, let describedAt else { return false }
         return description.sequence < self.description.sequence && time < describedAt
     }
@@ -79,12 +83,12 @@ package struct ServedStream: Sendable {
         self.heard = max(self.heard, heard)
     }
 
-    /// Continues with another run of its publisher after one that ended in good order: nothing of it was published here.
+    /// Continues after a run that ended in good order, mostly with another one: nothing of that was published here.
     mutating func resume(
         _ description: StreamDescription, publishedAt time: WallTime?, last: Mark?, heard: Int64, at now: Int64
     ) {
+        if description.epoch != self.description.epoch { published = nil }
         describe(description, publishedAt: time, heard: heard, at: now)
-        published = nil
         if let last { note(last, heard: heard) }
     }
 
