@@ -80,8 +80,10 @@ extension Deliveries {
         case .success(let view):
             if let place = settings.policy.step(for: view, at: now.date).place {
                 queue.note(session, place)
-            } else if view.receipt != nil {
-                settled.insert(session)
+            } else {
+                if view.receipt != nil { settled.insert(session) }
+                // All that wait are not gone through for each of thousands of sessions for which nothing is to be done.
+                if !unlooked.isEmpty { return advanceLooks(at: now) }
             }
         case .failure(let error):
             // The reason is reported as long as it is so.
