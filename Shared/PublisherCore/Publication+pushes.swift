@@ -137,9 +137,11 @@ extension Publication {
         guard known != nil || pushes.names.count < PushState.maximumStreams || removeEnded() else {
             throw PushRefusal(.tooMany, "there are \(pushes.names.count) streams: a new one needs one that has ended")
         }
+        // Of an epoch that a client names, an earlier program may have published what was before.
+        let isNew = clientEpoch == nil && known?.epoch != epoch
         let stream = PublishedStream(
             name, input, at: known?.index ?? streams.count, place: takePlace(), epoch: epoch, clientEpoch: clientEpoch,
-            next: next)
+            next: next, epochFirst: isNew ? next : known?.epochFirst ?? 0)
         if let known {
             stream.descriptions = known.descriptions
             pushes.former.append(known)

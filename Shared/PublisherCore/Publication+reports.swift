@@ -67,7 +67,7 @@ extension Publication {
             description: sampler.description, truth: sampler.truth, reason: sampler.failure?.message,
             lastSample: sampler.lastSample(at: now).map(Nanoseconds.seconds), retention: retention.span(at: now),
             origin: stream.origin, remoteClock: sampler.remoteClock,
-            first: stream.firstSequence > 0 ? stream.firstSequence : nil)
+            first: stream.epochFirst > 0 ? stream.epochFirst : nil)
     }
 
     // MARK: Each second

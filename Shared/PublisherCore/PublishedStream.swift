@@ -50,6 +50,8 @@ package final class PublishedStream {
 
     /// The number of its first sample.
     let firstSequence: Int
+    /// The number of its epoch's first sample: another stream may have had the first ones, with other fields.
+    let epochFirst: Int
     /// The number of the next sample: of an epoch that began with 0, how many were published so far.
     package internal(set) var nextSequence = 0
     /// How many descriptions were published.
@@ -79,7 +81,7 @@ package final class PublishedStream {
         self.index = index
         place = index
         clientEpoch = nil
-        firstSequence = 0
+        (firstSequence, epochFirst) = (0, 0)
         name = configuration.name
         isPacked = configuration.isPacked
         origin = configuration.origin
@@ -93,9 +95,10 @@ package final class PublishedStream {
     /// - Parameters:
     ///   - place: where its samples are kept.
     ///   - next: the number of its first sample.
+    ///   - epochFirst: the number of its epoch's first sample.
     init(
         _ name: StreamName, _ input: PushedInput, at index: Int, place: Int, epoch: String, clientEpoch: String?,
-        next: Int
+        next: Int, epochFirst: Int
     ) {
         self.index = index
         self.place = place
@@ -108,6 +111,7 @@ package final class PublishedStream {
         self.epoch = epoch
         sampler = input
         firstSequence = next
+        self.epochFirst = epochFirst
         nextSequence = next
     }
 

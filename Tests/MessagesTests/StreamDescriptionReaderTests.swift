@@ -72,6 +72,7 @@ struct StreamDescriptionReaderTests {
     @Test(arguments: [
         ("\"nextSequence\":20", "\"nextSequence\":-20"),
         ("\"nextSequence\":20", "\"nextSequence\":20,\"first\":-1"),
+        ("\"nextSequence\":20", "\"nextSequence\":20,\"first\":21"),
         ("\"epoch\":\"E\"", "\"epoch\":\"\""), ("\"uptime\":2.5", "\"uptime\":-1e300"),
         ("\"elapsed\":0.2", "\"elapsed\":4000000000"),
         ("\"rate\":100", "\"rate\":\"NaN\""), ("\"retention\":602.5", "\"retention\":\"Infinity\""),

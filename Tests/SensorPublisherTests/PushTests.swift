@@ -66,9 +66,17 @@ struct PushTests {
     }
 
     @Test func aRunSaysWithWhichSampleItBegan() throws {
-        _ = publisher.push(samples(40..<50))
+        _ = publisher.push(samples(40..<50, epoch: nil))
         let description = try #require(publisher.heard.first?.descriptions.first)
         #expect(description.first == 40)
+        #expect(description.nextSequence == 40)
+    }
+
+    /// A program before this one may have published what was before.
+    @Test func whereARunBeganIsNotKnownIfTheClientNamesIt() throws {
+        _ = publisher.push(samples(40..<50, epoch: "run1"))
+        let description = try #require(publisher.heard.first?.descriptions.first)
+        #expect(description.first == nil)
         #expect(description.nextSequence == 40)
     }
 

@@ -39,8 +39,8 @@ package final class StreamDescriptionReader {
             throw MessageError(
                 .outOfRange, "\"nextSequence\" is \(description.nextSequence): write how many samples there were")
         }
-        guard description.first ?? 0 >= 0 else {
-            throw MessageError(.outOfRange, "\"first\" must be 0 or more")
+        guard (0...description.nextSequence).contains(description.first ?? 0) else {
+            throw MessageError(.outOfRange, "\"first\" must be between 0 and \"nextSequence\"")
         }
         for number in [description.rate, description.lastSample, description.retention] {
             guard number?.isFinite ?? true else {
