@@ -24,7 +24,7 @@ package struct PublisherEpoch {
     /// When something of it arrived last, on the monotonic clock.
     package private(set) var heardAt: Int64
     /// When a batch of it arrived last, on the monotonic clock; before the first, when it was met.
-    package var sampledAt: Int64
+    private(set) var sampledAt: Int64
     /// When its publisher sent what arrived last, by its own clock; nil if that is not known.
     private var publishedAt: WallTime?
     /// The publisher's uptime then, in nanoseconds: what it said last, and the time of what came since. Nil before it said one.
@@ -34,8 +34,12 @@ package struct PublisherEpoch {
         get { record.isUnseen == true }
         set { record.isUnseen = newValue ? true : nil }
     }
-    /// Whether it sampled when its publisher described it last, or was not described yet.
-    private(set) var mayRun = true
+    /// Whether it sampled when it was heard last. What a recorder before this one heard is in `isUnseen`.
+    var mayRun = false
+    /// Whether its samples are left out of the session, and it was heard when that began: what it takes meanwhile is no loss.
+    var isPassedOver = false
+    /// The longest time between two batches, in nanoseconds.
+    private(set) var longestPause: Int64 = 0
     /// Whether its publisher told how far it came before it ended.
     var isOver: Bool { record.isOver == true }
     /// Whether it came from a relay, which still answers for it when it is over.
@@ -71,9 +75,12 @@ package struct PublisherEpoch {
     package var name: String { record.epoch }
 
     /// Notes that something of it arrived.
-    /// - Parameter published: when its publisher sent that, by its own clock.
-    mutating func hear(_ published: WallTime?, at now: Int64) {
+    /// - Parameters:
+    ///   - published: when its publisher sent that, by its own clock.
+    ///   - isRunning: whether it samples.
+    mutating func hear(_ published: WallTime?, isRunning: Bool = true, at now: Int64) {
         heardAt = now
+        mayRun = isRunning
         if let published {
             if let heardUptime, let step = publishedAt.map(published.distance), (0..<Self.longestStep).contains(step) {
                 self.heardUptime = heardUptime.addingClamped(step)
@@ -81,6 +88,12 @@ package struct PublisherEpoch {
             publishedAt = published
         }
         if isUnseen { isUnseen = false }
+    }
+
+    /// Notes that a batch of it arrived.
+    mutating func sample(at now: Int64) {
+        longestPause = max(longestPause, now - sampledAt)
+        sampledAt = now
     }
 
     /// Nanoseconds of silence before the publisher's next run, by the recorder's clock or the publisher's date or uptime, whichever is longest: the
@@ -115,14 +128,15 @@ package struct PublisherEpoch {
     package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         record.replay = description.replay
         record.heard = now.date
-        mayRun = description.state == .running && description.over != true
-        hear(description.clock.date, at: now.monotonic)
+        hear(description.clock.date, isRunning: description.mayRun, at: now.monotonic)
         heardUptime = Int64(nanosecondsIn: description.clock.uptime)
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false
         self.hasSlept = self.hasSlept || hasSlept
-        let isEnd = description.over == true && !isOver
-        if isEnd { record.isOver = true }
+        // After a restart of its publisher, a device that counts for itself goes on with its run.
+        let isOver = description.over == true || self.isOver && !description.mayRun
+        let isEnd = isOver != self.isOver
+        if isEnd { record.isOver = isOver ? true : nil }
         let isOther = description.isRelayed != isRelayed
         if isOther { record.isRelayed = description.isRelayed ? true : nil }
         let isNew = noteRemote(description) || isEnd || isOther
@@ -153,4 +167,7 @@ package struct PublisherEpoch {
 extension StreamDescription {
     /// Whether a relay publishes the stream, on behalf of a publisher elsewhere.
     var isRelayed: Bool { source == Program.relay.rawValue }
+
+    /// Whether its publisher samples.
+    var mayRun: Bool { state == .running && over != true }
 }

@@ -22,7 +22,9 @@ extension Recordings {
         for session in sessions.values where session.status == .running {
             for stream in session.ordered {
                 session.watch.note(samples: stream.log.record.counts.received, of: stream.name)
-                if stream.isLeftOut { session.watch.passOver(stream.name) }
+                stream.noteLeftOut(at: now.monotonic)
+                // A recorder that was restarted did not hear of an end in good order.
+                if stream.isLeftOut || stream.isOver { session.watch.passOver(stream.name) }
             }
             let time = session.seconds(of: now.date)
             tell(session.watch.check(at: now.monotonic, time: time, isListening: !isBehind), of: session, at: now)

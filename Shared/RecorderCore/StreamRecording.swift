@@ -23,6 +23,8 @@ package final class StreamRecording {
     /// A relay describes a stream as it heard of it last, whatever became of its site: a stream that is described as running, and of
     /// which nothing came for so long, in nanoseconds and in its intervals, may have had samples that are on their way.
     private static let longestTransit = (nanoseconds: TimeSpan.seconds(10).nanoseconds, intervals: 20.0)
+    /// Two of the longest pauses between its batches count as such a time too, up to this, in nanoseconds.
+    private static let longestPauses = TimeSpan.seconds(60).nanoseconds
     /// The same as sessions have it, which are stored every ten seconds.
     private static let longestSilence = TimeSpan.seconds(20)
 
@@ -47,6 +49,8 @@ package final class StreamRecording {
     private let held: HeldBytes
     private var accountedBytes = 0
     private var announcedGaps = 0
+    /// Whether its samples were left out when that was looked at last.
+    private var wasLeftOut = false
     /// The names and types of the file's columns as they stood in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
     /// For a stream that the session did not know at its start, until its first sample: the uptime in nanoseconds from which
@@ -226,7 +230,17 @@ package final class StreamRecording {
         guard let index = index(of: description.epoch),
             intake.next(of: description.epoch) ?? 0 >= description.nextSequence
         else { return }
-        log.epochs[index].hear(description.clock.date, at: now.monotonic)
+        log.epochs[index].hear(description.clock.date, isRunning: description.mayRun, at: now.monotonic)
+    }
+
+    /// Notes whether its samples are left out now: its publisher may be switched off meanwhile.
+    package func noteLeftOut(at now: Int64) {
+        guard isLeftOut || wasLeftOut else { return }
+        wasLeftOut = isLeftOut
+        for index in [log.epoch, log.epochs.count - 1] {
+            let epoch = log.epochs[index]
+            log.epochs[index].isPassedOver = isLeftOut && (epoch.isPassedOver || !isUnheard(epoch, at: now))
+        }
     }
 
     /// Notes which runs may have had samples of which nothing is known: those that sampled when they were heard last, if that was
@@ -235,16 +249,19 @@ package final class StreamRecording {
         for index in log.epochs.indices {
             let epoch = log.epochs[index]
             let isLast = !log.epochs[(index + 1)...].contains { $0.record.replay == epoch.record.replay }
-            if isLast, epoch.mayRun, isUnheard(epoch, at: now.monotonic) { log.epochs[index].isUnseen = true }
+            guard isLast, epoch.mayRun, !epoch.isOver, !(isLeftOut && epoch.isPassedOver) else { continue }
+            if isUnheard(epoch, at: now.monotonic) { log.epochs[index].isUnseen = true }
         }
     }
 
     private func isUnheard(_ epoch: PublisherEpoch, at now: Int64) -> Bool {
-        if epoch.record.end == nil { return now - epoch.heardAt > Self.longestUnheard.nanoseconds }
+        if epoch.record.end == nil, now - epoch.heardAt > Self.longestUnheard.nanoseconds { return true }
         // What a relay says of the end is only what it has.
         guard epoch.isRelayed, let rate = log.record.rate, rate > 0 else { return false }
         let intervals = Int64(nanosecondsIn: Self.longestTransit.intervals / rate)
-        return now - epoch.sampledAt > max(Self.longestTransit.nanoseconds, intervals)
+        // A phone may send seldom.
+        let pauses = min(Self.longestPauses, epoch.longestPause.addingClamped(epoch.longestPause))
+        return now - epoch.sampledAt > max(Self.longestTransit.nanoseconds, intervals, pauses)
     }
 
     /// Has the unknown ends of runs asked for that a run followed, where a relay may still have them.
@@ -330,7 +347,7 @@ package final class StreamRecording {
         guard let epoch = try epoch(of: batch, at: now) else { return .nothing }
         let body = batch.body
         log.epochs[epoch].hear(published, at: now.monotonic)
-        log.epochs[epoch].sampledAt = now.monotonic
+        log.epochs[epoch].sample(at: now.monotonic)
         let admission = intake.admit(epoch: log.epochs[epoch].name, sequence: body.sequence, count: body.count)
         switch admission {
         case .take(let rows):
@@ -351,6 +368,7 @@ package final class StreamRecording {
     /// Takes a batch again that waited when the session was interrupted: that says nothing of what its publisher did since.
     func takeAgain(_ batch: SessionRedo.HeldBatch, at now: Moment) {
         let unseen = log.epochs.indices.filter { log.epochs[$0].isUnseen }
+        let running = Set(log.epochs.filter(\.mayRun).map(\.name))
         let frames = [batch.body] + (batch.packed.map { [$0] } ?? [])
         // What can't be read was refused before.
         try? ReceivedBatch.forEach(inReplay: frames[...]) { batch, _ in
@@ -358,6 +376,7 @@ package final class StreamRecording {
         } unreadable: { _ in
         }
         for index in unseen { log.epochs[index].isUnseen = true }
+        for index in log.epochs.indices { log.epochs[index].mayRun = running.contains(log.epochs[index].name) }
     }
 
     /// Keeps a batch until its turn, in the write-ahead log too. If too much waits already, it is asked for later.
@@ -638,6 +657,9 @@ package final class StreamRecording {
 
     /// Whether its samples are left out now: in a pause, or in a step that the session does not want it in.
     var isLeftOut: Bool { log.timeline.current.isPaused }
+
+    /// Whether its publisher's last run ended in good order.
+    var isOver: Bool { log.epochs.last?.isOver == true }
 
     package var hasNewGaps: Bool { announcedGaps < log.record.gaps.count }
 

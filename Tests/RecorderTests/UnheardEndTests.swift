@@ -148,6 +148,59 @@ struct UnheardEndTests {
         }
     }
 
+    @Test func aPublisherThatEndedInGoodOrderHasPublishedNoMore() throws {
+        try withStream { stream in
+            var last = Self.description("E1", next: 20, at: 3)
+            last.over = true
+            try stream.meet(last, from: nil, at: Self.moment(3))
+            #expect(Self.gaps(of: stream, at: 60).isEmpty)
+            try Self.resume(stream.record) { #expect(Self.gaps(of: $0, at: 60).isEmpty, "after a restart, too") }
+        }
+    }
+
+    @Test func whatIsTakenWhileASessionIsPausedIsNoLoss() throws {
+        for (looked, isPaused, count) in [(4.0, true, 0), (5.1, true, 1), (4.0, false, 1)] {
+            try withTemporaryDirectory { data in
+                let session = try Self.session(in: data)
+                let stream = try session.open(Self.description("E1", next: 0, at: 1), from: 0, at: Self.moment(1)) {
+                    _ in nil
+                }
+                try Self.take("E1", from: 0, by: stream, at: 3)
+                #expect(try session.pause(at: Self.moment(3.5).date))
+                stream.noteLeftOut(at: Self.moment(looked).monotonic)
+                if !isPaused {
+                    #expect(try session.resume(at: Self.moment(6).date))
+                    stream.noteLeftOut(at: Self.moment(6.5).monotonic)
+                }
+                #expect(Self.gaps(of: stream, at: 20).count == count)
+            }
+        }
+    }
+
+    @Test func aRunThatGoesOnAfterItsEndMayLackItsEndAgain() throws {
+        try withStream { stream in
+            var last = Self.description("E1", next: 20, at: 3)
+            last.over = true
+            try stream.meet(last, from: nil, at: Self.moment(3))
+            try stream.meet(Self.description("E1", next: 20, at: 5), from: nil, at: Self.moment(5))
+            #expect(Self.gaps(of: stream, at: 7.1).count == 1)
+        }
+    }
+
+    /// Behind a relay, a phone that sends every 20 s.
+    @Test func aPhoneThatSendsSeldomLacksNothingInBetween() throws {
+        try withStream(from: "relay") { stream in
+            try Self.take("E1", from: 20, by: stream, at: 23)
+            stream.end(Self.description("E1", next: 30, at: 60, from: "relay"))
+            #expect(Self.gaps(of: stream, at: 62.9).isEmpty)
+        }
+        try withStream(from: "relay") { stream in
+            try Self.take("E1", from: 20, by: stream, at: 23)
+            stream.end(Self.description("E1", next: 30, at: 63, from: "relay"))
+            #expect(Self.gaps(of: stream, at: 63.1).count == 1)
+        }
+    }
+
     /// It says how far it came, and not what is on its way to it.
     @Test func aRelayToWhichNothingComesMayLackSamples() throws {
         try withStream(from: "relay") { stream in
