@@ -138,10 +138,10 @@ extension Publication {
             throw PushRefusal(.tooMany, "there are \(pushes.names.count) streams: a new one needs one that has ended")
         }
         // Of an epoch that a client names, an earlier program may have published what was before.
-        let isNew = clientEpoch == nil && known?.epoch != epoch
+        let begun = known?.epoch == epoch ? known?.epochFirst : clientEpoch == nil ? next : nil
         let stream = PublishedStream(
             name, input, at: known?.index ?? streams.count, place: takePlace(), epoch: epoch, clientEpoch: clientEpoch,
-            next: next, epochFirst: isNew ? next : known?.epochFirst ?? 0)
+            next: next, epochFirst: begun ?? 0)
         if let known {
             stream.descriptions = known.descriptions
             pushes.former.append(known)

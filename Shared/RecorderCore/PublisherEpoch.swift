@@ -23,6 +23,8 @@ package struct PublisherEpoch {
     private(set) var hasSlept = false
     /// When something of it arrived last, on the monotonic clock.
     package private(set) var heardAt: Int64
+    /// The same on this machine's wall clock, which continues while it sleeps.
+    private var heardDate: WallTime
     /// When a batch of it arrived last, on the monotonic clock; before the first, when it was met.
     private(set) var sampledAt: Int64
     /// When its publisher sent what arrived last, by its own clock; nil if that is not known.
@@ -51,6 +53,7 @@ package struct PublisherEpoch {
         _ record: SessionRecord.Epoch, token: [UInt8]? = nil, startDate: WallTime, at now: Int64
     ) throws(MessageError) {
         heardAt = now
+        heardDate = record.heard
         sampledAt = now
         self.record = record
         self.token = token ?? Self.token(of: record.epoch)
@@ -66,6 +69,7 @@ package struct PublisherEpoch {
         token = Self.token(of: name)
         start = other.start
         heardAt = other.heardAt
+        heardDate = other.heardDate
         sampledAt = other.sampledAt
         isGuessed = true
     }
@@ -78,8 +82,8 @@ package struct PublisherEpoch {
     /// - Parameters:
     ///   - published: when its publisher sent that, by its own clock.
     ///   - isRunning: whether it samples.
-    mutating func hear(_ published: WallTime?, isRunning: Bool = true, at now: Int64) {
-        heardAt = now
+    mutating func hear(_ published: WallTime?, isRunning: Bool = true, at now: Moment) {
+        (heardAt, heardDate) = (now.monotonic, now.date)
         mayRun = isRunning
         if let published {
             if let heardUptime, let step = publishedAt.map(published.distance), (0..<Self.longestStep).contains(step) {
@@ -95,6 +99,9 @@ package struct PublisherEpoch {
         longestPause = max(longestPause, now - sampledAt)
         sampledAt = now
     }
+
+    /// How long ago that was, in nanoseconds: at least, if this machine slept, or its clock was set back.
+    func unheard(at now: Moment) -> Int64 { max(now.monotonic - heardAt, now.date.distance(from: heardDate)) }
 
     /// Nanoseconds of silence before the publisher's next run, by the recorder's clock or the publisher's date or uptime, whichever is longest: the
     /// last message may have waited for a recorder that slept or hung, and the publisher's clock may have been set meanwhile.
@@ -128,7 +135,7 @@ package struct PublisherEpoch {
     package mutating func describe(_ description: StreamDescription, at now: Moment) -> Bool {
         record.replay = description.replay
         record.heard = now.date
-        hear(description.clock.date, isRunning: description.mayRun, at: now.monotonic)
+        hear(description.clock.date, isRunning: description.mayRun, at: now)
         heardUptime = Int64(nanosecondsIn: description.clock.uptime)
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false

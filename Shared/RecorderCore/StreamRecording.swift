@@ -230,11 +230,11 @@ package final class StreamRecording {
         guard let index = index(of: description.epoch),
             intake.next(of: description.epoch) ?? 0 >= description.nextSequence
         else { return }
-        log.epochs[index].hear(description.clock.date, isRunning: description.mayRun, at: now.monotonic)
+        log.epochs[index].hear(description.clock.date, isRunning: description.mayRun, at: now)
     }
 
     /// Notes whether its samples are left out now: its publisher may be switched off meanwhile.
-    package func noteLeftOut(at now: Int64) {
+    package func noteLeftOut(at now: Moment) {
         guard isLeftOut || wasLeftOut else { return }
         wasLeftOut = isLeftOut
         for index in [log.epoch, log.epochs.count - 1] {
@@ -250,18 +250,18 @@ package final class StreamRecording {
             let epoch = log.epochs[index]
             let isLast = !log.epochs[(index + 1)...].contains { $0.record.replay == epoch.record.replay }
             guard isLast, epoch.mayRun, !epoch.isOver, !(isLeftOut && epoch.isPassedOver) else { continue }
-            if isUnheard(epoch, at: now.monotonic) { log.epochs[index].isUnseen = true }
+            if isUnheard(epoch, at: now) { log.epochs[index].isUnseen = true }
         }
     }
 
-    private func isUnheard(_ epoch: PublisherEpoch, at now: Int64) -> Bool {
-        if epoch.record.end == nil, now - epoch.heardAt > Self.longestUnheard.nanoseconds { return true }
+    private func isUnheard(_ epoch: PublisherEpoch, at now: Moment) -> Bool {
+        if epoch.record.end == nil, epoch.unheard(at: now) > Self.longestUnheard.nanoseconds { return true }
         // What a relay says of the end is only what it has.
         guard epoch.isRelayed, let rate = log.record.rate, rate > 0 else { return false }
         let intervals = Int64(nanosecondsIn: Self.longestTransit.intervals / rate)
         // A phone may send seldom.
         let pauses = min(Self.longestPauses, epoch.longestPause.addingClamped(epoch.longestPause))
-        return now - epoch.sampledAt > max(Self.longestTransit.nanoseconds, intervals, pauses)
+        return now.monotonic - epoch.sampledAt > max(Self.longestTransit.nanoseconds, intervals, pauses)
     }
 
     /// Has the unknown ends of runs asked for that a run followed, where a relay may still have them.
@@ -346,7 +346,7 @@ package final class StreamRecording {
     package func take(_ batch: ReceivedBatch, published: WallTime? = nil, at now: Moment) throws -> Outcome {
         guard let epoch = try epoch(of: batch, at: now) else { return .nothing }
         let body = batch.body
-        log.epochs[epoch].hear(published, at: now.monotonic)
+        log.epochs[epoch].hear(published, at: now)
         log.epochs[epoch].sample(at: now.monotonic)
         let admission = intake.admit(epoch: log.epochs[epoch].name, sequence: body.sequence, count: body.count)
         switch admission {

@@ -129,6 +129,13 @@ struct UnheardEndTests {
             #expect(gaps.map(\.epoch) == ["E1"] && gaps.map(\.from) == [20] && gaps.map(\.count) == [0])
             #expect(gaps.map(\.reason) == [.publisherUnreachable])
         }
+        // The recorder's machine slept.
+        try withStream { stream in
+            let now = Self.moment(3.5, set: 6)
+            stream.noteUnheard(at: now)
+            stream.noteUnknownEnds(at: now.date)
+            #expect(stream.gaps.map(\.from) == [20])
+        }
         // It is heard, and can't be asked.
         try withStream { stream in
             stream.hear(Self.description("E1", next: 20, at: 4.5), at: Self.moment(4.5))
@@ -167,10 +174,10 @@ struct UnheardEndTests {
                 }
                 try Self.take("E1", from: 0, by: stream, at: 3)
                 #expect(try session.pause(at: Self.moment(3.5).date))
-                stream.noteLeftOut(at: Self.moment(looked).monotonic)
+                stream.noteLeftOut(at: Self.moment(looked))
                 if !isPaused {
                     #expect(try session.resume(at: Self.moment(6).date))
-                    stream.noteLeftOut(at: Self.moment(6.5).monotonic)
+                    stream.noteLeftOut(at: Self.moment(6.5))
                 }
                 #expect(Self.gaps(of: stream, at: 20).count == count)
             }
