@@ -38,7 +38,7 @@ package struct PublisherEpoch {
     }
     /// Whether it sampled when it was heard last. What a recorder before this one heard is in `isUnseen`.
     var mayRun = false
-    /// Whether its samples are left out of the session, and it was heard when that began: what it takes meanwhile is no loss.
+    /// Whether its samples are left out of the session, and it was heard since that began: what it takes meanwhile is no loss.
     var isPassedOver = false
     /// The longest time between two batches, in nanoseconds.
     private(set) var longestPause: Int64 = 0

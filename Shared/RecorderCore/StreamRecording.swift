@@ -49,8 +49,8 @@ package final class StreamRecording {
     private let held: HeldBytes
     private var accountedBytes = 0
     private var announcedGaps = 0
-    /// Whether its samples were left out when that was looked at last.
-    private var wasLeftOut = false
+    /// Whether its samples were left out when that was looked at last, and when that was found first, on the monotonic clock.
+    private var (wasLeftOut, leftOutAt) = (false, Int64.max)
     /// The names and types of the file's columns as they stood in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
     /// For a stream that the session did not know at its start, until its first sample: the uptime in nanoseconds from which
@@ -234,12 +234,13 @@ package final class StreamRecording {
     }
 
     /// Notes whether its samples are left out now: its publisher may be switched off meanwhile.
-    package func noteLeftOut(at now: Moment) {
+    package func noteLeftOut(at now: Int64) {
         guard isLeftOut || wasLeftOut else { return }
-        wasLeftOut = isLeftOut
+        if isLeftOut != wasLeftOut { (wasLeftOut, leftOutAt) = (isLeftOut, now) }
         for index in [log.epoch, log.epochs.count - 1] {
             let epoch = log.epochs[index]
-            log.epochs[index].isPassedOver = isLeftOut && (epoch.isPassedOver || !isUnheard(epoch, at: now))
+            let heardAt = epoch.isRelayed ? epoch.sampledAt : epoch.heardAt
+            log.epochs[index].isPassedOver = isLeftOut && (epoch.isPassedOver || heardAt >= leftOutAt)
         }
     }
 
