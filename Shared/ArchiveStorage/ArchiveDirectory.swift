@@ -10,7 +10,7 @@ package struct ArchiveDirectory: Sendable {
     /// Its name in the data directory.
     static let directoryName = ConfirmedUpload.archivesName
 
-    private static let recordSuffix = ".archive.json"
+    private static let recordSuffix = ConfirmedUpload.recordSuffix
     private static let receiptSuffix = ConfirmedUpload.receiptSuffix
     private static let archiveSuffixes = [".zip.p7m", ".zip"]
     /// When what was being written by a program that was killed may go: no program writes so long without a pause.
@@ -87,22 +87,22 @@ package struct ArchiveDirectory: Sendable {
         let receipt = try note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix)
         let recorded = try? SessionDirectory.open(session, in: data)
         view.exists = recorded != nil
-        if let receipt, isNote(receipt, of: recorded) {
+        let known = Result { () throws(RecordingError) in try recorded?.record() }
+        if let receipt, isNote(receipt, of: try? known.get()) {
             view.receipt = receipt
             // What the session has is of no account any more.
             view.isOver = view.exists
             view.archiveExists = receipt.archives.contains { exists($0.archive) }
             return view
         }
-        if let recorded {
-            let status = try recorded.record().status
+        if let recorded, let status = try known.get()?.status {
             view.isCancelled = status == .cancelled
             // The last thing that a recorder writes; missing where a session failed before its end. The recorder may still
             // be at that one's files.
             view.isOver = status.isOver && (recorded.hasChecksums || status == .failed && isQuiet(recorded, at: now))
         }
         let record = try made.get()
-        if let record, isNote(record, of: recorded) {
+        if let record, isNote(record, of: try known.get()) {
             view.record = record
             view.archiveExists = record.archives.allSatisfy { directory.contains($0.name) }
         } else {
@@ -118,9 +118,8 @@ package struct ArchiveDirectory: Sendable {
 
     /// Whether a note is of the session that is here, and not of an earlier one of its name. If none is here, or its record can't be
     /// read, nothing says that there was another one.
-    private func isNote(_ note: some ArchiveNote, of session: SessionDirectory?) -> Bool {
-        guard let record = try? session?.record() else { return true }
-        return record.startDate.isStart(noted: note.startDate, on: note.date)
+    private func isNote(_ note: some ArchiveNote, of record: SessionRecord?) -> Bool {
+        record.map { $0.startDate.isStart(noted: note.startDate, on: note.date) } ?? true
     }
 
     /// Whether nothing has changed in a session's directory for a while.
@@ -183,13 +182,14 @@ package struct ArchiveDirectory: Sendable {
         guard let recorded = try? SessionDirectory.open(session, in: data) else {
             return try directory.names().contains { Self.session(ofFile: $0) == session }
         }
+        let known = try? recorded.record()
         let notes: [(any ArchiveNote)?] = [
             try? note(ArchiveRecord.self, of: session, in: Self.recordSuffix),
             try? note(ArchiveReceipt.self, of: session, in: Self.receiptSuffix),
         ]
         // Of a clock that was set back, the date of the session's own note may be that early too.
         return notes.contains { note in
-            note.map { $0.date < discarded.date && ($0.startDate == nil || !isNote($0, of: recorded)) } ?? false
+            note.map { $0.date < discarded.date && ($0.startDate == nil || !isNote($0, of: known)) } ?? false
         }
     }
 

@@ -143,7 +143,7 @@ final class SessionLibrary {
     }
 
     private static func note(in archives: Directory, _ entry: inout Entry) {
-        let made = note(".archive.json", of: entry, in: archives)
+        let made = note(ConfirmedUpload.recordSuffix, of: entry, in: archives)
         let receipt = note(ConfirmedUpload.receiptSuffix, of: entry, in: archives)
         // An earlier session of the name may have left its archives.
         if made == nil && receipt == nil || made?.isOwn ?? false || receipt?.isOwn ?? false {

@@ -138,10 +138,10 @@ extension Publication {
             throw PushRefusal(.tooMany, "there are \(pushes.names.count) streams: a new one needs one that has ended")
         }
         // Of an epoch that a client names, an earlier program may have published what was before.
-        let begun = known?.epoch == epoch ? known?.epochFirst : clientEpoch == nil ? next : nil
+        let epochFirst = if let known, known.epoch == epoch { known.epochFirst } else { clientEpoch == nil ? next : 0 }
         let stream = PublishedStream(
             name, input, at: known?.index ?? streams.count, place: takePlace(), epoch: epoch, clientEpoch: clientEpoch,
-            next: next, epochFirst: begun ?? 0)
+            next: next, epochFirst: epochFirst)
         if let known {
             stream.descriptions = known.descriptions
             pushes.former.append(known)

@@ -13,8 +13,8 @@ package struct SleepWatch: Sendable {
     /// How many sleeps are remembered: samples are kept for minutes.
     private static let maximumSleeps = 1_000
 
-    /// How far behind a wake something is placed that was sampled in the sleep, in nanoseconds: what all listeners take for later.
-    private static let afterWake: Int64 = 1_000
+    /// The smallest step between two uptimes that every listener can tell, in nanoseconds.
+    static let leastStep: Int64 = 1_000
 
     /// How far the clocks are apart.
     private(set) var difference: Int64
@@ -48,7 +48,7 @@ package struct SleepWatch: Sendable {
         var difference = difference
         for (wake, slept) in sleeps.reversed() {
             let before = difference - slept
-            if elapsed - before > wake { return max(elapsed - difference, wake + Self.afterWake) }
+            if elapsed - before > wake { return max(elapsed - difference, wake + Self.leastStep) }
             difference = before
         }
         return elapsed - difference

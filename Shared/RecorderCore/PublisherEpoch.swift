@@ -38,8 +38,6 @@ package struct PublisherEpoch {
     }
     /// Whether it sampled when it was heard last. What a recorder before this one heard is in `isUnseen`.
     var mayRun = false
-    /// Whether its samples are left out of the session, and it was heard since that began: what it takes meanwhile is no loss.
-    var isPassedOver = false
     /// The longest time between two batches, in nanoseconds.
     private(set) var longestPause: Int64 = 0
     /// Whether its publisher told how far it came before it ended.
@@ -140,13 +138,12 @@ package struct PublisherEpoch {
         if record.sleeps == nil { record.sleeps = UptimeClock(description.clock) }
         let hasSlept = record.sleeps?.note(description.clock) ?? false
         self.hasSlept = self.hasSlept || hasSlept
-        // After a restart of its publisher, a device that counts for itself goes on with its run.
-        let isOver = description.over == true || self.isOver && !description.mayRun
-        let isEnd = isOver != self.isOver
-        if isEnd { record.isOver = isOver ? true : nil }
+        let wasOver = isOver
+        // A device that numbers its samples itself continues its run when its publisher restarts.
+        record.isOver = description.over == true || wasOver && !description.mayRun ? true : nil
         let isOther = description.isRelayed != isRelayed
         if isOther { record.isRelayed = description.isRelayed ? true : nil }
-        let isNew = noteRemote(description) || isEnd || isOther
+        let isNew = noteRemote(description) || isOver != wasOver || isOther
         guard record.origin != description.origin, let origin = description.origin else { return hasSlept || isNew }
         record.origin = origin
         return true

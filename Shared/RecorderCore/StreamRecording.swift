@@ -49,8 +49,8 @@ package final class StreamRecording {
     private let held: HeldBytes
     private var accountedBytes = 0
     private var announcedGaps = 0
-    /// Whether its samples were left out when that was looked at last, and when that was found first, on the monotonic clock.
-    private var (wasLeftOut, leftOutAt) = (false, Int64.max)
+    /// Since when its samples are left out, on the monotonic clock; nil if they are not, or were not when that was looked at last.
+    private var leftOutAt: Int64?
     /// The names and types of the file's columns as they stood in the last body: compared before anything is decoded.
     private var fieldsToken: [UInt8] = []
     /// For a stream that the session did not know at its start, until its first sample: the uptime in nanoseconds from which
@@ -235,13 +235,13 @@ package final class StreamRecording {
 
     /// Notes whether its samples are left out now: its publisher may be switched off meanwhile.
     package func noteLeftOut(at now: Int64) {
-        guard isLeftOut || wasLeftOut else { return }
-        if isLeftOut != wasLeftOut { (wasLeftOut, leftOutAt) = (isLeftOut, now) }
-        for index in [log.epoch, log.epochs.count - 1] {
-            let epoch = log.epochs[index]
-            let heardAt = epoch.isRelayed ? epoch.sampledAt : epoch.heardAt
-            log.epochs[index].isPassedOver = isLeftOut && (epoch.isPassedOver || heardAt >= leftOutAt)
-        }
+        leftOutAt = isLeftOut ? leftOutAt ?? now : nil
+    }
+
+    /// Whether samples of a run are left out, and it was heard since that began: what it takes meanwhile is no loss.
+    private func isPassedOver(_ epoch: PublisherEpoch) -> Bool {
+        guard isLeftOut, let leftOutAt else { return false }
+        return (epoch.isRelayed ? epoch.sampledAt : epoch.heardAt) >= leftOutAt
     }
 
     /// Notes which runs may have had samples of which nothing is known: those that sampled when they were heard last, if that was
@@ -250,7 +250,7 @@ package final class StreamRecording {
         for index in log.epochs.indices {
             let epoch = log.epochs[index]
             let isLast = !log.epochs[(index + 1)...].contains { $0.record.replay == epoch.record.replay }
-            guard isLast, epoch.mayRun, !epoch.isOver, !(isLeftOut && epoch.isPassedOver) else { continue }
+            guard isLast, epoch.mayRun, !epoch.isOver, !isPassedOver(epoch) else { continue }
             if isUnheard(epoch, at: now) { log.epochs[index].isUnseen = true }
         }
     }

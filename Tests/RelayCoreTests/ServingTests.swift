@@ -230,7 +230,7 @@ struct ServingTests {
         #expect(takeDescriptions().isEmpty)
     }
 
-    /// A phone that names its run goes on with it when its publisher is started again.
+    /// A phone that names its run continues it when its publisher restarts.
     @Test func aRunGoesOnAfterItWasOver() throws {
         core.take(
             [try description(sequence: 1), try description(sequence: 2, over: true, next: 10)], at: Self.moment(0))

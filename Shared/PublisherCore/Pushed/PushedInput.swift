@@ -7,8 +7,6 @@ package final class PushedInput: Sampler {
     package static let longestSilence = 600 * Nanoseconds.perSecond
     /// How long a client of which little is known may take until its next message.
     private static let firstPatience = 15 * Nanoseconds.perSecond
-    /// Uptimes of samples that would be the same are this far apart, in nanoseconds.
-    private static let leastPause: Int64 = 1_000
     /// The pause between messages weighs this much less with each further one.
     private static let forgetting = 0.9
 
@@ -62,13 +60,13 @@ package final class PushedInput: Sampler {
 
     /// The uptimes of samples that are published now, which increase with the client's times.
     ///
-    /// Those of a time in which this machine slept are the same: they are told apart by the least that all listeners can tell.
+    /// Samples that were taken while this machine slept would all have the same uptime: they are placed one step apart.
     /// - Parameter uptime: what the client's clock makes of a time.
     func place(_ times: ArraySlice<Int64>, _ uptime: (Int64) -> Int64) -> [Int64] {
         times.map { time in
             var own = uptime(time)
             if let placed, time >= placed.time, own <= placed.uptime {
-                own = placed.uptime + (time > placed.time ? Self.leastPause : 0)
+                own = placed.uptime + (time > placed.time ? SleepWatch.leastStep : 0)
             }
             placed = (time, own)
             return own

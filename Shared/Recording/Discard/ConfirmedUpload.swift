@@ -6,6 +6,8 @@ package import SystemPackage
 package struct ConfirmedUpload: Decodable, Sendable {
     package static let archivesName = "archives"
     package static let receiptSuffix = ".receipt.json"
+    /// Ends the name of what was noted of archives that are not uploaded yet.
+    package static let recordSuffix = ".archive.json"
 
     private let session: SessionIdentifier
     private let startDate: WallTime?
@@ -21,9 +23,9 @@ package struct ConfirmedUpload: Decodable, Sendable {
         return receipt?.session == name ? receipt : nil
     }
 
-    /// When a session's upload was confirmed; nil if nothing says so.
-    package static func date(of record: SessionRecord, in data: FilePath) -> WallTime? {
-        newest(of: record.session, in: data).flatMap { $0.isOfSession(from: record.startDate) ? $0.date : nil }
+    /// What was confirmed of a session; nil if nothing was.
+    package static func read(of record: SessionRecord, in data: FilePath) -> ConfirmedUpload? {
+        newest(of: record.session, in: data).flatMap { $0.isOfSession(from: record.startDate) ? $0 : nil }
     }
 
     /// Whether an annotation came too late for what was uploaded.

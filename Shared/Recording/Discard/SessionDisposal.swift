@@ -79,7 +79,7 @@ package struct SessionDisposal: Sendable {
         if let session, let directory = try? SessionDirectory.open(session, in: data) {
             let record = try directory.record()
             view.record = record
-            if let upload = ConfirmedUpload.newest(of: session, in: data), upload.isOfSession(from: record.startDate) {
+            if let upload = ConfirmedUpload.read(of: record, in: data) {
                 view.uploaded = upload.date
                 view.hasLaterAnnotations = upload.lacks(one: try directory.annotations(of: record))
             }
@@ -89,7 +89,7 @@ package struct SessionDisposal: Sendable {
         if directory.contains(SessionDirectory.recordName) {
             let retired = try StoredJSON.read(SessionRecord.self, from: SessionDirectory.recordName, in: directory)
             view.retired = retired
-            view.uploaded = view.record == nil ? ConfirmedUpload.date(of: retired, in: data) : view.uploaded
+            if view.record == nil { view.uploaded = ConfirmedUpload.read(of: retired, in: data)?.date }
         }
         view.discarded = try ledger.newest(of: name)
         return view

@@ -15,8 +15,6 @@ package struct SessionArchives {
         var archives: [Archive]
     }
 
-    private static let recordSuffix = ".archive.json"
-
     private let recorded: SessionDirectory
     private let data: FilePath
     private let directory: Directory
@@ -37,7 +35,7 @@ package struct SessionArchives {
 
     /// When the upload was confirmed; nil if it was not.
     package var uploaded: WallTime? {
-        (try? recorded.record()).flatMap { ConfirmedUpload.date(of: $0, in: data) }
+        (try? recorded.record()).flatMap { ConfirmedUpload.read(of: $0, in: data)?.date }
     }
 
     /// The receipt's path, from the data directory.
@@ -60,7 +58,7 @@ package struct SessionArchives {
     package func made() throws(RecordingError) -> [String] {
         guard directory.exists else { return [] }
         let record = try recorded.record()
-        let note = session.text + Self.recordSuffix
+        let note = session.text + ConfirmedUpload.recordSuffix
         var names = [session.text + ".zip", session.text + ".zip.p7m"]
         if let made = try? StoredJSON.read(Made.self, from: note, in: directory), made.session == session {
             let date = made.date ?? record.startDate

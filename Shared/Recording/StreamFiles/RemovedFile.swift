@@ -34,7 +34,7 @@ package struct RemovedFile: Codable, Hashable, Sendable {
         self.receipt = receipt
     }
 
-    /// Up to when what was added to the session is where the file was uploaded to, as far as its receipt says so; nil if it was not
+    /// The receiver has what was added to the session before this time, as far as the file's receipt says; nil if the file was not
     /// uploaded. An archiver says when it began to make the archive, which may be long before its upload was confirmed.
     package var uploadedUntil: WallTime? {
         guard let uploaded else { return nil }

@@ -64,7 +64,7 @@ package struct ServedStream: Sendable {
     func hasLeft(_ description: StreamDescription, publishedAt time: WallTime?) -> Bool {
         guard description.epoch == self.description.epoch else { return pastEpochs.contains(description.epoch) }
         if self.description.over == true {
-            // After a restart of its publisher, a device that counts for itself goes on with its run.
+            // A device that numbers its samples itself continues its run when its publisher restarts.
             if description.nextSequence > self.description.nextSequence { return false }
             return time.flatMap { time in describedAt.map { time <= $0 } } ?? true
         }
