@@ -28,6 +28,20 @@ static inline long holdfast_bio_memory(BIO *bio, const char **bytes) { return BI
 // Lets a memory BIO that is empty say that more may come (-1), or that nothing does (0).
 static inline void holdfast_bio_set_end(BIO *bio, int answer) { BIO_set_mem_eof_return(bio, answer); }
 
+// A BIO with a copy of these bytes, which a reset begins again. BIO_new_mem_buf goes on reading the caller's, and an array's may be
+// gone after the call.
+static inline BIO *holdfast_bio_copy(const void *bytes, int count) {
+    BIO *bio = BIO_new(BIO_s_mem());
+    if (bio == NULL) return NULL;
+    if (BIO_write(bio, bytes, count) != count) {
+        BIO_free(bio);
+        return NULL;
+    }
+    BIO_set_flags(bio, BIO_FLAGS_NONCLEAR_RST);
+    BIO_set_mem_eof_return(bio, 0);
+    return bio;
+}
+
 static inline int holdfast_bio_should_retry(BIO *bio) { return BIO_should_retry(bio); }
 
 static inline EVP_PKEY *holdfast_p256_key(void) { return EVP_EC_gen("P-256"); }

@@ -49,7 +49,7 @@ package final class Certificate: Sendable {
 
     private static func parse(_ bytes: [UInt8]) -> [OpaquePointer] {
         defer { ERR_clear_error() }
-        guard let source = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else { return [] }
+        guard let source = holdfast_bio_copy(bytes, Int32(clamping: bytes.count)) else { return [] }
         defer { BIO_free(source) }
         var handles: [OpaquePointer] = []
         while let handle = PEM_read_bio_X509(source, nil, nil, nil) { handles.append(handle) }

@@ -64,7 +64,7 @@ private final class DecryptingMessage {
         try reader.enter(element.tag)
         pieceEnd = reader.place + (element.length ?? 0)
         defer { ERR_clear_error() }
-        guard let source = BIO_new_mem_buf(parts.envelope, Int32(clamping: parts.envelope.count)) else {
+        guard let source = holdfast_bio_copy(parts.envelope, Int32(clamping: parts.envelope.count)) else {
             throw reader.fault
         }
         defer { BIO_free(source) }

@@ -18,7 +18,7 @@ package final class PrivateKey {
             throw ArchiveError(error)
         }
         defer { ERR_clear_error() }
-        guard let source = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else {
+        guard let source = holdfast_bio_copy(bytes, Int32(clamping: bytes.count)) else {
             throw ArchiveError(.wrongKey, "Could not use \(path): \(OpenSSLFailure.reason()).")
         }
         defer { BIO_free(source) }

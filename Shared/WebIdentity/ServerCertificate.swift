@@ -41,7 +41,7 @@ final class ServerCertificate: @unchecked Sendable {
 
     private static func read(_ text: String, _ read: (OpaquePointer) -> OpaquePointer?) -> OpaquePointer? {
         let bytes = Array(text.utf8)
-        guard let source = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else { return nil }
+        guard let source = holdfast_bio_copy(bytes, Int32(clamping: bytes.count)) else { return nil }
         defer { BIO_free(source) }
         return read(source)
     }

@@ -8,11 +8,33 @@ import Testing
 /// The subcommands, as people and scripts use them.
 @Suite(.timeLimit(.minutes(1)))
 struct CommandTests {
+    /// Has the C library overwrite memory as soon as it is freed (mallopt(3), M_PERTURB): a program that still reads it fails.
+    private static let overwritingFreed = ["GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.perturb=85"]
+
     /// Runs the program.
     private func run(_ arguments: [String], in directory: FilePath) async throws -> (ProgramEnd, String) {
-        try await ProgramUnderTest.run("archiver", arguments: arguments, in: directory) { program in
+        try await ProgramUnderTest.run(
+            "archiver", arguments: arguments, environment: Self.overwritingFreed, in: directory
+        ) { program in
             let end = try await program.end()
             return (end, program.standardOutput + program.standardError)
+        }
+    }
+
+    @Test(.enabled(if: Tool.exists("openssl")), arguments: ["rsa", "ec"])
+    func anEncryptedArchiveIsMadeVerifiedAndExtracted(kind: String) async throws {
+        try await withTemporaryDirectory { data in
+            let session = try ArchivedSession(in: data)
+            try session.addLog()
+            try session.finish()
+            let (certificate, key) = try await TestKeys(in: data).make("study", kind: kind)
+            var (end, output) = try await run(
+                ["create", "recordings/s1", "--certificate", certificate.string], in: data)
+            #expect(end == .exited(0), "\(output)")
+            for command in [["verify"], ["extract", "--to", "extracted"]] {
+                (end, output) = try await run(command + ["archives/s1.zip.p7m", "--key", key.string], in: data)
+                #expect(end == .exited(0), "\(output)")
+            }
         }
     }
 
