@@ -52,6 +52,8 @@ struct LeadershipTests {
         var value: LeaseValue?
         var revision: UInt64?
         var seen: [String] = []
+        /// The sessions whose plans the recorder was asked for.
+        var asked: [String] = []
         var isUnreachable = false
         var prepares = true
         /// What the recorder answers when it is to continue a session; nil for nothing.
@@ -102,7 +104,8 @@ struct LeadershipTests {
                 seen.append(setsAside ? "set aside" : "prepare")
                 if prepares { core.prepared(term, failure: nil, at: now) }
             case .start: seen.append("start")
-            case .extend, .plan, .notice: break
+            case .extend, .notice: break
+            case .plan(let session): asked.append(session)
             case .terminate: seen.append("terminate")
             case .kill: seen.append("kill")
             case .continue(let continuation):
@@ -144,6 +147,23 @@ struct LeadershipTests {
         #expect(one.seen == ["set aside", "start", "continue walk"])
         #expect(one.value?.term == 5)
         #expect(one.value?.previous == 4)
+        #expect(one.value?.sessions == [plan])
+    }
+
+    @Test func plansAreAskedForOnceTheRecorderIsHeard() throws {
+        var plan = SessionPlan(start: RecordingStart(session: "walk", step: "out", streams: ["*"]))
+        var one = One()
+        one.advance(to: 10 * Self.second)
+        one.core.checkPlans()
+        one.core.note(plan, at: one.now)
+        one.carryOut()
+        #expect(one.asked == [])
+        one.core.checkPlans()
+        one.carryOut()
+        #expect(one.asked == ["walk"])
+        plan.start.step = "back"
+        one.core.planned("walk", RecordingPlan.Reply(session: "walk", status: "recording", plan: plan), at: one.now)
+        one.advance(to: 11 * Self.second)
         #expect(one.value?.sessions == [plan])
     }
 

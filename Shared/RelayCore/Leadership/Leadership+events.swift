@@ -21,6 +21,11 @@ extension Leadership {
         ask(for: session)
     }
 
+    /// Asks for the plans of all sessions: what the recorder published until now may not have been heard.
+    package func checkPlans() {
+        for plan in sessions where !continuing.contains(plan.session) { ask(for: plan.session) }
+    }
+
     func ask(for session: String) {
         unplanned.remove(session)
         if asking[session] != nil {

@@ -69,7 +69,9 @@ actor LeadEngine: Engine {
     }
 
     func run() async throws {
-        try await serve({ try await self.events.forEachBatch { await self.take($0) } })
+        try await serve(
+            { try await self.events.forEachBatch { await self.take($0) } },
+            { try await self.events.onReconnect { await self.checkPlans() } })
     }
 
     /// Stops the recorder, gives the lease away, and returns when that is done.
@@ -89,6 +91,11 @@ actor LeadEngine: Engine {
     private func take(_ batch: MessageBatch) {
         let time = time
         forEachEvent(in: batch) { frames, _, _ in core.take(try frames.decode(RecordingEvent.self), at: time) }
+        perform()
+    }
+
+    private func checkPlans() {
+        core.checkPlans()
         perform()
     }
 
