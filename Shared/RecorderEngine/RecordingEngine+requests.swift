@@ -150,7 +150,7 @@ extension RecordingEngine {
     /// A session to which results and files can be added.
     private func takingResults(_ name: String) async throws -> Session {
         if let session = try core.takingResults(SessionIdentifier(name)) { return session }
-        throw try await stored(name).record.refusalToResults
+        throw try await record(of: name).refusalToResults
     }
 
     func status(_ request: RecordingStatus) async throws -> RecordingState {
@@ -160,10 +160,7 @@ extension RecordingEngine {
 
     /// What another recorder needs to continue a session.
     func plan(_ request: RecordingPlan) async throws -> RecordingPlan.Reply {
-        let record =
-            if let session = try core.known(SessionIdentifier(request.session)) { session.record } else {
-                try await stored(request.session).record
-            }
+        let record = try await record(of: request.session)
         return RecordingPlan.Reply(session: request.session, status: record.status.rawValue, plan: SessionPlan(record))
     }
 
@@ -211,7 +208,13 @@ extension RecordingEngine {
     /// A session that can be changed.
     private func changeable(_ name: String) async throws -> Session {
         if let session = try core.changeable(SessionIdentifier(name)) { return session }
-        throw try await stored(name).record.refusalToChange
+        throw try await record(of: name).refusalToChange
+    }
+
+    /// What is known of a session, whether it is under way, over, or could not be stored.
+    private func record(of name: String) async throws -> SessionRecord {
+        if let session = try core.known(SessionIdentifier(name)) { return session.record }
+        return try await stored(name).record
     }
 
     /// A session that is on disk, and is over or this recorder's. To read that of a thousand streams takes so long that no sample

@@ -127,6 +127,8 @@ struct StartErrorTests {
             #expect(try await recorder.status().status == "failed")
             #expect(try await recorder.stop().report == report)
             #expect(try await recorder.refusal(RecordingStart(session: "s", streams: ["phone/"])) == "finished")
+            #expect(try await recorder.refusal(RecordingCancel(session: "s")) == "finished")
+            #expect(try await recorder.refusal(RecordingSetResults(session: "s", results: .object([:]))) == "finished")
             #expect(recorder.outcome() == .doneWithLoss)
         }
     }
