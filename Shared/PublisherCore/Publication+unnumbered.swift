@@ -6,7 +6,8 @@ import ServiceKit
 /// Samples that nobody numbered: of datagrams, and of phyphox. They are numbered here, by their times.
 ///
 /// A sample that is not later than the one before came already, or too late. Samples that are missing are a gap of about their
-/// number, if the stream's samples come evenly: nothing else tells of them.
+/// number, if the stream's samples come evenly: nothing else tells of them. Of samples without times of their own, nothing does:
+/// each that comes is new, and a pause in their arrival may be the network's.
 extension Publication {
     /// How far a message's times may be before those of earlier ones, because it was overtaken, in nanoseconds. Beyond that, the
     /// device has another clock, such as that of a phone that was restarted.
@@ -61,11 +62,12 @@ extension Publication {
             (run.clock, run.last, run.losses) = (clock, nil, LossEstimate())
             input.forgetTimes()
         }
-        let rows = part.rows.sorted(after: run.last)
+        let isTimed = part.clock != .arrival
+        let rows = isTimed ? part.rows.sorted(after: run.last) : part.rows.spaced(after: run.last)
         guard let newest = rows.times.last else { return false }
         run.last = newest
         var first = 0
-        for (row, time) in rows.times.enumerated() {
+        for (row, time) in rows.times.enumerated() where isTimed {
             let missing = run.losses.missing(before: time)
             guard missing > 0 else { continue }
             if row > first { publish(rows, first..<row, of: stream, input, by: clock.client, at: now) }

@@ -211,6 +211,26 @@ struct DatagramTests {
         #expect(publisher.core.pushedMessages.repeated == 2)
     }
 
+    /// A network that saves power holds datagrams back and sends them together: they are read at the same time.
+    @Test func samplesWithoutTimesAreAllNewAndPausesBetweenThemAreNoGaps() throws {
+        let name = StreamName(device: "udp-192.168.1.7", stream: "sensor1")
+        for number in 0..<40 {
+            take("\(number),0,0")
+            publisher.run(seconds: 0.01)
+        }
+        publisher.run(seconds: 0.2)
+        for number in 40..<60 { take("\(number),0,0") }
+        take((60..<80).map { "\($0),0,0" }.joined(separator: "\r\n"))
+        #expect(sequences(name) == Array(0..<80))
+        let values = batches(name).flatMap { batch in (0..<batch.count).map { batch.rows[$0 * 4 + 1] } }
+        #expect(values == (0..<80).map(Double.init))
+        let uptimes = batches(name).flatMap { batch in (0..<batch.count).map { batch.rows[$0 * 4] } }
+        #expect(zip(uptimes, uptimes.dropFirst()).allSatisfy { $0 < $1 }, "each is later than the one before")
+        #expect(publisher.core.pushedMessages.repeated == 0)
+        let description = try #require(publisher.heard[0].descriptions.last)
+        #expect(description.description?.hasSuffix("nothing tells what is lost") == true)
+    }
+
     @Test func linesOfOneDatagramAreSorted() {
         take([3, 1, 2, 0].map { event($0) }.joined(separator: "\n"))
         #expect(sequences(accelerometer) == [0, 1, 2, 3])

@@ -78,13 +78,13 @@ extension UnnumberedSamples {
                     ? ["latitude", "longitude", "altitude"]
                     : reading.values.count == 3 ? axes : sensor.fields(reading.values.count))
             rows.append(reading.values, time: date ?? arrival)
+            let clock = date == nil ? Clock.arrival : .date
             return Part(
                 stream: isPosition
                     ? "location" : sensor.unit == nil ? PhonePlatform.camelCase(reading.sensor) : sensor.stream,
                 unit: sensor.unit,
-                description:
-                    "HyperIMU, \(reading.sensor.prefix(100)); Android's units and signs; not numbered: what is lost is estimated",
-                clock: date == nil ? .arrival : .date, rows: rows)
+                description: "HyperIMU, \(reading.sensor.prefix(100)); Android's units and signs; \(clock.losses)",
+                clock: clock, rows: rows)
         }
         return try UnnumberedSamples(device: device, parts: parts)
     }

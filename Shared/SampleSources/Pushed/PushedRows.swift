@@ -2,6 +2,9 @@ package import Messages
 
 /// Samples of one stream as a client sent them, with the times of the client's clock.
 package struct PushedRows: Hashable, Sendable {
+    /// The smallest time between samples that have the time of their arrival, in nanoseconds.
+    private static let spacing: Int64 = 1_000
+
     /// The names of the values, without "uptime".
     package let fields: [String]
     /// What the values are, in a stream of records; nil if all are numbers.
@@ -59,5 +62,19 @@ package struct PushedRows: Hashable, Sendable {
             sorted.append(values[index * columns..<(index + 1) * columns], time: times[index])
         }
         return sorted
+    }
+
+    /// The samples in their order, each after the one before: by a microsecond, if its time does not say so. For samples that have
+    /// the time of their arrival, which may be the same for some that came together, and is none by which they could be sorted.
+    /// - Parameter last: the time of the sample before; nil if there is none.
+    package func spaced(after last: Int64?) -> PushedRows {
+        var spaced = self
+        var newest = last
+        for index in times.indices {
+            let time = newest.map { max(times[index], $0 + Self.spacing) } ?? times[index]
+            spaced.times[index] = time
+            newest = time
+        }
+        return spaced
     }
 }

@@ -42,10 +42,11 @@ extension UnnumberedSamples {
             rows = PushedRows(fields: sensor.fields(values.count))
         }
         rows.append(values, time: time ?? arrival)
+        let clock = time == nil ? Clock.arrival : .device
         let part = Part(
             stream: type == "android.gps" ? "location" : sensor.stream, unit: sensor.unit,
-            description: "SensaGram, \(type.prefix(100)); Android's signs; not numbered: what is lost is estimated",
-            clock: time == nil ? .arrival : .device, rows: rows)
+            description: "SensaGram, \(type.prefix(100)); Android's signs; \(clock.losses)",
+            clock: clock, rows: rows)
         return try UnnumberedSamples(device: device, parts: [part])
     }
 }

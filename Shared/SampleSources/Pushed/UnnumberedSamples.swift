@@ -11,6 +11,13 @@ package struct UnnumberedSamples: Hashable, Sendable {
         case device
         /// That of this machine's monotonic clock: the device sends no times, so that of arrival is taken.
         case arrival
+
+        /// What these times tell of losses, in a stream's description.
+        package var losses: String {
+            self == .arrival
+                ? "not numbered, without times: nothing tells what is lost"
+                : "not numbered: what is lost is estimated"
+        }
     }
 
     /// Samples of one stream.
