@@ -4,6 +4,12 @@ import Runtime
 import ServiceKit
 import ZeroMQ
 
+/// What a client pushed, until it is answered.
+struct PendingPush: Sendable {
+    let request: Int
+    let answer = Wake<PushAnswer>()
+}
+
 /// Passes on what is asked.
 extension SamplingEngine {
     func list(_ request: StreamsList) async throws -> StreamsList.Reply {
@@ -43,14 +49,24 @@ extension SamplingEngine {
     /// Takes what a client pushed, and returns when it is published and kept, or refused.
     func push(_ message: PushMessage) async -> PushAnswer {
         begin()
-        questionsAsked += 1
-        let request = questionsAsked
-        let answer = Wake<PushAnswer>()
-        pushes[request] = answer
-        defer { pushes[request] = nil }
-        core.push(message, as: request, at: now)
+        let push = beginPush(message)
         perform()
-        return await answer.next(on: thread)
+        return await answer(to: push)
+    }
+
+    /// Hands what a client pushed to the core. Its answer is to be waited for.
+    func beginPush(_ message: PushMessage) -> PendingPush {
+        questionsAsked += 1
+        let push = PendingPush(request: questionsAsked)
+        pushes[push.request] = push.answer
+        core.push(message, as: push.request, at: now)
+        return push
+    }
+
+    /// Returns when what was pushed is published and kept, or refused.
+    func answer(to push: PendingPush) async -> PushAnswer {
+        defer { pushes[push.request] = nil }
+        return await push.answer.next(on: thread)
             ?? .refused(PushRefusal(.stopping, "the program is stopping: send this again in a few seconds"))
     }
 

@@ -28,10 +28,11 @@ struct MQTTTests {
         }
     }
 
-    private func numbered(_ range: Range<Int>) -> [UInt8] {
+    private func numbered(_ range: Range<Int>, of device: String = "m5") -> [UInt8] {
         let rows = range.map { "[\(Double($0) / 50),\($0)]" }.joined(separator: ",")
         return Array(
-            #"{"device":"m5","stream":"value","epoch":"e","first":\#(range.lowerBound),"samples":[\#(rows)]}"#.utf8)
+            #"{"device":"\#(device)","stream":"value","epoch":"e","first":\#(range.lowerBound),"samples":[\#(rows)]}"#
+                .utf8)
     }
 
     private func next(_ client: RequestClient, _ name: String = "m5/value") async throws -> Int? {
@@ -83,6 +84,37 @@ struct MQTTTests {
             let end = try await program.end()
             #expect(end == .exited(0))
             #expect(await !peer.waiting().contains(.puback(5)))
+        }
+    }
+
+    /// A run begins with the message that is taken first: what was sent before it would be too late, however long it takes to read.
+    @Test func messagesAreTakenInTheOrderInWhichTheyWereSent() async throws {
+        let listener = try MQTTListener()
+        try await publishing(["--mqtt", "mqtt://127.0.0.1:\(listener.port)"]) { _, client in
+            let peer = try await listener.accept()
+            _ = try await peer.next()
+            try await peer.send(.connack(code: 0))
+            #expect(try await peer.next() == .subscribe(1, topics: ["sensor-logger"]))
+            try await peer.send(.suback(1, granted: [1]))
+            let devices = (0..<16).map { "m\($0)" }
+            let payloads = devices.flatMap { device in
+                [0..<4_000, 4_000..<4_001].map { numbered($0, of: device) }
+            }
+            let identifiers = 1...UInt16(payloads.count)
+            // One right after the other: they wait to be read together.
+            for (identifier, payload) in zip(identifiers, payloads) {
+                try await peer.send(.publish(topic: "t", payload: payload, identifier: identifier))
+            }
+            var acknowledged: Set<MQTTPacket> = []
+            for _ in identifiers { acknowledged.insert(try await peer.next()) }
+            #expect(acknowledged == Set(identifiers.map { .puback($0) }))
+            let streams = try await client.send(StreamsList(), timeout: .seconds(50)).streams
+            #expect(Set(streams.map(\.device)) == Set(devices))
+            for stream in streams {
+                let replay = SamplesReplay(
+                    device: stream.device, stream: stream.stream, epoch: stream.epoch, from: 0, count: 1)
+                #expect(try await client.send(replay, timeout: .seconds(50)).count == 1, "\(stream.name)")
+            }
         }
     }
 

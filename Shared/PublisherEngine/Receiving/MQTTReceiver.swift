@@ -80,8 +80,8 @@ actor MQTTReceiver {
         await withDiscardingTaskGroup { group in
             while failure == nil {
                 do {
-                    for message in try await turn(connection, rooms) {
-                        group.addTask { await self.take(message, of: connection, engine) }
+                    for push in await handOn(try await turn(connection, rooms), to: engine) {
+                        group.addTask { await self.settle(push, of: connection, engine) }
                     }
                     if connection.isSubscribed, !isSubscribed {
                         isSubscribed = true
@@ -143,55 +143,76 @@ actor MQTTReceiver {
         unacknowledgedSince = nil
     }
 
-    /// Reads a message, off this thread, and has it published.
-    private nonisolated func take(
-        _ message: MQTTMessage, of connection: MQTTConnection, _ engine: SamplingEngine
-    ) async {
-        let refusal = await push(message, engine)
-        await settle(refusal, of: connection)
+    /// Reads messages, off this thread, and hands them on in the order in which the broker sent them: a run of samples begins with
+    /// the message that is handed on first, and what came before is too late then.
+    private func handOn(_ messages: [MQTTMessage], to engine: SamplingEngine) async -> [BrokerPush] {
+        messages.isEmpty ? [] : await engine.take(await Self.read(messages))
     }
 
-    /// - Returns: why it was not taken; nil if it was.
-    @concurrent private nonisolated func push(_ message: MQTTMessage, _ engine: SamplingEngine) async -> PushRefusal? {
-        do throws(PublisherError) {
-            let name = "mqtt-" + message.topic.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(80)
-            let arrival = SamplingEngine.clock().monotonic
-            guard let payload = message.payload else {
-                throw PublisherError(.invalidInput, "the message is larger than \(MQTTConnection.largestMessage) bytes")
+    @concurrent private nonisolated static func read(_ messages: [MQTTMessage]) async -> [BrokerMessage] {
+        messages.map { message in
+            do throws(PublisherError) {
+                guard let payload = message.payload else {
+                    throw PublisherError(
+                        .invalidInput, "the message is larger than \(MQTTConnection.largestMessage) bytes")
+                }
+                let name = "mqtt-" + message.topic.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(80)
+                let arrival = SamplingEngine.clock().monotonic
+                let push = try PushMessage(unanswered: payload, from: name, at: arrival)
+                return BrokerMessage(topic: message.topic, push: .success(push))
+            } catch {
+                return BrokerMessage(topic: message.topic, push: .failure(error))
             }
-            let answer = await engine.push(
-                try PushMessage(unanswered: payload, from: name, at: arrival), of: message.topic)
-            if case .refused(let refusal) = answer { return refusal }
-            return nil
-        } catch {
-            // It would be the same the next time.
-            await engine.noteUnreadable(error, of: message.topic)
-            return PushRefusal(.invalid, error.message)
         }
     }
 
-    private func settle(_ refusal: PushRefusal?, of connection: MQTTConnection) {
+    private func settle(_ push: BrokerPush, of connection: MQTTConnection, _ engine: SamplingEngine) async {
+        if await engine.mustComeAgain(push) { mustComeAgain = true }
         underWay -= 1
-        if refusal?.kind == .stopping { mustComeAgain = true }
         // At once, not when something comes next. A failure is seen by whoever reads.
         if underWay == 0 { try? acknowledge(connection) }
         room?.yield()
     }
 }
 
+/// What a broker sent under a topic, as far as it can be read.
+struct BrokerMessage: Sendable {
+    let topic: String
+    let push: Result<PushMessage, PublisherError>
+}
+
+/// What was handed on for a broker.
+struct BrokerPush: Sendable {
+    let topic: String
+    /// nil if it could not be read: it would be the same the next time.
+    let push: PendingPush?
+}
+
 extension SamplingEngine {
-    /// Takes a message of a broker, and returns when it is published and kept, or refused.
-    func push(_ message: PushMessage, of topic: String) async -> PushAnswer {
-        let answer = await push(message)
-        if case .refused(let refusal) = answer, refusal.kind != .stopping {
-            core.noteNotTaken(refusal.message, of: "topic \(topic)")
+    /// Takes messages of a broker, in this order.
+    /// - Returns: what each was, to be waited for.
+    func take(_ messages: [BrokerMessage]) -> [BrokerPush] {
+        begin()
+        let pushes = messages.map { message in
+            switch message.push {
+            case .success(let push):
+                return BrokerPush(topic: message.topic, push: beginPush(push))
+            case .failure(let error):
+                core.noteUnreadable(error, of: "topic \(message.topic)")
+                return BrokerPush(topic: message.topic, push: nil)
+            }
         }
-        return answer
+        perform()
+        return pushes
     }
 
-    /// Notes a message of a broker that can't be read.
-    func noteUnreadable(_ error: PublisherError, of topic: String) {
-        core.noteUnreadable(error, of: "topic \(topic)")
+    /// Returns when a message of a broker is published and kept, or refused.
+    /// - Returns: whether it could not be taken because the program stops.
+    func mustComeAgain(_ push: BrokerPush) async -> Bool {
+        guard let pending = push.push, case .refused(let refusal) = await answer(to: pending) else { return false }
+        if refusal.kind == .stopping { return true }
+        core.noteNotTaken(refusal.message, of: "topic \(push.topic)")
+        return false
     }
 
     /// Says how the connection to the broker is.
