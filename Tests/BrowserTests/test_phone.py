@@ -71,7 +71,7 @@ class PhonePrograms(Programs):
             sockets = f"ipc://{self.directory.name}"
             recorder = [f"{sockets}/r-events", f"{sockets}/r"]
             self.publisher = self.start(
-                "sensor-publisher", *ANY, "--listen-http", "127.0.0.1:0", "--http-identity", "identity",
+                "sensor-publisher", *ANY, "--signal", "walk", "--device", "taken", "--listen-http", "127.0.0.1:0", "--http-identity", "identity",
                 "--recorder-events", recorder[0], "--recorder", recorder[1])
             self.recorder = self.start(
                 "recorder", *data, "--subscribe", self.publisher["publish"], "--publish", recorder[0], "--reply", recorder[1])
@@ -224,6 +224,17 @@ class PhoneTests(PageTest):
         self.assertEqual(self.page.js("document.getElementById('backlog').innerText"), "0")
         said, _ = self.programs.end(session)
         self.assertEqual(len(self.samples("phone-1", "left-hand/accelerometer")), count, said)
+
+    def test_a_name_that_is_taken_keeps_no_other_waiting(self):
+        self.open_phone()
+        self.start("taken")
+        told = "document.getElementById('problem').innerText.includes('taken/accelerometer')"
+        self.page.until(told)
+        self.page.click("Stop")
+        self.page.until("document.getElementById('toggle').innerText === 'Start'")
+        self.start("left-hand")
+        self.page.until("/^[1-9]/.test(document.getElementById('safe').innerText)", "sample at the computer")
+        self.page.until(told, "word of what waits")
 
     @unittest.skipUnless(NGINX, "there is no nginx")
     def test_a_web_server_may_be_in_between(self):

@@ -148,21 +148,41 @@ async function keepAwake() {
 
 // Sending
 
+/** Why the computer does not take samples that it understood the request for: it may take those under other names. */
+class Refusal extends Error {}
+
+/** By device name that the computer refuses, why, and until when it is not asked again. */
+const refusals = new Map();
+
 /** Sends a batch of each stream of each run, the oldest run first: a computer that knows a later run takes nothing of an earlier one.
+ *  Runs under a name that is refused wait, and do not keep those under other names waiting.
  *  @returns whether there is more to send. */
 async function sendSome() {
   for (const stored of await store.runs()) {
     const one = latest?.run === stored.run ? latest : stored;
-    // Asked before its samples are read: what comes while some are sent would be missed.
-    const { isOver } = one;
-    let hasMore = false;
-    for (const name of names) hasMore = await send(one, name) || hasMore;
-    if (hasMore) return true;
-    if (!isOver) continue;
-    // The computer is told that this silence is none. One that was started anew may ask for more.
-    for (const name of names) if (await send(one, name, true)) return true;
-    await store.removeRun(one.run);
+    if (refusals.get(one.device)?.until > performance.now()) continue;
+    try {
+      const hasMore = await sendSomeOf(one);
+      refusals.delete(one.device);
+      if (hasMore) return true;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      refusals.set(one.device, { message: error.message, until: performance.now() + longestPause });
+    }
   }
+  return false;
+}
+
+/** @returns whether there is more to send of a run. */
+async function sendSomeOf(one) {
+  // Asked before its samples are read: what comes while some are sent would be missed.
+  const { isOver } = one;
+  let hasMore = false;
+  for (const name of names) hasMore = await send(one, name) || hasMore;
+  if (hasMore || !isOver) return hasMore;
+  // The computer is told that this silence is none. One that was started anew may ask for more.
+  for (const name of names) if (await send(one, name, true)) return true;
+  await store.removeRun(one.run);
   return false;
 }
 
@@ -188,7 +208,8 @@ async function send(one, name, last = false) {
     // It may be less than before: a program that was started anew asks for what it does not know.
     one.next[name] = answer.next;
   } else {
-    throw new Error(answer.error?.message ?? `the computer answers ${response.status}`);
+    const message = answer.error?.message ?? `the computer answers ${response.status}`;
+    throw response.status === 400 || response.status === 409 ? new Refusal(message) : new Error(message);
   }
   await store.putRun(one);
   await store.forget(one.run, name, one.next[name]);
@@ -197,16 +218,21 @@ async function send(one, name, last = false) {
 
 async function keepSending() {
   let wait = pause;
+  let problem = null;
   for (;;) {
     let hasMore = false;
+    const former = problem;
     try {
       hasMore = await sendSome();
-      if (wait > pause) report(null);
       wait = pause;
+      problem = refusals.size > 0
+        ? `${Array.from(refusals.values(), ({ message }) => message).join("; ")}. Samples that were taken under that name are kept on this phone.`
+        : null;
     } catch (error) {
       wait = Math.min(wait * 2, longestPause);
-      report(`Nothing can be sent: ${error.message}. Samples are kept on this phone, and sent when the computer answers again.`);
+      problem = `Nothing can be sent: ${error.message}. Samples are kept on this phone, and sent when the computer answers again.`;
     }
+    if (problem || former) report(problem);
     if (!hasMore) await new Promise((resolve) => { setTimeout(resolve, wait); });
   }
 }
