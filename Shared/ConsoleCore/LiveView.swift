@@ -142,7 +142,7 @@ package final class LiveView: RecoveringCore {
         guard foxglove.count < Self.maximumClients else { return nil }
         lastViewer += 1
         let greeting = foxglove.join(lastViewer, as: role, session: "\(startedAt)-\(lastViewer)")
-        emit(.send(ViewerQueue.Chunk(greeting), to: [lastViewer]))
+        emit(.send(ViewerQueue.Chunk(greeting, isGreeting: true), to: [lastViewer]))
         return lastViewer
     }
 

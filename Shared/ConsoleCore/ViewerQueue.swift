@@ -13,15 +13,18 @@ package struct ViewerQueue: Sendable {
         package let samples: Int
         /// Whether it says how things are now, so that one that waits is replaced by the next.
         package let isState: Bool
+        /// Whether a viewer is told it once, when it joins, and can do nothing without it.
+        package let isGreeting: Bool
 
-        package init(_ bytes: [UInt8], samples: Int = 0, isState: Bool = false) {
+        package init(_ bytes: [UInt8], samples: Int = 0, isState: Bool = false, isGreeting: Bool = false) {
             self.bytes = bytes
             self.samples = samples
             self.isState = isState
+            self.isGreeting = isGreeting
         }
     }
 
-    /// Bytes that wait, at most, and the newest chunk beyond them.
+    /// Bytes that wait, at most, and beyond them the newest chunk, the newest state and the greeting.
     private let limit: Int
     private var chunks: Deque<Chunk> = []
     private var waiting = 0
@@ -48,11 +51,15 @@ package struct ViewerQueue: Sendable {
     /// Bytes in memory for this viewer.
     package var byteCount: Int { waiting + current.count - sent }
 
-    /// Adds what is newest, and leaves out what is oldest if there is too much: samples at first.
+    /// Adds what is newest, and leaves out what is oldest if there is too much: samples at first. A greeting and a state are never
+    /// left out: with many streams one alone may be larger than the limit, and nothing else says what it does.
     package mutating func add(_ chunk: Chunk) {
         if chunk.isState, let old = chunks.firstIndex(where: \.isState) { leaveOut(old) }
-        while waiting + chunk.bytes.count > limit, !chunks.isEmpty {
-            leaveOut(chunks.firstIndex { $0.samples > 0 } ?? chunks.startIndex)
+        while waiting + chunk.bytes.count > limit,
+            let oldest = chunks.firstIndex(where: { $0.samples > 0 })
+                ?? chunks.firstIndex(where: { !$0.isState && !$0.isGreeting })
+        {
+            leaveOut(oldest)
         }
         chunks.append(chunk)
         waiting += chunk.bytes.count

@@ -131,7 +131,7 @@ actor ConsoleEngine: Engine {
         removeGone()
         guard let viewer = core.join(wanted, at: now) else { return nil }
         let feed = EventFeed()
-        feed.add(ViewerQueue.Chunk(EventText.roles(role)))
+        feed.add(ViewerQueue.Chunk(EventText.roles(role), isGreeting: true))
         feeds[viewer] = feed
         who[viewer] = ConnectedViewer(kind: "page", address: address, role: role, sinceDate: now.date)
         perform()

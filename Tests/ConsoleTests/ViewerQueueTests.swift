@@ -62,6 +62,20 @@ struct ViewerQueueTests {
         #expect(Self.read(&other) == "event: behind\ndata: {\"samples\":1}\n\nbus;bus2;new;")
     }
 
+    @Test func greetingAndStateAreSentHoweverLargeTheyAre() {
+        var queue = ViewerQueue(limit: 20)
+        queue.add(ViewerQueue.Chunk(Array("roles;".utf8), isGreeting: true))
+        for number in 0..<3 {
+            queue.add(Self.chunk("bus \(number);", samples: 0))
+            queue.add(Self.chunk("sample \(number);"))
+            queue.add(Self.chunk("state \(number) of a thousand streams;", isState: true))
+        }
+        queue.add(Self.chunk("sample 3;"))
+        #expect(queue.byteCount == "roles;state 2 of a thousand streams;sample 3;".utf8.count)
+        let text = Self.read(&queue)
+        #expect(text.hasSuffix("data: {\"samples\":3}\n\nroles;state 2 of a thousand streams;sample 3;"))
+    }
+
     @Test func aStateReplacesTheOneThatWaits() {
         var queue = ViewerQueue(limit: 100)
         queue.add(Self.chunk("old", isState: true))
