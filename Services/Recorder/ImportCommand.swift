@@ -48,7 +48,9 @@ struct ImportCommand: ParsableCommand {
     @Option(help: ArgumentHelp("What seconds in a table are counted from, as 2026-11-21T10:00:00Z.", valueName: "date"))
     var start: ISODate?
 
+    // West of Greenwich it begins with a hyphen.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "The zone of the device's clock, as +01:00 (default: what the file says, else UTC).", valueName: "offset"))
     var zone: ZoneOffset?

@@ -46,7 +46,7 @@ struct StreamMessages: ~Copyable {
     ) -> ([Int], AccelerationUnit)? {
         let axes = ["x", "y", "z"].compactMap { fields.firstIndex(of: $0) }
         guard axes.count == 3, axes.allSatisfy({ types?[$0] ?? .number == .number }),
-            stream.stream.lowercased().contains("acc"), let unit = stream.unit.flatMap({ AccelerationUnit($0) })
+            ImuMessage.takes(streamNamed: stream.stream), let unit = stream.unit.flatMap({ AccelerationUnit($0) })
         else { return nil }
         return (axes, unit)
     }

@@ -69,10 +69,13 @@ struct LiveViewTests {
             }
         }
 
-        func describe(_ name: StreamName = LiveViewTests.name, next: Int = 0, rate: Double? = 100) throws {
+        func describe(
+            _ name: StreamName = LiveViewTests.name, fields: [String] = ["x"], unit: String? = nil, next: Int = 0,
+            rate: Double? = 100
+        ) throws {
             let description = StreamDescription(
                 source: "sensor-publisher", sequence: 0, device: name.device, stream: name.stream, epoch: "E",
-                state: .running, fields: ["uptime", "x"], rate: rate, packed: false, nextSequence: next,
+                state: .running, fields: ["uptime"] + fields, unit: unit, rate: rate, packed: false, nextSequence: next,
                 replay: "tcp://127.0.0.1:5551", clock: ClockReading(uptime: 0, date: now.date))
             try take(description.topic, WireCoding.encode(description))
         }
@@ -324,6 +327,20 @@ struct LiveViewTests {
         #expect(bench.subscribed.last == "-samples/wrist/accelerometer")
         bench.view.leave([client])
         #expect(bench.view.clientCount == 0)
+    }
+
+    /// `sensor_msgs/msg/Imu` has acceleration with gravity.
+    @Test func anAccelerometerIsAnImuAndAccelerationWithoutGravityIsNone() throws {
+        let bench = Bench()
+        for stream in ["accelerometer", "userAcceleration", "linear_acceleration"] {
+            try bench.describe(StreamName(device: "phone", stream: stream), fields: ["x", "y", "z"], unit: "m/s2")
+        }
+        let client = try #require(bench.view.joinFoxglove(as: .listen))
+        bench.perform()
+        let greeting = bench.text(client)
+        #expect(greeting.contains(#""topic":"/phone/userAcceleration""#))
+        #expect(greeting.contains(#""topic":"/phone/accelerometer/imu""#))
+        #expect(!greeting.contains(#"cceleration/imu""#))
     }
 
     @Test func whatFoxgloveAsksIsAskedAndAnswered() throws {

@@ -122,6 +122,87 @@ struct SessionExportTests {
         }
     }
 
+    private static func twoStreams(in data: FilePath) throws -> MadeSession {
+        let session = try MadeSession(in: data)
+        for name in ["a/accelerometer", "a/b"] {
+            try session.add(name)
+            try session.sample(name, 0.1, "0,0,1")
+        }
+        try session.finish(at: 1)
+        return session
+    }
+
+    /// What is not exported again would look as if it were part of the new export.
+    @Test(arguments: SessionExport.Format.allCases)
+    func nothingOfTheExportThatIsReplacedStays(_ format: SessionExport.Format) throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.twoStreams(in: directory)
+            let start = session.record.startDate
+            try session.directory.add(Annotation(number: 1, label: "fall", from: start, date: start))
+            let out = directory.appending("out")
+            let first = try Exported(session.directory, to: out, format).files
+            try session.directory.add(Annotation(number: 2, label: "", from: start, date: start, corrects: 1))
+            let again = try Exported(session.directory, to: out, format) {
+                $0.replaces = true
+                $0.streams = ["a/b"]
+            }
+            let fresh = try Exported(session.directory, to: directory.appending("fresh"), format) {
+                $0.streams = ["a/b"]
+            }
+            #expect(try again.files == fresh.files)
+            if format != .xdf { #expect(try again.files.count < first.count) }
+        }
+    }
+
+    /// The list of an export's files can be edited, and a file be replaced by another.
+    @Test func filesThatTheReplacedExportDidNotWriteStay() throws {
+        try withTemporaryDirectory { directory in
+            let session = try Self.twoStreams(in: directory)
+            let out = directory.appending("out")
+            let first = try Exported(session.directory, to: out, .csv)
+            func path(_ name: String) -> String { directory.appending(name).string }
+            for name in ["outside", "elsewhere"] {
+                try FileManager.default.createDirectory(atPath: path(name), withIntermediateDirectories: false)
+                try Data("mine".utf8).write(to: URL(filePath: path("\(name)/mine.txt")))
+            }
+            try FileManager.default.createSymbolicLink(
+                atPath: path("out/link"), withDestinationPath: path("elsewhere"))
+            try FileManager.default.createSymbolicLink(
+                atPath: path("out/mine.txt"), withDestinationPath: path("elsewhere/mine.txt"))
+            let hash = FinishedFile.sha256(of: Array("mine".utf8))
+            // One that is listed is removed, however often it is listed.
+            try Data("mine".utf8).write(to: URL(filePath: path("out/s1/listed.txt")))
+            let names = [
+                "../outside/mine.txt", path("outside/mine.txt"), "link/mine.txt", "mine.txt", "s1", "", "..",
+                "s1/listed.txt", "s1/listed.txt", "s1//listed.txt",
+            ]
+            let entries = names.map { #"{"name":"\#($0)","bytes":4,"sha256":"\#(hash)"},"# }.joined()
+            let list = try first.text("s1/provenance.json")
+            let place = try #require(list.range(of: #""outputs"\s*:\s*\["#, options: .regularExpression))
+            let edited = list.replacingCharacters(in: place, with: #""outputs":["# + entries)
+            try Data(edited.utf8).write(to: URL(filePath: path("out/s1/provenance.json")))
+            let changed = "time,x,y,z\nby hand\n"
+            try Data(changed.utf8).write(to: URL(filePath: path("out/s1/a_accelerometer.csv")))
+
+            let again = try Exported(session.directory, to: out, .csv) {
+                $0.replaces = true
+                $0.streams = ["a/b"]
+            }
+            for name in ["outside/mine.txt", "elsewhere/mine.txt", "out/link/mine.txt", "out/mine.txt"] {
+                #expect(FileManager.default.contents(atPath: path(name)) == Data("mine".utf8), "\(name)")
+            }
+            #expect(try again.text("s1/a_accelerometer.csv") == changed)
+            #expect(!FileManager.default.fileExists(atPath: path("out/s1/listed.txt")))
+            // A list that can't be read removes nothing.
+            try Data("{}".utf8).write(to: URL(filePath: path("out/s1/provenance.json")))
+            let last = try Exported(session.directory, to: out, .csv) {
+                $0.replaces = true
+                $0.streams = ["a/accelerometer"]
+            }
+            #expect(try last.text("s1/a_b.csv") == again.text("s1/a_b.csv"))
+        }
+    }
+
     @Test func chosenStreamsAloneAreExported() throws {
         try withTemporaryDirectory { directory in
             let session = try MadeSession(in: directory)

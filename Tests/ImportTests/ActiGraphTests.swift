@@ -148,6 +148,55 @@ import Testing
         #expect(found.gaps.isEmpty && found.failures.isEmpty)
     }
 
+    private static func second(_ number: UInt32) -> [UInt8] {
+        GT3XFile.words(GT3XFile.start + number, GT3XFile.samples(Int(number)))
+    }
+
+    private static func sleep(_ from: UInt32, _ to: UInt32) -> [UInt8] {
+        GT3XFile.asleep(GT3XFile.start + from) + GT3XFile.awake(GT3XFile.start + to)
+    }
+
+    /// A minute without records before or after a sleep is none of it.
+    @Test func secondsLostWhileAwakeAreAGapAlsoIfTheDeviceSlept() throws {
+        let behind = try Self.decoded([Self.second(0), Self.sleep(1, 500), Self.second(561)])
+        #expect(behind.gaps == [["30", "\(60 * 30)", "estimated"]])
+        let before = try Self.decoded([Self.second(0), Self.sleep(71, 500), Self.second(500)])
+        #expect(before.gaps == [["30", "\(60 * 30)", "estimated"]])
+        let between = try Self.decoded([Self.second(0), Self.sleep(1, 100), Self.sleep(171, 500), Self.second(500)])
+        #expect(between.gaps == [["30", "\(60 * 30)", "estimated"]])
+        let last = try Self.decoded([Self.second(0), GT3XFile.asleep(GT3XFile.start + 71)])
+        #expect(last.gaps == [["30", "\(60 * 30)", "estimated"]])
+        // It is forgotten with the next samples.
+        let whole = [2, 3].map { Self.second(UInt32($0) + 560) }
+        let more = try Self.decoded([Self.second(0), Self.sleep(1, 500), Self.second(561)] + whole)
+        #expect(more.gaps == behind.gaps && more.samples.count == 120)
+    }
+
+    /// A device that fell asleep may have written none of the seconds without movement, and none of the one in which it woke.
+    @Test func fallingAsleepAndWakingAreNoGap() throws {
+        let short = GT3XFile.words(GT3XFile.start, Array(GT3XFile.samples(0).prefix(20)))
+        let found = try Self.decoded([
+            short, Self.sleep(1, 500), Self.second(501), Self.second(502), Self.sleep(513, 600), Self.second(600),
+            // The record that ends the sleep comes behind the first samples.
+            GT3XFile.asleep(GT3XFile.start + 601), Self.second(700), GT3XFile.awake(GT3XFile.start + 701),
+            Self.second(701),
+        ])
+        #expect(found.gaps.isEmpty && found.failures.isEmpty)
+        #expect(found.samples.count == 170)
+    }
+
+    @Test func aSleepWithAWrongDateIsNoLossOfSecondsThatAreThere() throws {
+        let found = try Self.decoded([Self.second(0), Self.sleep(9000, 9001), Self.second(1), Self.second(2)])
+        #expect(found.gaps.isEmpty)
+    }
+
+    @Test func damageBesideASleepIsCountedOnce() throws {
+        var damaged = Self.second(501)
+        damaged[40] ^= 4
+        let found = try Self.decoded([Self.second(0), Self.sleep(1, 500), damaged, Self.second(504)])
+        #expect(found.gaps == [["30", "30", "malformed"], ["30", "60", "estimated"]])
+    }
+
     @Test func repeatedSecondsAreLeftOut() throws {
         let found = try Self.decoded(Self.seconds([0, 1, 1, 0, 2]))
         #expect(found.samples.count == 90)

@@ -161,6 +161,20 @@ import Testing
         #expect(found.failures == ["1 blocks repeat earlier ones, and are left out"])
     }
 
+    /// It has the date of the one before, which is no restart of the device.
+    @Test(arguments: [0, 1, 2, 3])
+    func aBlockThatIsThereTwiceIsLeftOutOnce(index: Int) throws {
+        var blocks = CWAFile.blocks(4) { sample, _ in Int16(sample) }
+        blocks[0].events = 1
+        let once = try Self.decoded(Self.bytes(blocks))
+        blocks.insert(blocks[index], at: index)
+        let found = try Self.decoded(Self.bytes(blocks))
+        #expect(found.samples == once.samples)
+        #expect(found.gaps.isEmpty)
+        #expect(found.others == [.duplicates(stream: 0, count: 80)])
+        #expect(found.failures == ["1 blocks repeat earlier ones, and are left out"])
+    }
+
     @Test func memoryThatWasNeverWrittenIsNoDamage() throws {
         let bytes = Self.bytes(CWAFile.blocks(2) { _, _ in 0 })
         for filler in [UInt8(0), 0xFF] {

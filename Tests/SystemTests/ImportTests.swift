@@ -94,6 +94,21 @@ struct ImportTests {
         }
     }
 
+    @Test func aZoneWestOfGreenwichIsTaken() async throws {
+        try await withTemporaryDirectory { directory in
+            let table = "time,x,y,z\n2026-11-21T10:00:00,0,0,1\n2026-11-21T10:00:00.02,0,0,1\n"
+            try Data(table.utf8).write(to: URL(filePath: directory.appending("lab.csv").string))
+            for (number, zone) in [["--zone", "-05:00"], ["--zone=-05:00"]].enumerated() {
+                let made = try await Self.run(
+                    "recorder", ["import", "lab.csv", "--session", "lab-\(number)"] + zone, in: directory)
+                #expect(made.end == .exited(0), "\(made)")
+                let file = directory.appending("data/recordings/lab-\(number)/report.json")
+                let report = try String(contentsOf: URL(filePath: file.string), encoding: .utf8)
+                #expect(report.contains("2026-11-21T15:00:00"), "\(report)")
+            }
+        }
+    }
+
     @Test func filesAreImportedEachByItself() async throws {
         try await withTemporaryDirectory { directory in
             let files = [("a.csv", Self.walk), ("bad.csv", "nothing\n"), ("lossy.csv", Self.walk + "never,1,2,3\n")]

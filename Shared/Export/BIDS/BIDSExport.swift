@@ -115,15 +115,19 @@ package struct BIDSExport: ExportWriter {
         try directory.write(
             names.path(of: stream.name, "motion.json"),
             StoredJSON.document(MotionDescription(stream, channels, walk, session, names, version: version)))
-        let path = names.path(of: stream.name, "motion.tsv").split(separator: "/").dropFirst().joined(separator: "/")
+        let path = scan(ofFile: names.path(of: stream.name, "motion.tsv"))
         scans[path] = walk.first.map { WallTime(nanosecondsSince1970: session.startDate &+ $0).utcText } ?? "n/a"
     }
 
     package mutating func finish() throws(RecordingError) {
-        try directory.write(names.scans, merged(names.scans, header: "filename\tacq_time", scans), isShared: true)
+        // Those of the export that this one replaces: a data set must not list files that are not there.
+        let superseded = directory.superseded(by: provenanceName).map(scan(ofFile:))
         try directory.write(
-            "participants.tsv", merged("participants.tsv", header: "participant_id", ["sub-\(names.subject)": nil]),
-            isShared: true)
+            names.scans,
+            merged(names.scans, columns: ["filename", "acq_time"], scans, without: Set(superseded)), isShared: true)
+        try directory.write(
+            "participants.tsv",
+            merged("participants.tsv", columns: ["participant_id"], ["sub-\(names.subject)": nil]), isShared: true)
         let description = "dataset_description.json"
         try directory.write(
             description,
@@ -132,27 +136,43 @@ package struct BIDSExport: ExportWriter {
             isShared: true)
     }
 
-    /// A table that an earlier export left, with lines added or replaced by their first column.
+    /// How the list of a subject's scans names a file: by its path in the subject's directory.
+    private func scan(ofFile name: String) -> String {
+        name.split(separator: "/").dropFirst().joined(separator: "/")
+    }
+
+    /// A table that an earlier export left, with lines added, changed and removed by their first column.
+    /// - Parameters:
+    ///   - columns: one or two. What others the table has stays.
+    ///   - lines: the value of the second column, if there is one, by that of the first.
     private func merged(
-        _ name: String, header: String, _ lines: [String: String?]
+        _ name: String, columns: [String], _ lines: [String: String?], without removed: Set<String> = []
     ) throws(RecordingError) -> [UInt8] {
-        let old = try directory.existing(name).map { String(decoding: $0, as: UTF8.self) } ?? header + "\n"
-        var rows = old.split(separator: "\n").map(String.init)
+        let old = try directory.existing(name).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        // Somebody may have edited it with a program that writes a byte order mark, and CR LF, which is one Character.
+        var rows = (old.first == "\u{FEFF}" ? old.dropFirst() : old[...])
+            .split { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
+            .map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
+        if rows.isEmpty { rows = [columns] }
+        // Somebody may have added columns, also before the second.
+        let header = rows[0]
+        let place = columns.count > 1 ? header.firstIndex(of: columns[1]) : nil
+        func set(_ value: String?, in row: inout [String]) {
+            guard let value, let place else { return }
+            while row.count < header.count { row.append("n/a") }
+            row[place] = value
+        }
+        rows = [header] + rows.dropFirst().filter { !removed.contains($0[0]) }
         var lines = lines
         for index in rows.indices.dropFirst() {
-            guard let key = rows[index].split(separator: "\t").first.map(String.init),
-                let value = lines.removeValue(forKey: key)
-            else { continue }
-            if let value { rows[index] = "\(key)\t\(value)" }
+            if let value = lines.removeValue(forKey: rows[index][0]) { set(value, in: &rows[index]) }
         }
-        let columns = (rows.first ?? header).split(separator: "\t").count
         for (key, value) in lines.sorted(by: { $0.key < $1.key }) {
-            let known = [key] + (value.map { [$0] } ?? [])
-            // Somebody may have added columns.
-            let rest = [String](repeating: "n/a", count: max(0, columns - known.count))
-            rows.append((known + rest).joined(separator: "\t"))
+            var row = [key] + [String](repeating: "n/a", count: header.count - 1)
+            set(value, in: &row)
+            rows.append(row)
         }
-        return Array((rows.joined(separator: "\n") + "\n").utf8)
+        return Array(rows.map { $0.joined(separator: "\t") + "\n" }.joined().utf8)
     }
 
     // MARK: Descriptions

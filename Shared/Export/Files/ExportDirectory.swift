@@ -1,5 +1,6 @@
 package import Files
 import Messages
+import Recording
 package import SystemPackage
 
 /// Where the files of one export come to be: beside their place, each under its final name once all are whole and durable.
@@ -88,12 +89,55 @@ package final class ExportDirectory {
     /// The files that are finished and this export's alone, in their order.
     package var written: [OutputFile.Written] { finished.filter { !shared.contains($0.name) } }
 
+    /// The part of an export's provenance that lists its files.
+    private struct Outputs: Decodable {
+        var outputs: [OutputFile.Written]
+    }
+
+    /// The files of the export that is replaced which this one does not have: those that are as that export wrote them.
+    ///
+    /// Others are somebody else's by now, also if the list names them.
+    /// - Parameter provenance: the name of the file that lists them.
+    package func superseded(by provenance: String) -> Set<String> {
+        // Without a list that can be read, nothing says which files are the export's.
+        guard replaces, let bytes = try? existing(provenance),
+            let former = try? WireCoding.decode(Outputs.self, from: bytes)
+        else { return [] }
+        let kept = Set(finished.map(\.name)).union([provenance])
+        var names: Set<String> = []
+        for file in former.outputs {
+            // As the program writes it: somebody may have edited the list.
+            let name = FilePath(file.name).string
+            if !kept.contains(name), isUnchanged(file) { names.insert(name) }
+        }
+        return names
+    }
+
+    /// Whether a file lies in the directory, not behind a symbolic link, and has the bytes that were written.
+    private func isUnchanged(_ file: OutputFile.Written) -> Bool {
+        let name = FilePath(file.name)
+        guard name.isRelative, name.components.allSatisfy({ $0.kind == .regular }) else { return false }
+        var path = directory.path
+        for component in name.components {
+            guard (try? path.stat(followTargetSymlink: path == directory.path).type) == .directory else { return false }
+            path.append(component)
+        }
+        guard (try? path.stat(followTargetSymlink: false).type) == .regular,
+            let found = try? FinishedFile.measure(path)
+        else { return false }
+        return found.bytes == file.bytes && found.sha256 == file.sha256
+    }
+
     /// Gives the files their names, the last one last: if it is there, all are.
+    ///
+    /// If it replaces an export, what that one has and this one has not is removed.
     package func publish() throws(RecordingError) {
         guard let last = finished.last else { return }
         if replaces, directory.contains(last.name) {
+            let superseded = superseded(by: last.name)
             // It describes the files that go now.
             try Directory.removeFile(directory.path.appending(last.name))
+            for name in superseded { try Directory.removeFile(directory.path.appending(name)) }
         }
         var parents: Set<FilePath> = []
         for file in finished {

@@ -65,9 +65,17 @@ package struct ImuMessage {
         template = bytes
     }
 
+    /// Whether a stream of this name is an accelerometer's: the message has acceleration with gravity, so that what phones call
+    /// `userAcceleration` or `linear_acceleration` is none.
+    package static func takes(streamNamed name: String) -> Bool {
+        let name = name.lowercased()
+        let letters = name.filter(\.isLetter)
+        return name.contains("acc") && !letters.contains("useracc") && !letters.contains("linearacc")
+    }
+
     /// Appends a message.
     /// - Parameters:
-    ///   - time: nanoseconds since 1970.
+    ///   - time: nanoseconds since 1970, or since another moment; those before it are negative.
     ///   - acceleration: m/s², x, y, z.
     ///   - rotation: rad/s, if it is known.
     @inline(__always)
@@ -78,7 +86,9 @@ package struct ImuMessage {
             buffer.withUnsafeMutableTail(reserving: template.count) { tail in
                 let message = UnsafeMutableRawBufferPointer(start: tail, count: template.count)
                 message.copyMemory(from: template)
-                let (seconds, nanoseconds) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
+                // Nanoseconds count on from the second before, whatever its sign.
+                var (seconds, nanoseconds) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
+                if nanoseconds < 0 { (seconds, nanoseconds) = (seconds - 1, nanoseconds + 1_000_000_000) }
                 Self.put(UInt32(truncatingIfNeeded: seconds), at: 4, in: message)
                 Self.put(UInt32(truncatingIfNeeded: nanoseconds), at: 8, in: message)
                 for axis in 0..<3 {

@@ -62,11 +62,15 @@ package struct MCAPExport: ExportWriter {
     }
 
     private let companion: Companion
+    /// The accelerometer of each device that has the topic `imu`.
+    private var imus: [String: StreamName] = [:]
     private let library: String
     private var ros: RosFile?
 
+    /// - Parameter streams: all that are exported, in their order.
     package init(
-        _ session: ExportedSession, library: String, in directory: ExportDirectory, companion: @escaping Companion
+        _ session: ExportedSession, _ streams: [ExportedStream], library: String, in directory: ExportDirectory,
+        companion: @escaping Companion
     ) throws(RecordingError) {
         self.directory = directory
         self.session = session
@@ -92,6 +96,10 @@ package struct MCAPExport: ExportWriter {
             to: &file.buffer)
         events = writer.addChannel("/session/events", schema: eventSchema, encoding: "json", to: &file.buffer)
         topics = ["/session/gaps", "/session/events"]
+        for name in streams.filter(Self.isAccelerometer).map(\.name)
+        where imus[name.device] == nil || name.stream == "accelerometer" {
+            imus[name.device] = name
+        }
     }
 
     package var provenanceName: String { "\(session.name).mcap.provenance.json" }
@@ -102,7 +110,7 @@ package struct MCAPExport: ExportWriter {
 
     private static func isAccelerometer(_ stream: ExportedStream) -> Bool {
         stream.axes != nil && stream.unit.flatMap { AccelerationUnit($0) } != nil
-            && stream.name.stream.lowercased().contains("acc")
+            && ImuMessage.takes(streamNamed: stream.name.stream)
     }
 
     package mutating func begin(_ stream: ExportedStream) throws(RecordingError) {
@@ -131,7 +139,7 @@ package struct MCAPExport: ExportWriter {
         else { return }
         if ros == nil { ros = try beginRos() }
         guard var ros else { return }
-        let name = topic("/\(device)/imu")
+        let name = topic("/\(device)/imu" + (imus[stream.name.device] == stream.name ? "" : "_"))
         let qos = [("offered_qos_profiles", "")]
         imu = Imu(
             channel: writer.addChannel(

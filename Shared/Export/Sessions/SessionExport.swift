@@ -105,9 +105,9 @@ package struct SessionExport {
                 let writer = BIDSExport(exported, names: names, version: version, in: directory)
                 return try run(work, writer, in: directory, progress)
             case .mcap:
-                let writer = try MCAPExport(exported, library: "holdfast \(version)", in: directory) {
-                    stream throws(RecordingError) in try rotation(beside: stream, work)
-                }
+                let writer = try MCAPExport(
+                    exported, work.logs.map { ExportedStream($0) }, library: "holdfast \(version)", in: directory
+                ) { stream throws(RecordingError) in try rotation(beside: stream, work) }
                 return try run(work, writer, in: directory, progress)
             case .xdf:
                 let writer = try XDFExport(exported, alignments: work.alignments, in: directory)

@@ -30,6 +30,10 @@ package struct ActiGraphDecoder: ImportDecoder {
     private var isAsleep = false
     /// Whether the device slept since the last samples.
     private var hasSlept = false
+    /// The second from which on there should be samples, unless it is asleep.
+    private var expected: Int64 = 0
+    /// Seconds without a record while it was awake, before it slept, since the last samples.
+    private var lost: Int64 = 0
     private var damage = Damage()
 
     private struct Damage {
@@ -69,6 +73,7 @@ package struct ActiGraphDecoder: ImportDecoder {
         guard last != nil else {
             throw .notImported("log.bin has no samples", "Download the recording from the device again.")
         }
+        if lost > 0 { try emit(.gap(stream: 0, count: Int(lost) * rate, .estimated)) }
         // Whether samples were in them, nothing says.
         if damage.open > 0 { try emit(.gap(stream: 0, count: 0, .malformed)) }
         if damage.records > 0 {
@@ -175,16 +180,23 @@ package struct ActiGraphDecoder: ImportDecoder {
 
     // MARK: Sleep
 
+    /// A device falls asleep after so many seconds without movement, of which it may have written none by then:
+    /// actigraph/pygt3x#26 counts them to the sleep.
+    private static let idleSeconds: Int64 = 10
+
     private mutating func fallAsleep(at second: Int64, _ emit: Emit) throws(RecordingError) {
         guard let last, !isAsleep else { return }
         isAsleep = true
         hasSlept = true
+        lost += max(0, second - expected - Self.idleSeconds)
         try emit(.pause(at: nanoseconds(max(second, last.second + 1))))
     }
 
     private mutating func wakeUp(at second: Int64, _ emit: Emit) throws(RecordingError) {
         guard let last, isAsleep else { return }
         isAsleep = false
+        // The second in which it woke need not have a record.
+        expected = max(expected, second + 1)
         try emit(.resume(at: nanoseconds(max(second, last.second + 1))))
     }
 
@@ -224,6 +236,8 @@ package struct ActiGraphDecoder: ImportDecoder {
             try emit(.streams([stream], start: nanoseconds(second)))
         }
         hasSlept = false
+        lost = 0
+        expected = second + 1
         damage.open = 0
         last = (second, count)
         let start = nanoseconds(second)
@@ -237,8 +251,10 @@ package struct ActiGraphDecoder: ImportDecoder {
         let missing = Int(second - last.second) - 1
         let malformed = min(damage.open, missing)
         if malformed > 0 { try emit(.gap(stream: 0, count: malformed * rate, .malformed)) }
-        if hasSlept { return }
-        let others = (missing - malformed) * rate + max(0, rate - last.count)
+        // The last second before a sleep need not be whole.
+        let short = hasSlept ? 0 : max(0, rate - last.count)
+        let awake = min(missing, Int(lost + max(0, second - expected)))
+        let others = max(0, awake - malformed) * rate + short
         if others > 0 { try emit(.gap(stream: 0, count: others, .estimated)) }
     }
 

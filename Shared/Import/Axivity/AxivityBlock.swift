@@ -45,6 +45,13 @@ struct AxivityBlock: Sendable {
 
     var count: Int { acceleration.count / 3 }
 
+    /// Whether it was read before, if its number is not behind that of the block that was read last: the device's clock does not
+    /// go back. Blocks may share a date; one that follows on a restart is the same only with the same number too.
+    func repeats(_ last: AxivityBlock) -> Bool {
+        isResumed
+            ? sequence == last.sequence && point.time == last.point.time : point.time <= last.point.time
+    }
+
     static func parse(_ bytes: UnsafeRawBufferPointer) -> Parsed {
         guard bytes[0] == UInt8(ascii: "A"), bytes[1] == UInt8(ascii: "X"), bytes.integer(UInt16.self, at: 2) == 508
         else {

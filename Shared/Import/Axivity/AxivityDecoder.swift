@@ -155,7 +155,7 @@ package struct AxivityDecoder: ImportDecoder {
             try emitGaps(blocks: Int(block.sequence - expected), emit)
             interval = nil
             if block.isResumed { beginning = Beginning(isRun: false) }
-        } else if isSameSession, !block.isResumed, block.point.time < last.point.time {
+        } else if isSameSession, block.repeats(last) {
             damaged.repeated += 1
             for stream in 0..<streamCount { try emit(.duplicates(stream: stream, count: block.count)) }
             return
